@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.dream.neighbor import Neighbor
 from infinite_memory.model.question import Question, Ranking
 from infinite_memory.protocols.embedder import Embedder
 from infinite_memory.protocols.storage import Storage
@@ -17,6 +18,7 @@ __all__ = [
     "Search",
     "SearchFactory",
     "SupportsIndex",
+    "SupportsNeighbors",
     "SupportsSimilar",
     "SupportsTermCounts",
     "SupportsTimeline",
@@ -104,6 +106,23 @@ class SupportsSimilar(Protocol):
         `memory_id`. The result excludes this memory and the memories in `ignored`.
 
         For a search without this method, `MemoryStore` compares the memories that `nearest` returns
+        by their cosines.
+        """
+
+
+@runtime_checkable
+class SupportsNeighbors(Protocol):
+    """A search that measures how near stored memories are, by meaning and by words apart."""
+
+    def find_neighbors(
+        self, memory_id: str, text: str, criteria: Criteria, *, limit: int
+    ) -> list[Neighbor]:
+        """Return the `limit` nearest memories by meaning and the `limit` nearest by words.
+
+        `text` is the text of the stored memory `memory_id`, which is not returned. Each memory
+        appears once, the most similar first.
+
+        For a search without this method, the dreamer compares the memories that `nearest` returns
         by their cosines.
         """
 

@@ -16,6 +16,7 @@ from infinite_memory.embedding import CheckedEmbedder
 from infinite_memory.errors import StorageError, StoreClosed
 from infinite_memory.model.codec import to_micros
 from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.dream.neighbor import Neighbor
 from infinite_memory.model.question import Question, Ranking
 from infinite_memory.model.record import Change
 from infinite_memory.protocols import Embedder, Storage
@@ -24,7 +25,7 @@ from infinite_memory.search.document import Document, describe
 from infinite_memory.search.nearest import find_nearest, load_vectors
 from infinite_memory.search.ranking import rank
 from infinite_memory.search.reader import Reader
-from infinite_memory.search.similarity import find_similar
+from infinite_memory.search.similarity import find_neighbors, find_similar
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.search.timeline import IndexTimeline
 
@@ -111,6 +112,19 @@ class SearchIndex:
             criteria,
             background=self._embedder.background,
             ignored=ignored,
+            limit=limit,
+        )
+
+    def find_neighbors(
+        self, memory_id: str, text: str, criteria: Criteria, *, limit: int
+    ) -> list[Neighbor]:
+        """Return the memories nearest to a stored memory, by meaning and by words."""
+        return find_neighbors(
+            self.refresh(),
+            memory_id,
+            text,
+            criteria,
+            background=self._embedder.background,
             limit=limit,
         )
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from infinite_memory.embedding import CheckedEmbedder
 from infinite_memory.model.codec import to_micros
 from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.dream.neighbor import Neighbor
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.question import Question, Ranking
 from infinite_memory.model.record import Record
@@ -23,7 +24,7 @@ from infinite_memory.search.document import describe
 from infinite_memory.search.nearest import load_vectors
 from infinite_memory.search.ranking import rank
 from infinite_memory.search.reader import Reader
-from infinite_memory.search.similarity import find_similar
+from infinite_memory.search.similarity import find_neighbors, find_similar
 
 __all__ = ["LinearSearch", "LinearTimeline", "read_records"]
 
@@ -87,6 +88,19 @@ class LinearSearch:
             criteria,
             background=self._embedder.background,
             ignored=ignored,
+            limit=limit,
+        )
+
+    def find_neighbors(
+        self, memory_id: str, text: str, criteria: Criteria, *, limit: int
+    ) -> list[Neighbor]:
+        """Return the memories nearest to a stored memory, by meaning and by words."""
+        return find_neighbors(
+            self._read_all(),
+            memory_id,
+            text,
+            criteria,
+            background=self._embedder.background,
             limit=limit,
         )
 

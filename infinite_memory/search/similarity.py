@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.dream.neighbor import Neighbor
 from infinite_memory.search.calibration import Calibration
 from infinite_memory.search.cosine import ABSENT, QueryVector, approximate_cosines, mean_of_greatest
 from infinite_memory.search.doc_filter import DocFilter
@@ -25,7 +26,7 @@ from infinite_memory.search.reader import Reader
 from infinite_memory.search.segment import Segment
 from infinite_memory.text.question_terms import split_terms
 
-__all__ = ["LEAST_SCORE", "find_similar", "score_cosines"]
+__all__ = ["LEAST_SCORE", "find_neighbors", "find_similar", "score_cosines"]
 
 Scores = NDArray[np.float32]
 _FilteredSegment = tuple[Segment, DocFilter]
@@ -72,19 +73,52 @@ def find_similar(
     background of the model. The result excludes the memory itself, the `ignored` memories, and
     memories far behind the nearest memory.
     """
-    hidden = {memory_id, *ignored}
-    filtered_segments = [
-        (part.segment, _exclude_ids(hidden, part.segment, part.eligible(criteria)))
-        for part in reader.segment_readers
-    ]
-    vectors = _vectors_of(reader, memory_id)
-    cosines = [_nearest_cosines(vectors, *pair) for pair in filtered_segments]
+    filtered_segments = _select({memory_id, *ignored}, reader, criteria)
+    cosines, words = _compare(reader, memory_id, text, filtered_segments)
     local_background = mean_of_greatest(np.concatenate([_NONE, *cosines]), _NEAREST, background)
     closeness = [
-        _closeness(column, words, local_background, background)
-        for column, words in zip(cosines, _shared_words(text, filtered_segments), strict=True)
+        _closeness(*columns, local_background, background)
+        for columns in zip(cosines, words, strict=True)
     ]
     return _best(filtered_segments, closeness, limit, least_score)
+
+
+def find_neighbors(
+    reader: Reader,
+    memory_id: str,
+    text: str,
+    criteria: Criteria,
+    *,
+    background: float,
+    limit: int,
+) -> list[Neighbor]:
+    """Return the `limit` memories nearest by meaning and the `limit` nearest by words, ordered.
+
+    The arguments are those of `find_similar`. Memories without a word in common are not near by
+    words. The order is that of the score, then of the cosine, the words and the id.
+    """
+    filtered_segments = _select({memory_id}, reader, criteria)
+    cosines, words = _compare(reader, memory_id, text, filtered_segments)
+    local_background = mean_of_greatest(np.concatenate([_NONE, *cosines]), _NEAREST, background)
+    found: list[Neighbor] = []
+    for (segment, doc_filter), cosine, word in zip(filtered_segments, cosines, words, strict=True):
+        closeness = _closeness(cosine, word, local_background, background)
+        near = {*_greatest(cosine, limit, ABSENT), *_greatest(word, limit, np.float32(0))}
+        for position in near:
+            score = _CURVE.score(float(closeness[position]))
+            neighbor = Neighbor(
+                id=segment.id_of(doc_filter.doc_at(position)),
+                cosine=float(cosine[position]) if cosine[position] > ABSENT else None,
+                words=float(word[position]),
+                score=score if score >= LEAST_SCORE else 0.0,
+            )
+            found.append(neighbor)
+    by_cosine = sorted(
+        (n for n in found if n.cosine is not None), key=lambda n: (-(n.cosine or 0.0), n.id)
+    )
+    by_words = sorted((n for n in found if n.words), key=lambda n: (-n.words, n.id))
+    near_ids = {n.id for n in (*by_cosine[:limit], *by_words[:limit])}
+    return sorted((n for n in found if n.id in near_ids), key=_order_of)
 
 
 def score_cosines(
@@ -104,6 +138,36 @@ def score_cosines(
         for (memory_id, _), score in zip(nearest, scores, strict=True)
         if score >= least_score
     ]
+
+
+def _order_of(neighbor: Neighbor) -> tuple[float, float, float, str]:
+    cosine = -1.0 if neighbor.cosine is None else neighbor.cosine
+    return -neighbor.score, -cosine, -neighbor.words, neighbor.id
+
+
+def _greatest(column: Scores, number: int, above: np.float32) -> list[int]:
+    """Return the positions of the `number` greatest values that are greater than `above`."""
+    positions = np.flatnonzero(column > above)
+    if len(positions) > number:
+        positions = positions[np.argpartition(column[positions], -number)[-number:]]
+    return [int(position) for position in positions]
+
+
+def _select(hidden: Collection[str], reader: Reader, criteria: Criteria) -> list[_FilteredSegment]:
+    """Return the documents that meet `criteria`, without the memories `hidden`, by segment."""
+    return [
+        (part.segment, _exclude_ids(hidden, part.segment, part.eligible(criteria)))
+        for part in reader.segment_readers
+    ]
+
+
+def _compare(
+    reader: Reader, memory_id: str, text: str, filtered_segments: Sequence[_FilteredSegment]
+) -> tuple[list[Scores], list[Scores]]:
+    """Return the cosines and the closeness in words of every selected document, by segment."""
+    vectors = _vectors_of(reader, memory_id)
+    cosines = [_nearest_cosines(vectors, *pair) for pair in filtered_segments]
+    return cosines, _shared_words(text, filtered_segments)
 
 
 def _exclude_ids(ids: Collection[str], segment: Segment, doc_filter: DocFilter) -> DocFilter:

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.dream.neighbor import Neighbor
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.record import Embedding, Record
 from infinite_memory.search.document import Document, describe
 from infinite_memory.search.reader import Reader
-from infinite_memory.search.similarity import LEAST_SCORE, find_similar
+from infinite_memory.search.similarity import LEAST_SCORE, find_neighbors, find_similar
 
 _DAY = datetime(2026, 5, 1, tzinfo=UTC)
 _DIMENSIONS = 8
@@ -160,3 +161,41 @@ def test_a_text_of_any_length_is_compared(size: int) -> None:
     assert datetime.now(tz=UTC) - start < timedelta(seconds=10)
     assert [memory_id for memory_id, _ in neighbors] == ["standup"]
     assert all(LEAST_SCORE <= score <= 1 for _, score in neighbors)
+
+
+def test_neighbors_are_the_nearest_by_meaning_and_the_nearest_by_words() -> None:
+    reader = reader_of(
+        document("meaning", "alpha", 1, 0.2),
+        document("words", "glaciers melt slowly", 0, 0, 1),
+        document("both", "glaciers beta", 1, 0.3),
+        document("neither", "delta", 0, 1),
+        document("pending", "glaciers melt"),
+        document("new", "glaciers melt", 1, 0.1),
+    )
+    near = {limit: neighbors(reader, "new", "glaciers melt", limit) for limit in (1, 2, 9)}
+    assert set(near[1]) == {"meaning", "pending"}
+    assert set(near[2]) == {"meaning", "both", "pending", "words"}
+    assert set(near[9]) == {"meaning", "both", "pending", "words", "neither"}
+    pending, meaning = near[9]["pending"], near[9]["meaning"]
+    assert pending.cosine is None
+    assert pending.words > near[9]["words"].words > near[9]["both"].words > meaning.words == 0
+    assert meaning.cosine == pytest.approx(0.995, abs=0.01)
+    assert list(near[9]) == sorted(near[9], key=lambda i: -near[9][i].score)
+
+
+def test_the_score_of_a_neighbor_is_that_of_a_receipt() -> None:
+    reader = reader_of(
+        document("near", "alpha", 1, 0.5),
+        document("nearer", "beta gamma", 1, 0.4),
+        document("far", "glaciers melt", 0, 0, 1),
+        document("new", "gamma", 1, 0.1),
+    )
+    scores = dict(nearest(reader, "new", "gamma", limit=9))
+    found = neighbors(reader, "new", "gamma", 9)
+    assert {i: found[i].score for i in scores} == scores
+    assert found["far"].score == 0
+
+
+def neighbors(reader: Reader, memory_id: str, text: str, limit: int) -> dict[str, Neighbor]:
+    found = find_neighbors(reader, memory_id, text, _HERE, background=0.0, limit=limit)
+    return {neighbor.id: neighbor for neighbor in found}

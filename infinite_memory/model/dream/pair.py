@@ -13,9 +13,16 @@ __all__ = ["Judgement", "Pair"]
 class Pair:
     """Two memories of a scope that may belong together, the later of them first.
 
-    `cosine` is that of their nearest passages, None if a memory is not embedded; `score` is that of
-    `receipt.similar`, in [0, 1], 0 if it is below the least of similar memories. `sampled` says how
-    the pair was found, in a few words.
+    `cosine` is that of their nearest passages, None if a memory is not embedded, or if neither is
+    among the nearest of the other. `score` is that of `receipt.similar`, in [0, 1], 0 if it is
+    below the least of similar memories. `sampled` says how the pair was found, in a few words.
+
+    `meaning` is the number of standard deviations by which the cosine exceeds the mean cosine of
+    the nearest memories, the lesser for the two memories; None if the embedding model was not made
+    for the language of both, or without a cosine. `words` is the same for the words in common,
+    weighted by rarity. `shared_words` counts the words in common without function words; a Chinese
+    word counts as its characters and pairs of characters. `shared_neighbors` counts the memories
+    that stand out among the nearest of both.
     """
 
     first: Memory
@@ -23,6 +30,10 @@ class Pair:
     cosine: float | None
     score: float
     sampled: str
+    meaning: float | None = None
+    words: float = 0.0
+    shared_words: int = 0
+    shared_neighbors: int = 0
 
 
 @frozen(kw_only=True)
