@@ -82,7 +82,9 @@ def plan_topics(view: CycleView, links: Sequence[Link], summariser: Summariser) 
             plans.append(plan_topic(view, group, text=text, by=summariser.name))
         if sum(len(plan.puts) for plan in plans) >= _MOST_WRITTEN or tried + 1 >= _MOST_TRIED:
             break
-    return evolve(join_plans(plans), looked_at=search.looked_at, notes=search.notes, failure=failure)
+    return evolve(
+        join_plans(plans), looked_at=search.looked_at, notes=search.notes, failure=failure
+    )
 
 
 def plan_topic(
