@@ -29,7 +29,7 @@ class Question:
     the best `spared` matches. The first `offset` candidates are passed over. `about` is the id of a
     memory whose rank is wanted as well, however low it is. `time` is the time that the text names:
     a memory that happened in it gains a share of its score. `reached` maps ids to the ways by which
-    links lead there: such a memory has at least half of the total of the match, times the weight.
+    links lead there: such a memory has at least half of the score of the match, times the weight.
     """
 
     text: str

@@ -1,8 +1,8 @@
 """In an exhaustive search, a memory to which links lead from a better match ranks behind it.
 
-Its total is at least half of the total of the match, times the weight of the links: what belongs to
-the best match, and says nothing of the question itself, stands among the memories that match half
-as well. The share is a choice, not fitted: no labelled set has links.
+Its score is at least half of the score of the match, times the weight of the links: what belongs to
+a memory that probably answers is worth a look before all that probably does not. The share is a
+choice, not fitted: no labelled set has links.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from attrs import evolve
 
 from infinite_memory.model.hits import Explanation, Reached
 from infinite_memory.model.question import Ranking
+from infinite_memory.search.calibration import Calibration
 from infinite_memory.search.collapsing import find_eligible_doc, find_scored_doc
 from infinite_memory.search.scoring import Explain, SegmentScores, add_step
 
@@ -22,12 +23,15 @@ _SHARE = 0.5
 
 
 def raise_linked(
-    scores: Sequence[SegmentScores], explain: Explain, reached: Mapping[str, Reached]
+    scores: Sequence[SegmentScores],
+    explain: Explain,
+    reached: Mapping[str, Reached],
+    curve: Calibration,
 ) -> tuple[Sequence[SegmentScores], Explain, frozenset[str]]:
     """Return `scores` with the totals of linked memories raised, their explanation, and the ids.
 
-    `explain` explains `scores`, and the ids are those of the memories whose totals were raised. A
-    memory that the search leaves out stays so, and the totals of matches are those before.
+    `explain` explains `scores`, `curve` turns totals into scores, and the ids are those of the
+    memories whose totals were raised. A memory that the search leaves out is not raised.
     """
     after, raised = list(scores), set()
     for memory_id, way in reached.items():
@@ -35,7 +39,8 @@ def raise_linked(
         if linked is None or match is None:
             continue
         segment_scores, position = linked
-        least = _SHARE * way.weight * float(match[0].total[match[1]])
+        score = curve.score(float(match[0].total[match[1]]))
+        least = curve.total(_SHARE * way.weight * score)
         if segment_scores.total[position] >= least:
             continue
         index = next(n for n, column in enumerate(scores) if column is segment_scores)

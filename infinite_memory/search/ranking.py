@@ -140,7 +140,7 @@ def rank(
     curve = calibrate(scores, weights, len(telling))
     reasons: Explain = partial(explain, scores, context=context, weights=weights, query=query)
     lifted, reasons = lift_totals(scores, question, reasons, weights)
-    linked, reasons, raised = raise_linked(lifted, reasons, question.reached)
+    linked, reasons, raised = raise_linked(lifted, reasons, question.reached, curve)
     ranking = _make_ranking(linked, reasons, question, curve, note, context, weights.later)
     return evolve(mark_reached(ranking, question.reached, raised), empty_time=empty_time)
 
