@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from attrs import frozen
 
 from infinite_memory.cli.exits import ExitCode
 from infinite_memory.cli.waiting import end_waiting
+from infinite_memory.text.lines import escape_controls
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -35,13 +35,6 @@ __all__ = [
     "remark",
 ]
 
-# Control characters but for the line feed and the tab, surrogates, line separators, what reverses
-# the direction of writing, and the invisible copies of ASCII.
-_STEERING = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufff9-\ufffb"
-    "\ud800-\udfff\U000e0000-\U000e007f]"
-)
-
 
 @frozen
 class Line:
@@ -54,13 +47,6 @@ class Line:
 def is_terminal(stream: IO[str]) -> bool:
     """Return whether `stream` is a terminal, where a person reads it."""
     return stream.isatty()
-
-
-def escape_controls(text: str) -> str:
-    """Return `text` with every character escaped that could control a terminal."""
-    return _STEERING.sub(
-        lambda match: match[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n")
-    )
 
 
 def emit_json(value: object) -> None:

@@ -16,6 +16,7 @@ from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.messages import format_count
 from infinite_memory.model.receipt import KeyHolder, Outcome, Receipt, Searchable
 from infinite_memory.model.timestamps import show_moment
+from infinite_memory.text.lines import one_line
 
 __all__ = [
     "effective_status",
@@ -88,13 +89,6 @@ def scope_names(names: Sequence[str]) -> str:
     """Return names of scopes in a sentence: "the scope 'work'", "the scopes 'home' and 'work'"."""
     shown = join_words([f"'{one_line(name, max_chars=128)}'" for name in names])
     return f"the scope {shown}" if len(names) == 1 else f"the scopes {shown}"
-
-
-def one_line(text: str, *, max_chars: int) -> str:
-    """Return the words of `text` in a line, shortened to `max_chars`."""
-    # Four times the length holds enough words even with much white space.
-    line = " ".join(text[: 4 * max_chars].split())
-    return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"
 
 
 def excerpt(text: str, passage: tuple[int, int] | None = None) -> tuple[str, bool]:

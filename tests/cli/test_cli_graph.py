@@ -142,3 +142,13 @@ def test_the_neighbourhood_of_an_ending_is_exported_and_what_is_left_out_is_said
     assert "1 memory was left out, since others are stronger: --limit takes more." in told.stderr
     assert [node["id"] for node in json.loads(out.read_text("utf-8"))["nodes"]] == [PLAN]
     assert "exists already, and nothing was written" in run(*arguments, code=5).stderr
+
+
+def test_the_picture_of_a_neighbourhood_is_a_page(run: Run, filled: None, tmp_path: Path) -> None:
+    pytest.importorskip("plotly")
+    out = tmp_path / "picture.html"
+    told = run("graph", "export", PLAN, "--to", str(out)).stdout
+    assert told == f"Exported 2 memories and 1 link into {out}.\n"
+    page = out.read_text("utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "Around “We move the office to Lyon in May”" in page

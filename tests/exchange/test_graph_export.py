@@ -180,7 +180,7 @@ def test_an_empty_store_has_an_empty_graph(store: MemoryStore, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"to": "graph.txt"}, "end it with .graphml or .json"),
+        ({"to": "graph.txt"}, "end it with .graphml, .json or .html"),
         ({"to": "graph"}, "does not say in which format"),
         ({"to": ""}, "is no path"),
         ({"to": "g.json", "format": "gexf"}, "gexf"),

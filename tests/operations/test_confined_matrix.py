@@ -149,6 +149,8 @@ def graph_export_calls() -> Iterator[Call]:
     ):
         for form in ("graphml", "json"):
             yield lambda s, c=choice, f=form: exported_graph(s, format=f, **c)
+    yield lambda s: exported_graph(s, format="html")
+    yield lambda s: exported_graph(s, format="html", ids="in-1")
 
 
 def exported_graph(store: MemoryStore, **choice: Any) -> Any:

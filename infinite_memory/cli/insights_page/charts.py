@@ -6,7 +6,6 @@ escaped for it; they never stand in a template. Categories are numbers, and no n
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -19,11 +18,11 @@ from infinite_memory.cli.insights_page.words import (
     repository_name,
     shorten_path,
 )
-from infinite_memory.cli.output import escape_controls
-from infinite_memory.cli.render import one_line
+from infinite_memory.exchange.web_page import escape_text
 from infinite_memory.projects.hard_spots import HardSpot
 from infinite_memory.projects.insights import Insights, Period, Step
 from infinite_memory.projects.solved_again import SolvedAgain
+from infinite_memory.text.lines import one_line
 
 __all__ = [
     "Chart",
@@ -203,7 +202,7 @@ def solved_chart(solved: Sequence[SolvedAgain]) -> Chart | None:
             "width": 0.26,
             "offset": offset,
             "hovertext": [
-                _escape(f"{name}, {format_minutes(length)}: {each.summary}", _HOVER_CHARS)
+                escape_text(f"{name}, {format_minutes(length)}: {each.summary}", _HOVER_CHARS)
                 for each, length in zip(shown, minutes, strict=True)
             ],
             "hoverinfo": "text",
@@ -212,7 +211,7 @@ def solved_chart(solved: Sequence[SolvedAgain]) -> Chart | None:
         for name, minutes, colour, offset in sides
     ]
     layout = _bar_layout(
-        [_escape(each.summary, _LABEL_CHARS) for each in shown],
+        [escape_text(each.summary, _LABEL_CHARS) for each in shown],
         "minutes",
         max(max(minutes) for _, minutes, _, _ in sides),
         bar_height=_PAIR_HEIGHT,
@@ -246,7 +245,7 @@ def _stacked(insights: Insights, series: Sequence[_Series], unit: str) -> Chart 
             "x": begins,
             "y": list(each.numbers),
             "hovertext": [
-                f"{before}{begin}: {number:,g} {unit}, {_escape(each.label, _HOVER_CHARS)}"
+                f"{before}{begin}: {number:,g} {unit}, {escape_text(each.label, _HOVER_CHARS)}"
                 for begin, number in zip(begins, each.numbers, strict=True)
             ],
             "hoverinfo": "text",
@@ -300,7 +299,7 @@ def _bars(
             "y": [str(number) for number in range(len(shown))],
             "width": 0.36,
             "offset": -0.42,
-            "hovertext": [_escape(f"{bar.label}: {bar.hover}", _HOVER_CHARS) for bar in shown],
+            "hovertext": [escape_text(f"{bar.label}: {bar.hover}", _HOVER_CHARS) for bar in shown],
             "hoverinfo": "text",
             "marker": {"color": [bar.colour for bar in shown]},
         }
@@ -355,14 +354,7 @@ def _number_axis(unit: str, longest: float) -> dict[str, Any]:
     return {**axis, "dtick": 1} if is_few else axis
 
 
-def _escape(text: str, max_chars: int) -> str:
-    """Return a text in a line, so that plotly shows it as it is."""
-    shown = html.escape(escape_controls(one_line(text, max_chars=max_chars)), quote=False)
-    # Between two of these signs it would look for a formula.
-    return shown.replace("$", "&#36;")
-
-
 def _escape_path(name: str) -> str:
     """Return the end of a name in a line, so that plotly shows it as it is."""
     shown = shorten_path(one_line(name, max_chars=1024), _LABEL_CHARS)
-    return _escape(shown, _LABEL_CHARS)
+    return escape_text(shown, _LABEL_CHARS)

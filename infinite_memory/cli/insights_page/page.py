@@ -1,17 +1,8 @@
-"""The page: one file that needs no network, and runs no script but its own two.
-
-Whatever was stored is escaped. Should a text get through all the same, the policy of the page names
-its scripts by their hashes, and forbids every request.
-"""
+"""The page: one file that needs no network, and runs no script but its own two."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import html
-import json
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from attrs import frozen
@@ -25,7 +16,7 @@ from infinite_memory.cli.insights_page.charts import (
     solved_chart,
     time_chart,
 )
-from infinite_memory.cli.insights_page.look import DRAWING, STYLE
+from infinite_memory.cli.insights_page.look import DRAWING
 from infinite_memory.cli.insights_page.words import (
     describe_recalls,
     describe_solved_again,
@@ -34,19 +25,22 @@ from infinite_memory.cli.insights_page.words import (
     format_share,
     repository_name,
 )
-from infinite_memory.cli.output import escape_controls
-from infinite_memory.cli.render import one_line
-from infinite_memory.errors import ConfigurationError, install_hint
+from infinite_memory.exchange.web_page import (
+    escape_html,
+    guard_script,
+    load_plotly,
+    make_head,
+    make_table,
+    to_script_data,
+)
 from infinite_memory.model.timestamps import in_zone
 from infinite_memory.projects.insights import Insights
 from infinite_memory.projects.patterns import Pattern
 
 __all__ = ["make_page"]
 
-_CELL_CHARS = 300
 _ROUNDED_MINUTES = 600
 _NO_TIME = "No piece of work says how many minutes it took."
-_CLOSING = re.compile(r"</(script)", re.IGNORECASE)
 
 
 @frozen(kw_only=True)
@@ -67,19 +61,19 @@ def make_page(insights: Insights, *, made_at: datetime, zone: str | None) -> str
     Raises:
         ConfigurationError: the package that draws the charts is not installed.
     """
-    library = _load_library()
+    library = load_plotly("leave out --html to see the numbers here")
     sections = list(_sections(insights)) if insights.chunks else []
     charts = {
         section.id: {"data": section.chart.data, "layout": section.chart.layout}
         for section in sections
         if section.chart is not None
     }
-    scripts = [_guard_script(script) for script in (library, DRAWING)] if charts else []
-    data = f'<script type="application/json" id="charts">{_json(charts)}</script>'
+    scripts = [guard_script(script) for script in (library, DRAWING)] if charts else []
+    data = f'<script type="application/json" id="charts">{to_script_data(charts)}</script>'
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en">',
-        *_head(f"Insights: {_name_of(insights)}", scripts),
+        *make_head(f"Insights: {_name_of(insights)}", scripts),
         "<body>",
         *_summary(insights, made_at, zone),
         *(['<div class="grid">'] if sections else []),
@@ -93,61 +87,12 @@ def make_page(insights: Insights, *, made_at: datetime, zone: str | None) -> str
     return "\n".join(parts) + "\n"
 
 
-def _load_library() -> str:
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError as error:
-        raise ConfigurationError(
-            f"to write the page, install the extra insights ({install_hint('insights')}), or leave"
-            " out --html to see the numbers here"
-        ) from error
-    library: str = get_plotlyjs()
-    return library
-
-
-def _guard_script(script: str) -> str:
-    """Return a script that ends where its element ends, with the line ends that are hashed."""
-    return _CLOSING.sub(r"<\\/\1", script.replace("\r\n", "\n").replace("\r", "\n"))
-
-
-def _json(value: object) -> str:
-    """Return JSON that no parser of HTML sees anything in."""
-    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    for character in "<>&":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
-
-
-def _head(title: str, scripts: Iterable[str]) -> list[str]:
-    digests = [hashlib.sha256(script.encode()).digest() for script in scripts]
-    hashes = [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
-    policy = "; ".join(
-        [
-            "default-src 'none'",
-            f"script-src {' '.join(hashes) or chr(39) + 'none' + chr(39)}",
-            "style-src 'unsafe-inline'",
-            "base-uri 'none'",
-            "form-action 'none'",
-        ]
-    )
-    return [
-        "<head>",
-        '<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-        '<meta name="referrer" content="no-referrer">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{_text(title)}</title>",
-        f"<style>{STYLE}</style>",
-        "</head>",
-    ]
-
-
 def _name_of(insights: Insights) -> str:
     return "all repositories" if insights.scope is None else repository_name(insights.scope)
 
 
 def _summary(insights: Insights, made_at: datetime, zone: str | None) -> Iterator[str]:
-    yield f"<h1>Insights: {_text(_name_of(insights))}</h1>"
+    yield f"<h1>Insights: {escape_html(_name_of(insights))}</h1>"
     made = f"Made on {in_zone(made_at, zone):%Y-%m-%d %H:%M}"
     if insights.first is None or insights.last is None:
         yield f'<p class="soft">{made}.</p>'
@@ -169,12 +114,12 @@ def _summary(insights: Insights, made_at: datetime, zone: str | None) -> Iterato
         (f"{insights.recalls.sessions:,}", "sessions recalled later"),
     ]
     listed = "".join(
-        f'<li><b>{_text(number)}</b><span class="soft">{_text(words)}</span></li>'
+        f'<li><b>{escape_html(number)}</b><span class="soft">{escape_html(words)}</span></li>'
         for number, words in tiles
     )
     yield f'<ul class="tiles">{listed}</ul>'
-    yield f"<p>{_text(describe_recalls(insights))}</p>"
-    yield f"<p>{_text(describe_solved_again(insights.solved_again))}</p>"
+    yield f"<p>{escape_html(describe_recalls(insights))}</p>"
+    yield f"<p>{escape_html(describe_solved_again(insights.solved_again))}</p>"
 
 
 def _round_time(minutes: float) -> str:
@@ -249,12 +194,13 @@ def _hard_spots(insights: Insights) -> Iterator[_Section]:
 def _section_html(section: _Section) -> str:
     chart = section.chart
     if chart is None:
-        body = f"<p>{_text(section.empty)}</p>"
+        body = f"<p>{escape_html(section.empty)}</p>"
     else:
         body = (
             f'<div class="chart" id="{section.id}" role="img"'
-            f' aria-label="{_text(section.title)}: the numbers follow"></div>'
-            f"<details><summary>The numbers</summary>{_table(chart.headers, chart.rows)}</details>"
+            f' aria-label="{escape_html(section.title)}: the numbers follow"></div>'
+            "<details><summary>The numbers</summary>"
+            f"{make_table(chart.headers, chart.rows)}</details>"
         )
     return _frame(section.title, section.note, body, is_wide=section.is_wide)
 
@@ -273,26 +219,11 @@ def _problems_html(problems: Sequence[Pattern]) -> str:
             )
             for problem in problems
         ]
-        body = _table(("Problem", "Repository", "Times", "Trend", "The last fix"), rows)
+        body = make_table(("Problem", "Repository", "Times", "Trend", "The last fix"), rows)
     return _frame("Recurring problems", "The most frequent first.", body, is_wide=True)
 
 
 def _frame(title: str, note: str, body: str, *, is_wide: bool) -> str:
     kind = ' class="wide"' if is_wide else ""
-    return (
-        f'<section{kind}><h2>{_text(title)}</h2><p class="soft">{_text(note)}</p>{body}</section>'
-    )
-
-
-def _table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    head = "".join(f'<th scope="col">{_text(header)}</th>' for header in headers)
-    body = "".join(f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    return (
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
-
-
-def _text(text: str) -> str:
-    """Return a text in a line as HTML, also for an attribute in double quotes."""
-    return html.escape(escape_controls(one_line(text, max_chars=_CELL_CHARS)))
+    head = f'<h2>{escape_html(title)}</h2><p class="soft">{escape_html(note)}</p>'
+    return f"<section{kind}>{head}{body}</section>"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 
@@ -12,6 +12,8 @@ from infinite_memory.archive.backup import exporting
 from infinite_memory.exchange.graphs.choosing import choose_strongest
 from infinite_memory.exchange.graphs.graphml import graphml
 from infinite_memory.exchange.graphs.node_link import node_link
+from infinite_memory.exchange.graphs.picture.lines import choose_lines
+from infinite_memory.exchange.graphs.picture.page import Picture, make_page
 from infinite_memory.exchange.graphs.reading import (
     make_nodes,
     read_nodes,
@@ -26,6 +28,7 @@ from infinite_memory.exchange.graphs.values import (
     GraphNode,
 )
 from infinite_memory.exchange.output_file import writing_file
+from infinite_memory.exchange.selection import read_memories
 from infinite_memory.graph.neighbourhood import find_neighbourhood
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import Storage
@@ -68,6 +71,7 @@ def run_graph_export(services: Services, request: GraphRequest) -> ExportedGraph
     """Write the graph; see `Graph.export`.
 
     Raises:
+        ConfigurationError: the package that draws pictures is not installed.
         Conflict: there is something at the path, or a memory to start from was forgotten.
         InvalidInput: a value cannot be used.
         NotFound: there is no memory to start from.
@@ -76,8 +80,12 @@ def run_graph_export(services: Services, request: GraphRequest) -> ExportedGraph
     written = _Written()
     with _reading(services, request) as graph:
         nodes, edges = written.note_nodes(graph.nodes), written.note_edges(graph.edges)
+        if request.format is GraphFormat.HTML:
+            pieces: Iterable[str] = [_draw(services, request, graph, list(nodes), list(edges))]
+        else:
+            pieces = _WRITERS[request.format](nodes, edges)
         with writing_file(request.path, force=request.force) as file:
-            for piece in _WRITERS[request.format](nodes, edges):
+            for piece in pieces:
                 file.write(piece.encode())
     return ExportedGraph(
         path=str(request.path),
@@ -95,7 +103,8 @@ def _reading(services: Services, request: GraphRequest) -> Iterator[_Graph]:
         yield _read_neighbourhood(services, request.chosen)
         return
     with exporting(services.storage) as storage:
-        yield _read_scopes(services, storage, request.chosen)
+        is_drawn = request.format is GraphFormat.HTML
+        yield _read_scopes(services, storage, request.chosen, is_drawn=is_drawn)
 
 
 def _read_neighbourhood(services: Services, request: Around) -> _Graph:
@@ -118,14 +127,37 @@ def _read_neighbourhood(services: Services, request: Around) -> _Graph:
     )
 
 
-def _read_scopes(services: Services, storage: Storage, request: Whole) -> _Graph:
+def _read_scopes(services: Services, storage: Storage, request: Whole, *, is_drawn: bool) -> _Graph:
     ids = request.selection.list_ids(storage)
     chosen = ids if request.limit is None else choose_strongest(storage, ids, request.limit)
+    edges = read_stored_links(storage, chosen)
+    if is_drawn:
+        edges = chain(edges, read_relations(services, read_memories(storage, chosen), ()))
     return _Graph(
         nodes=read_nodes(storage, chosen, services.clock()),
-        edges=read_stored_links(storage, chosen),
+        edges=edges,
         left_out=len(ids) - len(chosen),
         left_out_scopes=request.selection.left_out,
+    )
+
+
+def _draw(
+    services: Services,
+    request: GraphRequest,
+    graph: _Graph,
+    nodes: Sequence[GraphNode],
+    edges: Iterable[GraphEdge],
+) -> str:
+    starts = request.chosen.ids if isinstance(request.chosen, Around) else ()
+    return make_page(
+        Picture(
+            nodes=nodes,
+            lines=choose_lines(edges),
+            starts=frozenset(starts),
+            left_out=graph.left_out,
+            made_at=services.clock(),
+            zone=services.config.time_zone,
+        )
     )
 
 

@@ -19,9 +19,14 @@ from infinite_memory.operations.services import Services
 __all__ = ["Around", "GraphRequest", "Whole", "make_request"]
 
 _DEPTH = 2
-_AROUND, _MOST_AROUND = 150, 1000
-_MOST = 10_000_000
-_ENDINGS = {".graphml": GraphFormat.GRAPHML, ".json": GraphFormat.JSON}
+_FEW = 150
+_MOST_DRAWN, _MOST_AROUND, _MOST = 300, 1000, 10_000_000
+_ENDINGS = {
+    ".graphml": GraphFormat.GRAPHML,
+    ".json": GraphFormat.JSON,
+    ".html": GraphFormat.HTML,
+    ".htm": GraphFormat.HTML,
+}
 
 
 @frozen(kw_only=True)
@@ -60,7 +65,7 @@ def make_request(
     to: object,
     ids: object,
     *,
-    form: object,
+    format_name: object,
     types: object,
     depth: int | None,
     limit: int | None,
@@ -76,44 +81,54 @@ def make_request(
         UnknownScope: a scope does not exist.
     """
     path = check_path(to)
+    form = _choose_format(path, format_name)
     starts, relations = _check_texts(ids, "ids"), _check_texts(types, "types")
     wanted, with_private = _check_texts(statuses, "statuses"), check_flag(private, "private")
     chosen: Around | Whole
     if starts:
         given = {"scope": scope, "statuses": wanted, "private": with_private}
         _refuse(given, "a neighbourhood is of the current memories that the scope of its ids sees")
-        most = _AROUND if limit is None else limit
         chosen = Around(
             ids=starts,
             types=relations,
             depth=_DEPTH if depth is None else depth,
-            limit=check_count(most, "limit", low=1, high=_MOST_AROUND),
+            limit=_check_limit(limit, form, default=_FEW, most=_MOST_AROUND) or _FEW,
         )
     else:
         _refuse({"types": relations, "depth": depth}, "a walk begins at ids: give one or several")
         conditions = Conditions(scope=scope, statuses=_check_statuses(wanted))
         chosen = Whole(
             selection=choose_memories(services, conditions, private=with_private),
-            limit=None if limit is None else check_count(limit, "limit", low=1, high=_MOST),
+            limit=_check_limit(limit, form, default=None, most=_MOST),
         )
     return GraphRequest(
         path=path,
-        format=_choose_format(path, form),
+        format=form,
         chosen=chosen,
         force=check_flag(force, "force"),
     )
 
 
-def _choose_format(path: Path, form: object) -> GraphFormat:
-    if form is not None:
-        return check_choice(form, GraphFormat, "format")
+def _choose_format(path: Path, name: object) -> GraphFormat:
+    if name is not None:
+        return check_choice(name, GraphFormat, "format")
     known = _ENDINGS.get(path.suffix.lower())
     if known is None:
         raise InvalidInput(
             f"the name {path.name!r:.100} does not say in which format to write: end it with"
-            f" {' or '.join(_ENDINGS)}, or name the format"
+            " .graphml, .json or .html, or name the format"
         )
     return known
+
+
+def _check_limit(
+    limit: int | None, form: GraphFormat, *, default: int | None, most: int
+) -> int | None:
+    """Return the limit, or the default; a picture has room for few memories."""
+    is_drawn = form is GraphFormat.HTML
+    if limit is None:
+        return _FEW if is_drawn else default
+    return check_count(limit, "limit", low=1, high=_MOST_DRAWN if is_drawn else most)
 
 
 def _check_texts(values: object, name: str) -> tuple[str, ...]:

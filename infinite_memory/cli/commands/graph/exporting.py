@@ -39,8 +39,8 @@ _STATUSES = [str(status) for status in Status if status is not Status.FORGOTTEN]
     "--limit",
     "-n",
     type=int,
-    help="Write at most this many memories, the strongest. By default 150 around ID, and otherwise"
-    " all.",
+    help="Write at most this many memories, the strongest. By default 150 around ID and in a"
+    " picture, and otherwise all.",
 )
 @click.option(
     "--scope",
@@ -77,7 +77,8 @@ def export_graph(
 
     With ID it is what belongs to that memory, or to several, with the relations that `graph
     related` computes. Without, it is every memory but those of private scopes and forgotten ones,
-    with the stored links. OUT is in the clear, for its owner alone, and appears when it is whole.
+    with the stored links. A picture, a page for a browser, has relations either way. OUT is in the
+    clear, for its owner alone, and appears when it is whole.
     """
     with open_store(context) as store:
         starts = [store.ids.resolve(memory_id) for memory_id in ids]
