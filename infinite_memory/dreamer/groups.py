@@ -25,6 +25,7 @@ from infinite_memory.dreamer.material import (
     load_material,
 )
 from infinite_memory.dreamer.neighbourhood import Neighbourhood, read_neighbourhood
+from infinite_memory.dreamer.phrases import says_something
 from infinite_memory.dreamer.similar_topics import weigh_similar
 from infinite_memory.dreamer.view import CycleView
 from infinite_memory.model.link import Link
@@ -132,8 +133,9 @@ class GroupSearch:
         """Yield the clusters of memories that have no topic summary, or an old one."""
         around = self._around
         for cluster in self._clusters:
-            if count_distinct(cluster.members, around.twins) >= FEWEST_MEMBERS:
-                yield from self._match(cluster, around.weights, frozenset(around.memories), level=1)
+            for group in self._match(cluster, around.weights, frozenset(around.memories), level=1):
+                if self._is_subject(group.members):
+                    yield group
 
     def _find_higher(self) -> Iterator[Group]:
         """Yield the clusters of topic summaries of one level."""
@@ -151,6 +153,11 @@ class GroupSearch:
             ids = frozenset(topic.id for topic in topics)
             for cluster in find_clusters(weights, ids, seed=self._seed):
                 yield from self._match(cluster, weights, ids, level=level + 1)
+
+    def _is_subject(self, members: Sequence[Memory]) -> bool:
+        """Return whether three of the memories say something, and not nearly the same."""
+        telling = [memory.id for memory in members if says_something(memory.text)]
+        return count_distinct(telling, self._around.twins) >= FEWEST_MEMBERS
 
     def _match(
         self, cluster: Cluster, weights: Weights, looked_at: frozenset[str], *, level: int
