@@ -51,7 +51,7 @@ Ends = frozenset[str]
 
 
 @define
-class _Clock:
+class Clock:
     """A clock that stands still until it is moved."""
 
     now: datetime = NOW
@@ -73,7 +73,7 @@ class Measured:
         return f"{precision:.1f} | {100 * self.right / self.pairs:.1f}"
 
 
-def dream(store: MemoryStore, storage: InMemoryStorage, clock: _Clock, cycles: int) -> None:
+def dream(store: MemoryStore, storage: InMemoryStorage, clock: Clock, cycles: int) -> None:
     """Run cycles of the dreamer."""
     services, judge = store._services, LocalJudge()
     for number in range(cycles):
@@ -134,7 +134,7 @@ def measure(corpus: TopicCorpus, links: Collection[Ends], part: str | None = Non
 
 def measure_corpus(corpus: TopicCorpus, model: Embedder, cycles: int) -> Iterator[str]:
     """Yield the rows of the table for a corpus: all of it, and its parts if there are several."""
-    storage, clock = InMemoryStorage(), _Clock()
+    storage, clock = InMemoryStorage(), Clock()
     with MemoryStore.open("memory://", storage=storage, embedder=model, clock=clock) as store:
         store.remember_many(dict(memory) for memory in corpus.memories)
         start = perf_counter()
