@@ -38,8 +38,8 @@ def _in_order(ids: Sequence[str], neighbours: dict[str, list[tuple[float, str]]]
     strength = {
         memory_id: sum(weight for weight, _ in linked) for memory_id, linked in neighbours.items()
     }
-    for memory_id in sorted(strength, key=lambda each: (-strength[each], each)):
+    for memory_id in sorted(strength, key=lambda end: (-strength[end], end)):
         yield memory_id
-        nearest = sorted(neighbours[memory_id], key=lambda each: (-each[0], each[1]))
+        nearest = sorted(neighbours[memory_id], key=lambda link: (-link[0], link[1]))
         yield from (other for _, other in nearest[:_MOST_NEIGHBOURS])
     yield from reversed(ids)

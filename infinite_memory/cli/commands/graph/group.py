@@ -63,12 +63,12 @@ def show_related(
         related = store.graph.related(_resolve(store, ids), types=types, depth=depth, limit=limit)
         zone = store.config.time_zone
     if wants_json(context):
-        emit_json({"related": [{**each.to_dict(), **shown_json(each.memory)} for each in related]})
+        emit_json({"related": [{**item.to_dict(), **shown_json(item.memory)} for item in related]})
         return
     if not related:
         remark("Nothing belongs to it by these relations." if types else "Nothing belongs to it.")
-    for number, each in enumerate(related, 1):
-        emit_lines(_related_lines(number, each, zone))
+    for number, item in enumerate(related, 1):
+        emit_lines(_related_lines(number, item, zone))
 
 
 @graph_command.command("links")

@@ -81,15 +81,15 @@ def make_labels(
     """
     memories = {node.memory.id: node.memory for node in nodes}
     sizes = _sizes(memories, lines)
-    ranked = sorted(memories, key=lambda each: (each not in starts, -sizes[each]))
+    ranked = sorted(memories, key=lambda memory_id: (memory_id not in starts, -sizes[memory_id]))
     return [
         {
-            "text": _row(memories[each].heading, _LABEL_CHARS),
-            "x": round(places[each][0], 4),
-            "y": round(places[each][1], 4),
-            "size": sizes[each],
+            "text": _row(memories[memory_id].heading, _LABEL_CHARS),
+            "x": round(places[memory_id][0], 4),
+            "y": round(places[memory_id][1], 4),
+            "size": sizes[memory_id],
         }
-        for each in ranked
+        for memory_id in ranked
     ]
 
 
