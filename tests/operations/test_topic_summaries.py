@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from infinite_memory import Depth, MemoryStore, Operation, Step
+from infinite_memory import BriefingPart, Depth, MemoryStore, Operation, Step
 from infinite_memory.model.commit import Commit, Put
 from infinite_memory.model.memory import Kind, Origin
 from infinite_memory.operations.journal import with_entry
@@ -96,6 +96,15 @@ def test_the_pages_of_a_list_have_no_gaps_where_they_are_left_out(apollo: Memory
     assert first.next is not None
     second = apollo.browse(limit=1, after=first.next)
     assert sorted(memory.id for memory in first.memories + second.memories) == ["due", "lead"]
+
+
+def test_a_briefing_leaves_them_out(apollo: MemoryStore) -> None:
+    now = apollo.get("due").stored_at
+    for name, fields in (("news", {}), ("fresh", DREAMED)):
+        apollo.remember("Apollo has moved to Lyon", id=name, happened_at=now, **fields)
+    sections = {section.part: section.items for section in apollo.briefing().sections}
+    assert "news" in [item.id for item in sections[BriefingPart.RECENT]]
+    assert not any(item.id in ("fresh", "topic") for items in sections.values() for item in items)
 
 
 def test_a_digest_counts_them_as_summaries(apollo: MemoryStore) -> None:

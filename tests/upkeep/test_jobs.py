@@ -283,6 +283,27 @@ def test_beyond_a_limit_the_least_valuable_memories_are_archived(
     assert run(store, "limit").steps == ()
 
 
+@pytest.mark.parametrize("limit", [{"max_memories": 3}, {"max_megabytes": 1}])
+def test_topic_summaries_count_for_no_limit(
+    limit: dict[str, Any], open_store: Open, clock: StoppedClock
+) -> None:
+    store = open_store(retention="keep_all", **limit)
+    dreamed = {"dreamed": {"level": 1, "by": "quotation"}}
+    for number in range(3):
+        clock.now += timedelta(days=1)
+        store.remember(f"Note {number} " + "harbour " * 40_000, id=f"n{number}")
+        store.remember(
+            f"Topic {number} " + "harbour " * 40_000,
+            kind="summary",
+            origin="dream",
+            context=dreamed,
+        )
+    assert run(store, "limit").steps == ()
+    clock.now += timedelta(days=1)
+    store.remember("Another note " + "harbour " * 40_000)
+    assert [step.memory_id for step in run(store, "limit").steps] == ["n0"]
+
+
 def test_what_a_limit_of_a_scope_archives_counts_for_the_limit_of_the_store(
     open_store: Open, clock: StoppedClock
 ) -> None:

@@ -189,11 +189,12 @@ def _holding(services: Services, visible: frozenset[str], own: str, now: datetim
 def _recent(
     services: Services, visible: frozenset[str], now: datetime, kinds: frozenset[Kind]
 ) -> list[Memory]:
-    """Return the notes and events of the last days, newest first."""
+    """Return the notes and events of the last days, newest first, without topic summaries."""
     criteria = Criteria(
         scopes=visible,
         kinds=kinds,
         statuses=_CURRENT,
+        topic_summaries=False,
         since=now - _RECENT,
         until=now + timedelta(microseconds=1),
         unended_at=now,

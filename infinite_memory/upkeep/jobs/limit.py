@@ -10,7 +10,7 @@ from datetime import timedelta
 from attrs import define, field, frozen
 
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.memory import Memory, Status
+from infinite_memory.model.memory import Kind, Memory, Status
 from infinite_memory.model.messages import format_count
 from infinite_memory.upkeep.changes import Changes
 from infinite_memory.upkeep.context import JobContext
@@ -58,13 +58,17 @@ def _plan(context: JobContext) -> Plan:
 
 
 def _exceeded(context: JobContext) -> Iterator[_Limit]:
-    """Yield the limits that the store exceeds, limits of single scopes first."""
+    """Yield the limits that the store exceeds, limits of single scopes first.
+
+    Topic summaries do not count: what the dreamer writes archives nothing that people said.
+    """
     settings = context.settings
     size = context.services.storage.measure()
     counts = Counter[str]()
     for (scope, _, status), number in size.memories.items():
         if status == Status.CURRENT and scope in context.scopes:
             counts[scope] += number
+    counts -= _count_topics(context)
     for name, rules in settings.scopes.items():
         if rules.max_memories is not None and counts[name] > rules.max_memories:
             yield _number_limit(frozenset({name}), counts, rules.max_memories, name)
@@ -97,9 +101,26 @@ def _number_limit(
     )
 
 
+def _count_topics(context: JobContext) -> Counter[str]:
+    """Count the current topic summaries of every scope."""
+    summaries = Criteria(
+        scopes=frozenset(context.scopes),
+        kinds=frozenset({Kind.SUMMARY}),
+        statuses=frozenset({Status.CURRENT}),
+    )
+    pages = _pages(context, summaries)
+    return Counter(memory.scope for page in pages for memory in page if memory.is_dreamed)
+
+
 def _current(context: JobContext, scopes: frozenset[str]) -> Iterator[list[Memory]]:
-    """Yield the current memories of `scopes`, page by page."""
-    criteria = Criteria(scopes=scopes, statuses=frozenset({Status.CURRENT}))
+    """Yield the current memories of `scopes` without topic summaries, page by page."""
+    return _pages(
+        context,
+        Criteria(scopes=scopes, statuses=frozenset({Status.CURRENT}), topic_summaries=False),
+    )
+
+
+def _pages(context: JobContext, criteria: Criteria) -> Iterator[list[Memory]]:
     after: str | None = None
     while not context.stop():
         page = context.services.storage.find(criteria, limit=_PAGE, after=after)
