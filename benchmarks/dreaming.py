@@ -31,9 +31,9 @@ from benchmarks.topic_corpora import (
 )
 from benchmarks.vector_cache import open_model
 from infinite_memory import MemoryStore
-from infinite_memory.dreamer.judging import LocalJudge
-from infinite_memory.dreamer.linking import plan_links
-from infinite_memory.dreamer.sampling import sample_pairs
+from infinite_memory.dreamer.pairs.judging import LocalJudge
+from infinite_memory.dreamer.pairs.linking import plan_links
+from infinite_memory.dreamer.pairs.sampling import sample_pairs
 from infinite_memory.dreamer.view import DREAMER, CycleView
 from infinite_memory.model.commit import Commit
 from infinite_memory.model.criteria import Criteria
@@ -51,7 +51,7 @@ Ends = frozenset[str]
 
 
 @define
-class Clock:
+class _Clock:
     """A clock that stands still until it is moved."""
 
     now: datetime = NOW
@@ -73,7 +73,7 @@ class Measured:
         return f"{precision:.1f} | {100 * self.right / self.pairs:.1f}"
 
 
-def dream(store: MemoryStore, storage: InMemoryStorage, clock: Clock, cycles: int) -> None:
+def dream(store: MemoryStore, storage: InMemoryStorage, clock: _Clock, cycles: int) -> None:
     """Run cycles of the dreamer."""
     services, judge = store._services, LocalJudge()
     for number in range(cycles):
@@ -134,7 +134,7 @@ def measure(corpus: TopicCorpus, links: Collection[Ends], part: str | None = Non
 
 def measure_corpus(corpus: TopicCorpus, model: Embedder, cycles: int) -> Iterator[str]:
     """Yield the rows of the table for a corpus: all of it, and its parts if there are several."""
-    storage, clock = InMemoryStorage(), Clock()
+    storage, clock = InMemoryStorage(), _Clock()
     with MemoryStore.open("memory://", storage=storage, embedder=model, clock=clock) as store:
         store.remember_many(dict(memory) for memory in corpus.memories)
         start = perf_counter()

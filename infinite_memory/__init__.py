@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         LongTermMemory,
         TriggerFailure,
     )
+    from infinite_memory.dreamer.wanted import DreamMaterial, GroupMaterial, PairMaterial
     from infinite_memory.errors import (
         AccessDenied,
         ArchiveDamaged,
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
     from infinite_memory.model.conversation.trigger import Language, Occasion, Trigger, Verdict
     from infinite_memory.model.criteria import Depth, Mode
     from infinite_memory.model.draft import Draft
+    from infinite_memory.model.dream.diary import Cycle, DreamedLink, DreamedTopic
+    from infinite_memory.model.dream.pair import Judgement, Pair
     from infinite_memory.model.entry import Action, Actor, Entry, Operation
     from infinite_memory.model.exchange import ExchangeStep, Exported, Imported, ImportProblem
     from infinite_memory.model.hits import (
@@ -107,6 +110,7 @@ if TYPE_CHECKING:
     from infinite_memory.operations.undo.undo import Undone
     from infinite_memory.protocols import (
         Embedder,
+        Judge,
         Replacement,
         Search,
         Storage,
@@ -154,10 +158,14 @@ __all__ = [
     "Conflict",
     "Copied",
     "CopyStep",
+    "Cycle",
     "Depth",
     "Diagnosis",
     "Digest",
     "Draft",
+    "DreamMaterial",
+    "DreamedLink",
+    "DreamedTopic",
     "DueReminder",
     "Effective",
     "Embedder",
@@ -169,6 +177,7 @@ __all__ = [
     "ExportedGraph",
     "Finding",
     "GraphFormat",
+    "GroupMaterial",
     "Health",
     "HealthStatus",
     "Hit",
@@ -179,7 +188,9 @@ __all__ = [
     "InfiniteMemoryError",
     "Ingested",
     "InvalidInput",
+    "Judge",
     "JudgeError",
+    "Judgement",
     "KeyElsewhere",
     "KeyHolder",
     "KeyState",
@@ -202,6 +213,8 @@ __all__ = [
     "Origin",
     "Outcome",
     "Page",
+    "Pair",
+    "PairMaterial",
     "PathStep",
     "Predecessor",
     "Preview",
@@ -303,6 +316,9 @@ _HOMES = {
     "model.conversation.attachment": ("Attachment", "AttachmentContent", "AttachmentMatch"),
     "model.criteria": ("Depth", "Mode"),
     "model.draft": ("Draft",),
+    "model.dream.diary": ("Cycle", "DreamedLink", "DreamedTopic"),
+    "model.dream.pair": ("Judgement", "Pair"),
+    "dreamer.wanted": ("DreamMaterial", "GroupMaterial", "PairMaterial"),
     "model.entry": ("Action", "Actor", "Entry", "Operation"),
     "model.exchange": ("ExchangeStep", "Exported", "ImportProblem", "Imported"),
     "model.hits": (
@@ -350,6 +366,7 @@ _HOMES = {
     "operations.undo.undo": ("Undone",),
     "protocols": (
         "Embedder",
+        "Judge",
         "Replacement",
         "Search",
         "Storage",

@@ -26,6 +26,7 @@ __all__ = [
     "MemoryId",
     "MemoryIds",
     "Object",
+    "Objects",
     "Scopes",
     "Tokens",
     "decode_json",
@@ -80,6 +81,12 @@ def _as_list(value: Any) -> Any:
     return [decoded] if isinstance(decoded, str) else decoded
 
 
+def _as_objects(value: Any) -> Any:
+    """Return a list for a single object."""
+    decoded = decode_json(value)
+    return [decoded] if isinstance(decoded, dict) else decoded
+
+
 Labels = Annotated[list[str], BeforeValidator(_as_list)]
 """Short names; a single name need not be in a list."""
 
@@ -96,6 +103,9 @@ Scopes = Annotated[str | list[str] | None, BeforeValidator(decode_json)]
 
 Object = Annotated[dict[str, Any], BeforeValidator(decode_json)]
 """A JSON object."""
+
+Objects = Annotated[list[dict[str, Any]], BeforeValidator(_as_objects)]
+"""JSON objects; a single object need not be in a list."""
 
 Limit = Annotated[int, Field(ge=1, le=100)]
 """The greatest number of memories in an answer."""

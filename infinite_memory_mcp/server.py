@@ -27,6 +27,7 @@ from infinite_memory_mcp.toolsets.conversations.log import LOG
 from infinite_memory_mcp.toolsets.conversations.long_term import LONG_TERM
 from infinite_memory_mcp.toolsets.conversations.searching import SEARCHING
 from infinite_memory_mcp.toolsets.conversations.short_term import SHORT_TERM
+from infinite_memory_mcp.toolsets.dreaming import DREAMING
 from infinite_memory_mcp.toolsets.graph import GRAPH
 from infinite_memory_mcp.toolsets.health import HEALTH
 from infinite_memory_mcp.toolsets.overview import OVERVIEW
@@ -61,7 +62,7 @@ TOOLSETS: Mapping[str, tuple[ToolSpec[Any], ...]] = {
     "profile": PROFILE,
     "projects": PROJECTS,
     "conversations": (*LOG, *SHORT_TERM, *LONG_TERM, *SEARCHING),
-    "graph": GRAPH,
+    "graph": (*GRAPH, *DREAMING),
     "admin": (*OVERVIEW, *CHANGES, *BACKUPS, *UPKEEP, *HEALTH),
 }
 """All tools by toolset. The server chooses at its start which toolsets it offers."""

@@ -7,6 +7,7 @@ from infinite_memory.store.attachments import Attachments
 from infinite_memory.store.backups import Backups
 from infinite_memory.store.bulk import Bulk
 from infinite_memory.store.conversations import Conversations
+from infinite_memory.store.dreams import Dreams
 from infinite_memory.store.exchange import Exchange
 from infinite_memory.store.graph import Graph
 from infinite_memory.store.ids import Ids
@@ -27,6 +28,7 @@ GROUPS = {
     "bulk": Bulk,
     "conversations": Conversations,
     "exchange": Exchange,
+    "dreams": Dreams,
     "graph": Graph,
     "ids": Ids,
     "journal": Journal,

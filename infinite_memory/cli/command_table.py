@@ -45,6 +45,11 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
         ),
         "show": CommandRow("Show one memory with all its fields.", "show 7c1d2e3f", "memories"),
         "list": CommandRow("List memories, newest first.", "list --tag deadline", "recall"),
+        "dream": CommandRow(
+            "Link what belongs together and write summaries of topics, now.",
+            "dream --cycles 3",
+            "graph.dream",
+        ),
         "graph": CommandRow(
             "Show what belongs to a memory, link by hand, export the graph.",
             "graph related 7c1d2e3f",
@@ -218,6 +223,7 @@ SUBCOMMAND_EXAMPLES: Mapping[str, str] = {
     "project decide": 'project decide "Use SQLite" --because "it needs no server"',
     "project learn": 'project learn "Tests hang on CI" "Give every socket a timeout" --tag ci',
     "project note": 'project note "The parser reads UTF-16" --type code_change --file parser.py',
+    "dream diary": "dream diary --limit 3",
     "graph related": "graph related 7c1d2e3f --type intent --type meaning --limit 5",
     "graph links": "graph links 7c1d2e3f",
     "graph link": 'graph link 7c1d2e3f 9a8b7c6d --type intent --reason "why we move"',

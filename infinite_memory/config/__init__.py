@@ -2,6 +2,7 @@
 
 from infinite_memory.config.attachments import Attachments
 from infinite_memory.config.conversations import ShortTerm
+from infinite_memory.config.dreamer import Dreamer, JudgeName
 from infinite_memory.config.loading import (
     CONFIG_FILE,
     PASSPHRASE_VARIABLE,
@@ -31,7 +32,9 @@ __all__ = [
     "Audit",
     "Chunking",
     "Config",
+    "Dreamer",
     "Effective",
+    "JudgeName",
     "Limits",
     "Logging",
     "Projects",

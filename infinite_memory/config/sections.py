@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from infinite_memory.config.attachments import Attachments
 from infinite_memory.config.conversations import ShortTerm
+from infinite_memory.config.dreamer import Dreamer
 from infinite_memory.config.projects import Chunking, Projects
 from infinite_memory.config.section import Section
 from infinite_memory.config.upkeep import Summaries, Upkeep
@@ -179,3 +180,4 @@ class Config(Section):
     chunking: Chunking = Chunking()
     attachments: Attachments = Attachments()
     short_term: ShortTerm = ShortTerm()
+    dreamer: Dreamer = Dreamer()

@@ -22,7 +22,14 @@ from infinite_memory.operations.retrieval.language_hint import LanguageHint
 from infinite_memory.operations.retrieval.recent_recalls import RecentRecalls
 from infinite_memory.operations.retrieval.scope_mentions import ScopeNameCache
 from infinite_memory.operations.usage import UsageCounter
-from infinite_memory.protocols import Search, Segmenter, Storage, TriggerEvaluator
+from infinite_memory.protocols import (
+    Judge,
+    Search,
+    Segmenter,
+    Storage,
+    Summariser,
+    TriggerEvaluator,
+)
 from infinite_memory.storage.confined import ConfinedStorage, Confinement
 
 __all__ = ["Services"]
@@ -35,7 +42,8 @@ class Services:
     `manages_keys` is False for the handle of a client, which may not manage access keys. `backend`
     names the kind of storage, and `data_folder` is where its files are, None if it has none here.
     `reads` records who read what, None if reads are not recorded. `evaluators` check the conditions
-    of triggers, by language. `segmenter` is that of the caller, None for the built-in one.
+    of triggers, by language. `segmenter`, `judge` and `summariser` are those of the caller, None
+    for the built-in ones.
     """
 
     storage: Storage
@@ -56,6 +64,8 @@ class Services:
     language_hint: LanguageHint = field(factory=LanguageHint)
     evaluators: Mapping[str, TriggerEvaluator] = field(factory=dict)
     segmenter: Segmenter | None = None
+    judge: Judge | None = None
+    summariser: Summariser | None = None
     followers: Followers = field(factory=Followers)
 
     @property

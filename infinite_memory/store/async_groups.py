@@ -17,6 +17,7 @@ from infinite_memory.store.attachments import Attachments
 from infinite_memory.store.backups import Backups
 from infinite_memory.store.bulk import Bulk
 from infinite_memory.store.conversations import Conversations
+from infinite_memory.store.dreams import Dreams
 from infinite_memory.store.exchange import Exchange
 from infinite_memory.store.graph import Graph
 from infinite_memory.store.ids import Ids
@@ -35,6 +36,7 @@ __all__ = [
     "AsyncBackups",
     "AsyncBulk",
     "AsyncConversations",
+    "AsyncDreams",
     "AsyncExchange",
     "AsyncGraph",
     "AsyncIds",
@@ -301,3 +303,11 @@ class AsyncProjects(Awaited[Projects]):
     identify_patterns = awaited(Projects.identify_patterns)
     insights = awaited(Projects.insights)
     build_session_context = awaited(Projects.build_session_context)
+
+
+class AsyncDreams(Awaited[Dreams]):
+    """`Dreams`, awaited."""
+
+    diary = awaited(Dreams.diary)
+    material = awaited(Dreams.material)
+    accept = awaited(Dreams.accept)

@@ -14,6 +14,7 @@ from infinite_memory.store.async_groups import (
     AsyncBackups,
     AsyncBulk,
     AsyncConversations,
+    AsyncDreams,
     AsyncExchange,
     AsyncGraph,
     AsyncIds,
@@ -71,6 +72,7 @@ class AsyncMemoryStore(Awaited[MemoryStore]):
         self.projects = AsyncProjects(store.projects, pool)
         self.triggers = AsyncTriggers(store.triggers, pool)
         self.graph = AsyncGraph(store.graph, pool)
+        self.dreams = AsyncDreams(store.dreams, pool)
 
     @classmethod
     def open(cls, *args: Any, threads: int = 8, **kwargs: Any) -> _Opening:
@@ -122,6 +124,7 @@ class AsyncMemoryStore(Awaited[MemoryStore]):
     revise = awaited(MemoryStore.revise)
     forget = awaited(MemoryStore.forget)
     undo = awaited(MemoryStore.undo)
+    dream = awaited(MemoryStore.dream)
     search = awaited(MemoryStore.search)
     why_not = awaited(MemoryStore.why_not)
     browse = awaited(MemoryStore.browse)

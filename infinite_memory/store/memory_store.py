@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Self, Unpack
 
 from infinite_memory.config import Config
+from infinite_memory.model.checks import check_count, check_flag
 from infinite_memory.model.criteria import Conditions, Depth
 from infinite_memory.model.draft import Details, Draft
 from infinite_memory.model.hits import Absence, Hits
@@ -37,6 +38,7 @@ from infinite_memory.store.backups import Backups
 from infinite_memory.store.bulk import Bulk
 from infinite_memory.store.confining import confine_lifetime
 from infinite_memory.store.conversations import Conversations
+from infinite_memory.store.dreams import Dreams
 from infinite_memory.store.exchange import Exchange
 from infinite_memory.store.graph import Graph
 from infinite_memory.store.ids import Ids
@@ -51,6 +53,8 @@ from infinite_memory.store.scopes import Scopes
 from infinite_memory.store.times import Times
 from infinite_memory.store.triggers import Triggers
 from infinite_memory.store.upkeep import Upkeep
+from infinite_memory.upkeep.report import JobReport
+from infinite_memory.worker.dream import dream
 
 __all__ = ["MemoryStore"]
 
@@ -86,6 +90,7 @@ class MemoryStore(OpenStore):
         self.projects = Projects(lifetime)
         self.triggers = Triggers(lifetime)
         self.graph = Graph(lifetime)
+        self.dreams = Dreams(lifetime)
 
     @classmethod
     def open(
@@ -246,6 +251,27 @@ class MemoryStore(OpenStore):
             Conflict: later changes depend on the entry, or all that it changed was erased for good.
         """
         return undo(self._services, entry, dry_run=dry_run, last_of=last_of)
+
+    @count_call
+    def dream(
+        self, seed: int | None = None, *, scope: str | None = None, dry_run: bool = False
+    ) -> JobReport:
+        """Run a cycle of the dreamer now: link what belongs together, write summaries of topics.
+
+        A cycle works on one scope, by default one of those that the upkeep may touch. It looks at
+        some 200 pairs for five seconds at most, and is one entry of the journal, which `undo` takes
+        back. Of an equal store, a cycle with an equal `seed`, from 0 on, does the same.
+        `store.dreams` has the diary.
+
+        Raises:
+            InvalidInput: a value cannot be used, or the dreamer leaves the scope alone.
+            UnknownScope: there is no such scope.
+            ReadOnly: this handle may only read; a dry run is possible.
+        """
+        if seed is not None:
+            check_count(seed, "seed", low=0, high=2**62)
+        checked = check_flag(dry_run, "dry_run")
+        return dream(self._services, seed=seed, scope=scope, dry_run=checked)
 
     def search(
         self,

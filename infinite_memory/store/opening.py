@@ -25,7 +25,15 @@ from infinite_memory.observe.recorder import Recorder
 from infinite_memory.operations.active_model import Models, former_opener
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.usage import UsageCounter
-from infinite_memory.protocols import Embedder, SearchFactory, Segmenter, Storage, TriggerEvaluator
+from infinite_memory.protocols import (
+    Embedder,
+    Judge,
+    SearchFactory,
+    Segmenter,
+    Storage,
+    Summariser,
+    TriggerEvaluator,
+)
 from infinite_memory.search.snapshot import confined_folder
 from infinite_memory.storage.confined import ConfinedStorage
 from infinite_memory.storage.open import (
@@ -58,6 +66,10 @@ class Parts(TypedDict, total=False):
     """Makes the search of a storage and an embedder, such as `LinearSearch`; None for the index."""
     segmenter: Segmenter | None
     """Divides texts into the words of short-term memory; None for the built-in one."""
+    judge: Judge | None
+    """Judges for the dreamer whether two memories belong together; None for the configured one."""
+    summariser: Summariser | None
+    """Writes summaries, for the upkeep and the dreamer; None for the configured one."""
     evaluators: Mapping[str, TriggerEvaluator] | None
     """Check the conditions of triggers, by language; a language without one has the built-in one"""
     clock: Clock
@@ -113,9 +125,25 @@ def open_lifetime(
             reads=reads,
             recorder=recorder,
             evaluators=open_evaluators(owned, parts.get("evaluators"), effective, recorder),
-            segmenter=parts.get("segmenter"),
+            **_plugged_in(parts),
         )
         return Lifetime(services, owned.pop_all())
+
+
+class _PluggedIn(TypedDict):
+    """The parts of `Services` that are None unless the caller gives them."""
+
+    segmenter: Segmenter | None
+    judge: Judge | None
+    summariser: Summariser | None
+
+
+def _plugged_in(parts: Parts) -> _PluggedIn:
+    return {
+        "segmenter": parts.get("segmenter"),
+        "judge": parts.get("judge"),
+        "summariser": parts.get("summariser"),
+    }
 
 
 def _check_parts(parts: Parts) -> None:

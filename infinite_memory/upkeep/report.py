@@ -49,7 +49,8 @@ class JobReport(PlainData):
     `steps` are the changes of memories, erasures first. `done` has a sentence for everything else.
     `entry` is the number of the journal entry that undoes the run, None if there is none. `more`
     says that the run was bounded, and the next run goes on. `failure` is the reason why the run was
-    given up without a change, None if it was not.
+    given up without a change, None if it was not. `looked_at` is what a cycle of the dreamer looked
+    at, in a sentence.
     """
 
     job: str
@@ -58,6 +59,7 @@ class JobReport(PlainData):
     entry: int | None = None
     more: bool = False
     failure: str | None = None
+    looked_at: str = ""
 
 
 @frozen(kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from infinite_memory.dreamer.job import DREAM
 from infinite_memory.upkeep.job import Job
 from infinite_memory.upkeep.jobs.archive import ARCHIVE
 from infinite_memory.upkeep.jobs.backup import BACKUP
@@ -22,6 +23,7 @@ JOBS: tuple[Job, ...] = (
     LINK_DUPLICATES,
     RETIRE,
     SUMMARISE,
+    DREAM,
     ARCHIVE,
     FADE,
     LIMIT,

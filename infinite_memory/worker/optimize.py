@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from difflib import get_close_matches
 
+from attrs import evolve
+
+from infinite_memory.dreamer.job import DREAM
 from infinite_memory.errors import InvalidInput
 from infinite_memory.operations.services import Services
 from infinite_memory.storage.read_only import ReadOnlyStorage
@@ -16,7 +20,7 @@ from infinite_memory.worker.jobs import JOBS
 from infinite_memory.worker.run import run_job
 from infinite_memory.worker.schedule import due_jobs
 
-__all__ = ["available_jobs", "may_work", "optimize"]
+__all__ = ["available_jobs", "may_work", "optimize", "scheduled_jobs"]
 
 
 def may_work(services: Services) -> bool:
@@ -29,6 +33,14 @@ def available_jobs(services: Services) -> tuple[Job, ...]:
     return tuple(job for job in JOBS if not job.whole_store or may_work(services))
 
 
+def scheduled_jobs(services: Services) -> tuple[Job, ...]:
+    """Return the jobs that this handle runs by themselves when they are due."""
+    settings = services.config.dreamer
+    dream = evolve(DREAM, every=timedelta(minutes=settings.every_minutes))
+    jobs = (dream if job is DREAM else job for job in available_jobs(services))
+    return tuple(job for job in jobs if job is not dream or settings.enabled)
+
+
 def optimize(services: Services, *, dry_run: bool, jobs: Sequence[str] | None) -> UpkeepReport:
     """Run the jobs that are due, heavy ones at any hour, or exactly the named `jobs`.
 
@@ -36,10 +48,10 @@ def optimize(services: Services, *, dry_run: bool, jobs: Sequence[str] | None) -
         InvalidInput: there is no job of that name.
     """
     context = JobContext(services, notes=read_notes(services))
-    available = available_jobs(services)
     if jobs is None:
-        chosen = due_jobs(available, context.notes, context.now, quiet=True)
+        chosen = due_jobs(scheduled_jobs(services), context.notes, context.now, quiet=True)
     else:
+        available = available_jobs(services)
         chosen = [_find(name, available) for name in dict.fromkeys(jobs)]
     return UpkeepReport(
         dry_run=dry_run, jobs=tuple(run_job(job, context, dry_run=dry_run) for job in chosen)

@@ -27,18 +27,25 @@ _RECHECKS = 20
 _RECENT_ENTRIES = 20
 
 
-def run_job(job: Job, context: JobContext, *, dry_run: bool) -> JobReport:
+def run_job(
+    job: Job,
+    context: JobContext,
+    *,
+    dry_run: bool,
+    refusals: tuple[type[InfiniteMemoryError], ...] = (),
+) -> JobReport:
     """Run a job once, and return its report.
 
     A run that others keep changing memories under, or that fails, changes nothing: the report says
-    why, and the job is due again.
+    why, and the job is due again. Errors of the types `refusals` are raised.
 
     Raises:
         ReadOnly: this handle may only read, and there is something to change.
     """
+    raised: tuple[type[InfiniteMemoryError], ...] = (ReadOnly, *refusals)
     try:
         return _run(job, context, dry_run=dry_run)
-    except ReadOnly:
+    except raised:
         raise
     except InfiniteMemoryError as error:
         _log.warning("the job %s was given up: %s", job.name, error)
@@ -109,5 +116,10 @@ def _replaced_links(services: Services, changes: Commit) -> list[Link]:
 
 def _report(job: Job, plan: Plan, *, done: Sequence[str], entry: int | None = None) -> JobReport:
     return JobReport(
-        job=job.name, steps=tuple(plan.steps), done=tuple(done), entry=entry, more=plan.more
+        job=job.name,
+        steps=tuple(plan.steps),
+        done=tuple(done),
+        entry=entry,
+        more=plan.more,
+        looked_at=plan.reason,
     )

@@ -29,7 +29,7 @@ from infinite_memory.upkeep.context import JobContext
 from infinite_memory.upkeep.job import Job
 from infinite_memory.upkeep.notes import read_notes, write_notes
 from infinite_memory.upkeep.report import JobReport
-from infinite_memory.worker.optimize import available_jobs, may_work
+from infinite_memory.worker.optimize import may_work, scheduled_jobs
 from infinite_memory.worker.run import run_job
 from infinite_memory.worker.schedule import due_jobs, is_quiet, notes_of_waiting
 
@@ -100,7 +100,7 @@ class Worker:
         self._services = evolve(services, actor=_worker_of(services.actor))
         self._stop = stop
         self._on_report = on_report
-        self._jobs = available_jobs(services) if jobs is None else jobs
+        self._jobs = scheduled_jobs(services) if jobs is None else jobs
         self._pace = pace
         self._failures: dict[str, _Failures] = {}
 

@@ -47,6 +47,14 @@ ROWS: Mapping[str, list[Row]] = {
     "why-not": [("zz-id-1", "deadline"), ("in-1", "deadline", "--scope", "ALL")],
     "show": [("zz-id-1",), ("in-1",)],
     "list": [("--scope", "ALL"), ("--scope", "zz-vault"), ("--tag", "zz-tag", "--scope", "ALL")],
+    "dream": [
+        ("--seed", "1"),
+        ("--seed", "1", "--dry-run"),
+        ("--scope", "zz-vault"),
+        ("--scope", "Global"),
+        ("diary",),
+        ("diary", "--before", "99"),
+    ],
     "graph": [
         ("related", "zz-id-1"),
         ("related", "in-1", "--depth", "4", "--limit", "100"),

@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from infinite_memory.cli.insights_page import page as page_module
 from infinite_memory.cli.insights_page.page import make_page
 from infinite_memory.errors import ConfigurationError
 from infinite_memory.projects.hard_spots import HardSpot
@@ -247,58 +246,27 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
         page_of(empty())
 
 
-def browse(path: Path) -> subprocess.CompletedProcess[bytes]:
-    """Return what the browser says of a page, and its elements."""
-    return subprocess.run(
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no browser")
+def test_a_browser_draws_every_chart_and_runs_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "insights.html"
+    path.write_text(page_of(filled(*HOSTILE)), "utf-8")
+    done = subprocess.run(
         [
             str(CHROMIUM),
             *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
             *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
             *("--enable-logging=stderr", "--log-level=0", "--dump-dom"),
             "--virtual-time-budget=8000",
-            f"--user-data-dir={path.parent / 'profile'}",
+            f"--user-data-dir={tmp_path / 'profile'}",
             path.as_uri(),
         ],
         capture_output=True,
         timeout=180,
         check=False,
     )
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no browser")
-def test_a_browser_draws_every_chart_and_runs_nothing_else(tmp_path: Path) -> None:
-    path = tmp_path / "insights.html"
-    path.write_text(page_of(filled(*HOSTILE)), "utf-8")
-    done = browse(path)
     page = done.stdout.decode(errors="replace")
     assert page.count('<div class="chart js-plotly-plot"') == 7, done.stderr[-2000:]
     assert "CONSOLE" not in done.stderr.decode(errors="replace")
     title = re.search(r"<title>(.*?)</title>", page)
     assert title is not None
     assert title[1].startswith("Insights: &lt;/script")
-
-
-# What the script is changed into, so that the page becomes narrower after it is drawn.
-_NARROW = """  draw();
-  setTimeout(() => {
-    document.body.style.maxWidth = "360px";
-    window.dispatchEvent(new Event("resize"));
-  }, 1000);
-"""
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no browser")
-def test_the_charts_follow_a_window_that_becomes_narrower(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert "  draw();\n" in page_module.DRAWING
-    narrowing = page_module.DRAWING.replace("  draw();\n", _NARROW, 1)
-    # A browser without a window draws no frames.
-    narrowing = narrowing.replace("requestAnimationFrame(draw)", "setTimeout(draw)")
-    monkeypatch.setattr(page_module, "DRAWING", narrowing)
-    path = tmp_path / "insights.html"
-    path.write_text(page_of(filled("src/app.py")), "utf-8")
-    page = browse(path).stdout.decode(errors="replace")
-    widths = re.findall(r'class="main-svg"[^>]* width="([0-9.]+)"', page)
-    assert len(widths) >= 7
-    assert max(map(float, widths)) < 360

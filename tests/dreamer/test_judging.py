@@ -9,7 +9,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory.dreamer.judging import LocalJudge
+from infinite_memory.dreamer.pairs.judging import LocalJudge
 from infinite_memory.model.dream.pair import Pair
 from infinite_memory.model.memory import Kind, Memory
 from tests.harness.dreaming import NOW

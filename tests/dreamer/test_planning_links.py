@@ -10,7 +10,7 @@ from attrs import evolve
 from stopped_clock import StoppedClock
 
 from infinite_memory import JudgeError, MemoryStore
-from infinite_memory.dreamer.linking import LinkPlan, plan_links
+from infinite_memory.dreamer.pairs.linking import LinkPlan, plan_links
 from infinite_memory.dreamer.view import DREAMER
 from infinite_memory.model.commit import Commit
 from infinite_memory.model.dream.pair import Judgement, Pair

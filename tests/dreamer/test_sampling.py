@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from infinite_memory import EmbedderError, LinearSearch, MemoryStore
-from infinite_memory.dreamer.sampling import MAX_PAIRS, Sampled, sample_pairs
-from infinite_memory.dreamer.seeds import SeedScan
+from infinite_memory.dreamer.pairs.sampling import MAX_PAIRS, Sampled, sample_pairs
+from infinite_memory.dreamer.pairs.seeds import SeedScan
 from infinite_memory.dreamer.view import DREAMER
 from infinite_memory.model.commit import Commit
 from infinite_memory.model.dream.pair import Pair

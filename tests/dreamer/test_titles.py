@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory.dreamer.phrases import read_phrases, says_something
-from infinite_memory.dreamer.titles import MAX_TITLE_CHARS, make_title
+from infinite_memory.dreamer.topics.phrases import read_phrases
+from infinite_memory.dreamer.topics.titles import MAX_TITLE_CHARS, make_title
 from infinite_memory.text.analyzer import terms
 
 
@@ -89,23 +89,3 @@ def test_a_title_is_short_and_the_same_each_time(texts: list[str], held: int, to
     title = make_title(texts, lambda _: (held, total))
     assert len(title) <= MAX_TITLE_CHARS + 2
     assert title == make_title(texts, lambda _: (held, total))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The crane in Lyon squeaks",
-        "外婆爱听越剧",
-        "Der Keller hat feuchte Wände",
-        "Fix src/app.py, Ada!",
-    ],
-)
-def test_texts_that_say_something(text: str) -> None:
-    assert says_something(text)
-
-
-@pytest.mark.parametrize(
-    "text", ["See you tomorrow, bye!", "No worries, John. Let me know!", "好的，谢谢", "12.5", ""]
-)
-def test_texts_that_say_nothing_of_a_subject(text: str) -> None:
-    assert not says_something(text)

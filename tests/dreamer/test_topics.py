@@ -8,9 +8,9 @@ import pytest
 from attrs import evolve
 
 from infinite_memory import LinkType, Memory, MemoryStore, Status
-from infinite_memory.dreamer.groups import find_groups
-from infinite_memory.dreamer.material import level_of
-from infinite_memory.dreamer.topics import plan_topic, plan_topics
+from infinite_memory.dreamer.topics.groups import find_groups
+from infinite_memory.dreamer.topics.material import level_of
+from infinite_memory.dreamer.topics.planning import plan_topic, plan_topics
 from infinite_memory.dreamer.view import DREAMER
 from infinite_memory.model.commit import Commit
 from infinite_memory.model.link import Link, LinkKey
@@ -95,12 +95,6 @@ def test_memories_that_say_nearly_the_same_are_no_topic(store: MemoryStore) -> N
     assert Cycles(store).run().puts == ()
 
 
-def test_small_talk_is_no_topic(store: MemoryStore) -> None:
-    texts = ["See you tomorrow, bye!", "Bye Ada, see you tomorrow", "Tomorrow then. Bye, Bob!"]
-    link_all(store, [store.remember(text, similar=False).id for text in texts])
-    assert Cycles(store).run().puts == ()
-
-
 def test_a_summary_stays_in_its_scope(store: MemoryStore) -> None:
     link_all(store, tell(store, "ferry", scope="Work"))
     link_all(store, tell(store, "garden"))
@@ -113,9 +107,7 @@ def test_a_summary_stays_in_its_scope(store: MemoryStore) -> None:
 def test_at_most_five_are_written_in_a_cycle_and_the_rest_later(store: MemoryStore) -> None:
     for number in range(7):
         ids = [
-            store.remember(
-                f"Crate {number} holds part {part} of the lathe", id=f"c{number}-{part}"
-            ).id
+            store.remember(f"Crate {number}: part {part}", id=f"c{number}-{part}").id
             for part in range(3)
         ]
         link_all(store, ids)

@@ -7,7 +7,7 @@ from itertools import combinations
 from random import Random
 
 from infinite_memory import Memory, MemoryStore, Status
-from infinite_memory.dreamer.topics import TopicPlan, plan_topics
+from infinite_memory.dreamer.topics.planning import TopicPlan, plan_topics
 from infinite_memory.dreamer.view import CycleView
 from infinite_memory.errors import SummariserError
 from infinite_memory.model.commit import Commit

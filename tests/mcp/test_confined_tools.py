@@ -218,6 +218,12 @@ ROWS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "unlink_memories": [
         *({"source": "in-sum", "target": memory_id} for memory_id in (*IDS, "in-1")),
     ],
+    "dream": [
+        {"seed": 1},
+        {"seed": 1, "dry_run": True},
+        *({"seed": 1, "scope": scope} for scope in SCOPES),
+    ],
+    "dream_diary": [{}, {"before": 10_000}],
     "optimize_memory": [{"dry_run": True}, {}, {"job": "zz-job"}],
     "summaries_wanted": [{}, {"limit": 5, "max_tokens": 500}],
     "store_summary": [

@@ -523,6 +523,32 @@ ROWS: Mapping[str, list[Call]] = {
         *(lambda s, i=i: s.journal.entries(memory_id=i) for i in IDS),
         *(lambda s, n=n: s.journal.entries(before=n, limit=2) for n in ENTRIES),
     ],
+    "dream": [
+        *(lambda s, n=n: s.dream(n) for n in range(3)),
+        *(lambda s, c=c: s.dream(1, scope=c) for c in SCOPES),
+        lambda s: s.dream(1, dry_run=True),
+    ],
+    "dreams.diary": [
+        lambda s: s.dreams.diary(),
+        lambda s: (s.dream(1), s.dreams.diary()),
+        lambda s: s.dreams.diary(before=10_000, limit=100),
+    ],
+    "dreams.material": [
+        lambda s: s.dreams.material(),
+        *(lambda s, c=c: s.dreams.material(scope=c, pairs=100, groups=20) for c in SCOPES),
+    ],
+    "dreams.accept": [
+        *(
+            lambda s, i=i: s.dreams.accept(links=[{"source": "in-1", "target": i, "weight": 0.5}])
+            for i in (*IDS, "in-job")
+        ),
+        *(
+            lambda s, i=i: s.dreams.accept(
+                topics=[{"sources": ["in-1", "in-job", i], "text": "a summary"}]
+            )
+            for i in (*IDS, "in-twin")
+        ),
+    ],
     "graph.links": [*(lambda s, i=i: s.graph.links(i) for i in (*IDS, "in-sum", "in-twin"))],
     "graph.related": [
         *(lambda s, i=i: s.graph.related(i) for i in (*IDS, "in-sum", "in-talk", "in-short")),

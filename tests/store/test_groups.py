@@ -96,6 +96,11 @@ CALLS: dict[str, Callable[[MemoryStore], object]] = {
     "triggers.due": lambda store: store.triggers.due(),
     "triggers.enable": lambda store: store.triggers.enable("a"),
     "triggers.disable": lambda store: store.triggers.disable("a"),
+    "dreams.diary": lambda store: store.dreams.diary(),
+    "dreams.material": lambda store: store.dreams.material(),
+    "dreams.accept": lambda store: store.dreams.accept(
+        links=[{"source": "a", "target": "b", "weight": 0.5}]
+    ),
     "graph.links": lambda store: store.graph.links("a"),
     "graph.related": lambda store: store.graph.related("a"),
     "graph.export": lambda store: store.graph.export("x.json"),

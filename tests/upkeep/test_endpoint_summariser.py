@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,64 +13,13 @@ import pytest
 from infinite_memory import Config, MemoryStore, SummariserError
 from infinite_memory.model.memory import Memory
 from infinite_memory.testing.embedders import HashingEmbedder
+from infinite_memory.upkeep.chat_endpoint import ChatEndpoint
 from infinite_memory.upkeep.summaries.choice import choose_summariser
 from infinite_memory.upkeep.summaries.endpoint import EndpointSummariser
 from infinite_memory.upkeep.summaries.extractive import ExtractiveSummariser
+from tests.harness.chat_server import ChatServer, Reply, answer, reply_with
 
 BEGIN = datetime(2024, 3, 4, 9, tzinfo=UTC)
-Reply = Callable[[BaseHTTPRequestHandler], None]
-
-
-def reply_with(status: int, body: bytes, **headers: str) -> Reply:
-    def reply(handler: BaseHTTPRequestHandler) -> None:
-        handler.send_response(status)
-        for name, value in headers.items():
-            handler.send_header(name, value)
-        handler.send_header("content-length", str(len(body)))
-        handler.end_headers()
-        handler.wfile.write(body)
-
-    return reply
-
-
-def answer(text: object) -> Reply:
-    body = json.dumps({"choices": [{"message": {"role": "assistant", "content": text}}]})
-    return reply_with(200, body.encode())
-
-
-class ChatServer:
-    """A local server that gives the answer of a test, and keeps what it was asked."""
-
-    def __init__(self) -> None:
-        self.reply: Reply = answer("a summary")
-        self.asked: list[tuple[str, dict[str, str], Any]] = []
-        self.ending = threading.Event()
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["content-length"]))
-                headers = {name.lower(): value for name, value in self.headers.items()}
-                outer.asked.append((self.path, headers, json.loads(body)))
-                outer.reply(self)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = False  # a closed server has no thread left
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
-        self._thread.start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}/v1"
-
-    def close(self) -> None:
-        self.ending.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
 
 
 @pytest.fixture
@@ -87,7 +34,8 @@ def message(number: int, text: str, speaker: str = "Ada") -> Memory:
 
 
 def summariser(server: ChatServer, **options: Any) -> EndpointSummariser:
-    return EndpointSummariser(endpoint=server.url, name="small", zone="UTC", **options)
+    chat = ChatEndpoint(endpoint=server.url, name="small", **options)
+    return EndpointSummariser(chat=chat, zone="UTC")
 
 
 SOURCES = [message(0, "We decided to ship on June 5."), message(1, "Fine.", speaker="Bob")]
@@ -192,11 +140,14 @@ def test_nobody_at_the_endpoint_is_a_typed_error(server: ChatServer) -> None:
 @pytest.mark.parametrize("endpoint", ["http://", "http://[::1", "http://host:99999", "file:///x"])
 def test_an_endpoint_that_is_no_url_is_a_typed_error(endpoint: str) -> None:
     with pytest.raises(SummariserError, match=r"summaries\.endpoint"):
-        EndpointSummariser(endpoint=endpoint, name="m").summarise(SOURCES, max_chars=100)
+        EndpointSummariser(chat=ChatEndpoint(endpoint=endpoint, name="m")).summarise(
+            SOURCES, max_chars=100
+        )
 
 
 def test_the_key_is_in_no_representation() -> None:
-    made = EndpointSummariser(endpoint="http://127.0.0.1:1", name="m", api_key="secret-key")
+    chat = ChatEndpoint(endpoint="http://127.0.0.1:1", name="m", api_key="secret-key")
+    made = EndpointSummariser(chat=chat)
     assert "secret-key" not in repr(made)
 
 
@@ -206,7 +157,7 @@ def test_only_a_configured_endpoint_is_asked(server: ChatServer, tmp_path: Path)
     settings = {"endpoint": server.url, "model": "small", "api_key": "secret-key"}
     chosen = choose_summariser(Config(home=home, summaries=settings), bool)
     assert isinstance(chosen, EndpointSummariser)
-    assert (chosen.name, chosen.api_key) == ("small", "secret-key")
+    assert (chosen.name, chosen.chat.api_key) == ("small", "secret-key")
 
 
 def test_a_failing_endpoint_leaves_the_conversation_and_a_good_one_summarises_it(

@@ -568,7 +568,7 @@ def test_a_dry_run_says_what_the_run_does_and_changes_nothing(
     assert (done.steps, done.more) == (dry.steps, dry.more)
     assert bool(done.entry) is bool(dry.steps)
     assert bool(dry.steps) is (
-        job in {"link-duplicates", "retire", "summarise", "archive", "limit"}
+        job in {"link-duplicates", "retire", "summarise", "dream", "archive", "limit"}
     )
     if done.entry is not None and job != "archive":
         store.undo(done.entry)

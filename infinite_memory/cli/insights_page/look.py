@@ -29,8 +29,6 @@ DRAWING = """
         xaxis: axis(layout.xaxis), yaxis: axis(layout.yaxis),
       });
       const width = document.getElementById(id).clientWidth;
-      // Without it plotly keeps the width of its first drawing.
-      layout.width = width;
       if (layout.xaxis.type === "category") {
         layout.xaxis.nticks = Math.max(2, Math.floor(width / 130));
         // On a phone the entries of the legend stand one below the other.

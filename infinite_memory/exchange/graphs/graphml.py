@@ -7,9 +7,9 @@ The format is that of U. Brandes, M. Eiglsperger and J. Lerner, "GraphML Primer"
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from xml.sax.saxutils import escape, quoteattr
 
 from infinite_memory.exchange.graphs.values import GraphEdge, GraphNode
 
@@ -17,6 +17,8 @@ __all__ = ["graphml"]
 
 # Whatever is no Char of XML 1.0, section 2.2.
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# A parser turns a bare carriage return into a line feed.
+_KEPT = {"\r": "&#13;"}
 _NODE = {
     "label": "string",
     "text": "string",
@@ -58,10 +60,9 @@ def graphml(nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> Iterator[
             yield f'<key {key} attr.name="{name}" attr.type="{kind}"/>\n'
     yield '<graph id="memories" edgedefault="directed">\n'
     for node in nodes:
-        memory_id = html.escape(node.memory.id)
-        yield f'<node id="{memory_id}">{_data("node", node.attributes())}</node>\n'
+        yield f"<node id={quoteattr(node.memory.id)}>{_data('node', node.attributes())}</node>\n"
     for number, edge in enumerate(edges):
-        ends = f'source="{html.escape(edge.source)}" target="{html.escape(edge.target)}"'
+        ends = f"source={quoteattr(edge.source)} target={quoteattr(edge.target)}"
         yield f'<edge id="e{number}" {ends}>{_data("edge", edge.attributes())}</edge>\n'
     yield "</graph>\n</graphml>\n"
 
@@ -76,5 +77,4 @@ def _text(value: str | float | bool) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     shown = _FORBIDDEN.sub(lambda match: match[0].encode("unicode_escape").decode(), str(value))
-    # A parser turns a bare carriage return into a line feed.
-    return html.escape(shown, quote=False).replace("\r", "&#13;")
+    return escape(shown, _KEPT)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from attrs import frozen
 
 from infinite_memory.model.memory import Memory
+from infinite_memory.plain import PlainData
 
 __all__ = ["Judgement", "Pair"]
 
 
 @frozen(kw_only=True)
-class Pair:
+class Pair(PlainData):
     """Two memories of a scope that may belong together, the later of them first.
 
     `cosine` is that of their nearest passages, None if a memory is not embedded, or if neither is
@@ -37,7 +38,7 @@ class Pair:
 
 
 @frozen(kw_only=True)
-class Judgement:
+class Judgement(PlainData):
     """Whether the memories of a pair belong together.
 
     `weight` is that of the link, in (0, 1], or 0 for none. `reason` says why in a few words, and

@@ -34,7 +34,8 @@ _MOST_SUMMARIES = 20
 
 def _plan(context: JobContext) -> Plan:
     scan = scan_for_material(context)
-    summariser = choose_summariser(context.services.config, context.stop)
+    services = context.services
+    summariser = choose_summariser(services.config, context.stop, given=services.summariser)
     commits: list[Commit] = []
     steps: list[UpkeepStep] = []
     summaries: list[Memory] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from attrs import frozen
@@ -17,7 +17,7 @@ from infinite_memory.upkeep.summaries.candidates import find_material
 from infinite_memory.upkeep.summaries.extractive import NAME
 from infinite_memory.upkeep.summaries.material import WRITTEN_BY, Material
 
-__all__ = ["SourceText", "WantedSummary", "find_wanted"]
+__all__ = ["SourceText", "WantedSummary", "find_wanted", "quote_sources"]
 
 _MOST_SUMMARIES_READ = 200
 _FEWEST_CHARS_OF_TEXT = 40
@@ -106,21 +106,25 @@ def _summarised_by_rule(context: JobContext) -> Iterator[tuple[Memory, Material]
 
 
 def _describe(material: Material, present: str | None, max_chars: int) -> WantedSummary:
-    """Return the material with texts of at most `max_chars` characters together.
-
-    The longest are cut first, so that as many memories as possible are shown.
-    """
-    sources = material.sources[: max(1, max_chars // _FEWEST_CHARS_OF_TEXT)]
-    most = _longest_that_fits([len(memory.text) for memory in sources], max_chars)
     return WantedSummary(
         scope=material.scope,
         conversation_id=material.conversation_id,
         begins=material.begins,
         ends=material.ends,
         sources=tuple([memory.id for memory in material.sources]),
-        texts=tuple([_quote(memory, most) for memory in sources]),
+        texts=quote_sources(material.sources, max_chars=max_chars),
         present=present,
     )
+
+
+def quote_sources(sources: Sequence[Memory], *, max_chars: int) -> tuple[SourceText, ...]:
+    """Return texts of the first sources, of at most `max_chars` characters together.
+
+    The longest are cut first, so that as many memories as possible are shown.
+    """
+    quoted = sources[: max(1, max_chars // _FEWEST_CHARS_OF_TEXT)]
+    most = _longest_that_fits([len(memory.text) for memory in quoted], max_chars)
+    return tuple([_quote(memory, most) for memory in quoted])
 
 
 def _longest_that_fits(lengths: list[int], total: int) -> int:

@@ -77,7 +77,7 @@ def make_page(picture: Picture) -> str:
 _STYLE = """
 :root { --link: #6b7683; --relation: #a9b3be; --label: rgba(246, 247, 249, .7); }
 @media (prefers-color-scheme: dark) {
-  :root { --link: #97a3b0; --relation: #66717d; --label: rgba(29, 33, 38, .7); }
+  :root { --link: #97a3b0; --relation: #56606b; --label: rgba(29, 33, 38, .7); }
 }
 body { max-width: 1280px; }
 section { margin-top: 16px; }
@@ -107,8 +107,7 @@ def _sentences(picture: Picture) -> Iterator[str]:
         )
     if picture.left_out:
         number = format_count(picture.left_out, "memory does", "memories do")
-        kept = "the strongest" if picture.starts else "the best linked, then the latest"
-        yield f"{number} not fit: these are {kept}."
+        yield f"{number} not fit: these are the strongest."
 
 
 def _drawing(picture: Picture) -> Iterator[str]:

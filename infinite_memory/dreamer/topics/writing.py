@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
-from infinite_memory.dreamer.groups import Group
-from infinite_memory.dreamer.known_topics import digest_text
-from infinite_memory.dreamer.material import TopicMaterial
-from infinite_memory.dreamer.titles import make_title
+from infinite_memory.dreamer.topics.groups import Group
+from infinite_memory.dreamer.topics.known import digest_text
+from infinite_memory.dreamer.topics.material import TopicMaterial
+from infinite_memory.dreamer.topics.titles import make_title
 from infinite_memory.dreamer.view import DREAMER, CycleView
 from infinite_memory.model.codec import iso
 from infinite_memory.model.link import Link, LinkKey, LinkType

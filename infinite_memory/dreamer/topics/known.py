@@ -7,7 +7,7 @@ from hashlib import blake2b
 
 from attrs import frozen
 
-from infinite_memory.dreamer.material import MOST_LEVELS, dreamed_of, level_of
+from infinite_memory.dreamer.topics.material import MOST_LEVELS, dreamed_of, level_of
 from infinite_memory.dreamer.view import CycleView
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.criteria import Criteria

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from attrs import evolve
 
-from infinite_memory.dreamer.clustering import Edge, Weights
+from infinite_memory.dreamer.topics.clustering import Edge, Weights
 from infinite_memory.dreamer.view import CycleView
 from infinite_memory.errors import NotFound
 from infinite_memory.model.memory import Kind, Memory
@@ -31,10 +30,7 @@ def weigh_similar(view: CycleView, topics: Sequence[Memory]) -> Weights:
     """
     words = {topic.id: _words_of(topic.title or "") for topic in topics}
     near: dict[Edge, list[float]] = {}
-    counts = Counter(word for found in words.values() for word in found)
     for topic in topics:
-        if not any(counts[word] > 1 for word in words[topic.id]):
-            continue
         if view.is_over():
             break
         for other, score in _similar(view, topic):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from infinite_memory.dreamer.nearness import add_evidence
+from infinite_memory.dreamer.pairs.nearness import add_evidence
 from infinite_memory.model.dream.pair import Judgement, Pair
 from infinite_memory.model.memory import Kind
 

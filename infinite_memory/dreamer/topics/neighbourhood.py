@@ -8,7 +8,7 @@ from itertools import chain
 
 from attrs import frozen
 
-from infinite_memory.dreamer.clustering import Edge, Weights
+from infinite_memory.dreamer.topics.clustering import Edge, Weights
 from infinite_memory.dreamer.view import CycleView
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Kind, Memory

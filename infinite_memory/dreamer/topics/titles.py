@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from attrs import define, field
 
-from infinite_memory.dreamer.phrases import Phrase, read_phrases
+from infinite_memory.dreamer.topics.phrases import Phrase, read_phrases
 from infinite_memory.text.analyzer import has_han, terms
 
 __all__ = ["MAX_TITLE_CHARS", "CountHolding", "make_title"]

@@ -8,7 +8,7 @@ from functools import cache
 
 from attrs import frozen
 
-from infinite_memory.text.analyzer import cut_chinese, fold, foreign_languages, has_han
+from infinite_memory.text.analyzer import cut_chinese, fold, foreign_languages
 from infinite_memory.text.languages import foreign_function_words, function_words
 from infinite_memory.text.word_lists import (
     acknowledgements,
@@ -18,10 +18,9 @@ from infinite_memory.text.word_lists import (
     stop_words,
 )
 
-__all__ = ["Phrase", "read_phrases", "says_something"]
+__all__ = ["Phrase", "read_phrases"]
 
 _MOST_WORDS = 4
-_FEWEST_WORDS, _FEWEST_WORDS_OF_HAN = 3, 2
 _MAX_CHARS = 20_000
 _MAX_PHRASE_CHARS = 40
 _FEWEST_LETTERS = 3
@@ -92,15 +91,6 @@ def read_phrases(text: str) -> Iterator[Phrase]:
                         is_name=_is_name(part),
                         begins_sentence=begins and first == 0,
                     )
-
-
-def says_something(text: str) -> bool:
-    """Return whether a text has three words that say something, in Chinese two.
-
-    "See you tomorrow, bye!" has none.
-    """
-    words = {fold(phrase.text) for phrase in read_phrases(text) if phrase.words == 1}
-    return len(words) >= (_FEWEST_WORDS_OF_HAN if has_han(text) else _FEWEST_WORDS)
 
 
 @cache

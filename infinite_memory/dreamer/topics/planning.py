@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
-from infinite_memory.dreamer.groups import Group, GroupSearch
-from infinite_memory.dreamer.topic_writing import (
+from infinite_memory.dreamer.topics.groups import Group, GroupSearch
+from infinite_memory.dreamer.topics.writing import (
     archive_topic,
     build_topic,
     erased_links_of,

@@ -7,7 +7,7 @@ from itertools import islice
 
 from attrs import frozen
 
-from infinite_memory.dreamer.clustering import (
+from infinite_memory.dreamer.topics.clustering import (
     FEWEST_MEMBERS,
     MOST_MEMBERS,
     Cluster,
@@ -16,17 +16,16 @@ from infinite_memory.dreamer.clustering import (
     find_clusters,
     is_tight,
 )
-from infinite_memory.dreamer.known_topics import KnownTopics, read_known, read_page
-from infinite_memory.dreamer.material import (
+from infinite_memory.dreamer.topics.known import KnownTopics, read_known, read_page
+from infinite_memory.dreamer.topics.material import (
     MOST_LEVELS,
     TopicMaterial,
     digest_of,
     level_of,
     load_material,
 )
-from infinite_memory.dreamer.neighbourhood import Neighbourhood, read_neighbourhood
-from infinite_memory.dreamer.phrases import says_something
-from infinite_memory.dreamer.similar_topics import weigh_similar
+from infinite_memory.dreamer.topics.neighbourhood import Neighbourhood, read_neighbourhood
+from infinite_memory.dreamer.topics.similarity import weigh_similar
 from infinite_memory.dreamer.view import CycleView
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory, Status
@@ -133,9 +132,8 @@ class GroupSearch:
         """Yield the clusters of memories that have no topic summary, or an old one."""
         around = self._around
         for cluster in self._clusters:
-            for group in self._match(cluster, around.weights, frozenset(around.memories), level=1):
-                if self._is_subject(group.members):
-                    yield group
+            if count_distinct(cluster.members, around.twins) >= FEWEST_MEMBERS:
+                yield from self._match(cluster, around.weights, frozenset(around.memories), level=1)
 
     def _find_higher(self) -> Iterator[Group]:
         """Yield the clusters of topic summaries of one level."""
@@ -153,11 +151,6 @@ class GroupSearch:
             ids = frozenset(topic.id for topic in topics)
             for cluster in find_clusters(weights, ids, seed=self._seed):
                 yield from self._match(cluster, weights, ids, level=level + 1)
-
-    def _is_subject(self, members: Sequence[Memory]) -> bool:
-        """Return whether three of the memories say something, and not nearly the same."""
-        telling = [memory.id for memory in members if says_something(memory.text)]
-        return count_distinct(telling, self._around.twins) >= FEWEST_MEMBERS
 
     def _match(
         self, cluster: Cluster, weights: Weights, looked_at: frozenset[str], *, level: int

@@ -7,8 +7,8 @@ from datetime import timedelta
 
 from attrs import evolve, field, frozen
 
-from infinite_memory.dreamer.nearness import NEAREST, Surroundings, make_pair
-from infinite_memory.dreamer.seeds import Seed, SeedScan, told_memories
+from infinite_memory.dreamer.pairs.nearness import NEAREST, Surroundings, make_pair
+from infinite_memory.dreamer.pairs.seeds import Seed, SeedScan, told_memories
 from infinite_memory.dreamer.view import CycleView
 from infinite_memory.errors import NotFound
 from infinite_memory.model.criteria import Criteria

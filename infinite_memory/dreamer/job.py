@@ -1,0 +1,83 @@
+"""The job of the dreamer: a run is a cycle on one scope, and one entry of the journal."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import partial
+from random import Random
+
+from attrs import evolve
+
+from infinite_memory.dreamer.cycle import DreamCycle
+from infinite_memory.dreamer.pairs.choose_judge import choose_judge
+from infinite_memory.dreamer.pairs.linking import plan_links
+from infinite_memory.dreamer.pairs.rejections import read_rejected
+from infinite_memory.dreamer.pairs.sampling import sample_pairs
+from infinite_memory.dreamer.scopes import check_scope, choose_scope
+from infinite_memory.dreamer.topics.planning import plan_topics
+from infinite_memory.dreamer.view import CycleView
+from infinite_memory.model.entry import Operation
+from infinite_memory.upkeep.context import JobContext
+from infinite_memory.upkeep.job import Job, Plan
+from infinite_memory.upkeep.summaries.choice import choose_summariser
+
+__all__ = ["DREAM", "dream_job"]
+
+_CYCLES_NOTE = "dream/cycles"
+"""The note with the number of the cycles so far, the seed of the next one."""
+
+_SECONDS = 5.0
+"""How long a cycle looks for pairs and groups, in seconds."""
+
+
+def dream_job(*, seed: int | None = None, scope: str | None = None) -> Job:
+    """Return the job that runs one cycle; see `MemoryStore.dream` for `seed` and `scope`."""
+    return evolve(DREAM, plan=partial(_plan, seed=seed, scope=scope))
+
+
+def _plan(context: JobContext, *, seed: int | None = None, scope: str | None = None) -> Plan:
+    services = context.services
+    number = _count_cycles(context.notes)
+    notes = {_CYCLES_NOTE: str(number + 1)}
+    random = Random(number if seed is None else seed)
+    chosen = choose_scope(context, random) if scope is None else check_scope(context, scope)
+    if chosen is None:
+        return Plan(notes=notes)
+    deadline = time.monotonic() + _SECONDS
+    view = CycleView(context=context, scope=chosen, random=random, deadline=deadline)
+    judge = choose_judge(services.config, context.stop, given=services.judge)
+    summariser = choose_summariser(services.config, context.stop, given=services.summariser)
+    rejected = read_rejected(services.storage, context.notes)
+    sampled = sample_pairs(view)
+    links = plan_links(view, sampled.pairs, judge, rejected=rejected)
+    topics = plan_topics(view, [*links.new, *links.strengthened], summariser)
+    if context.stop():
+        return Plan(more=True)
+    cycle = DreamCycle(view=view, links=links, topics=topics)
+    return Plan(
+        steps=list(cycle.steps()),
+        commit=cycle.commit(),
+        recheck=cycle.recheck,
+        work=cycle.finish,
+        notes={**notes, **rejected.notes, **sampled.notes, **topics.notes},
+        reason=(
+            f"{cycle.describe()}, judged by {judge.name}, summarised by {summariser.name}, seed"
+            f" {number if seed is None else seed}"
+        ),
+    )
+
+
+def _count_cycles(notes: Mapping[str, str]) -> int:
+    note = notes.get(_CYCLES_NOTE, "")
+    return int(note) if note.isdecimal() and len(note) < 19 else 0
+
+
+DREAM = Job(
+    name="dream",
+    summary="Link memories that belong together, and write summaries of topics.",
+    every=timedelta(minutes=30),
+    plan=_plan,
+    operation=Operation.DREAM,
+)

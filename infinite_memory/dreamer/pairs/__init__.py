@@ -1,0 +1,1 @@
+"""Pairs of memories: how they are sampled, judged and linked."""
