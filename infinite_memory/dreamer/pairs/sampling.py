@@ -25,7 +25,7 @@ MAX_PAIRS = 200
 """The most pairs of a cycle."""
 
 _MOST_SURROUNDINGS = 300
-_MOST_PARTNERS = 8
+_MOST_PARTNERS = 5
 # A neighbor that stands out less is no partner, unless it is the nearest of all.
 _LEAST_EVIDENCE = 1.75
 _MOST_OLDER = 3
@@ -52,15 +52,15 @@ def sample_pairs(view: CycleView) -> Sampled:
     """
     scan = SeedScan(view)
     sampler = _Sampler(view, len(scan.timeline.moments))
-    at_random: list[Memory] = []
+    waiting: Memory | None = None
     for seed in scan.seeds():
         if sampler.is_full():
             break
         sampler.pair_seed(seed)
         if seed.reason == "at random":
-            at_random.append(seed.memory)
-    for one, other in zip(at_random[::2], at_random[1::2], strict=False):
-        sampler.add(one, other, "both at random")
+            if waiting is not None:
+                sampler.add(waiting, seed.memory, "both at random")
+            waiting = seed.memory if waiting is None else None
     return Sampled(pairs=tuple(sampler.pairs.values()), notes=scan.notes)
 
 

@@ -17,8 +17,9 @@ from infinite_memory.protocols import Timeline
 
 __all__ = ["Seed", "SeedScan", "told_memories"]
 
-_NEW, _TURNS, _RECENT, _RANDOM = 24, 20, 4, 8
-_FEED_PAGE, _FEED_PAGES = 24, 8
+# With five partners each, all but those in turn fit into the pairs of a cycle.
+_NEW, _TURNS, _RECENT, _RANDOM = 12, 20, 4, 6
+_FEED_PAGE, _FEED_PAGES = 12, 16
 _TIME_PAGE, _TIME_PAGES = 96, 4
 _LATEST = 32
 # Of the memories of one moment, such as those of an import, one of the first is chosen at random.
@@ -49,10 +50,10 @@ def told_memories(view: CycleView) -> Criteria:
 class SeedScan:
     """Finds the seeds of a cycle, in a bounded time however many memories the scope has.
 
-    Memories that were stored or changed since the last cycle come first, about 24; then 20 that
-    have their turn, newest first: in one round over the scope those without a link by the dreamer,
-    in the next round all. Some recent ones and some at random follow. `notes` say how far the scan
-    came; they move when the caller goes on to the next seed.
+    Memories that were stored or changed since the last cycle come first, 12 to 23; then four recent
+    ones and six at random; then 20 that have their turn, newest first: in one round over the scope
+    those without a link by the dreamer, in the next round all. `notes` say how far the scan came;
+    they move when the caller goes on to the next seed.
     """
 
     def __init__(self, view: CycleView) -> None:
@@ -72,7 +73,7 @@ class SeedScan:
     def seeds(self) -> Iterator[Seed]:
         """Yield the seeds, each memory once."""
         seen: set[str] = set()
-        for source in (self._new(), self._turns(), self._recent(), self._random()):
+        for source in (self._new(), self._recent(), self._random(), self._turns()):
             for seed in source:
                 if seed.memory.id not in seen:
                     seen.add(seed.memory.id)
