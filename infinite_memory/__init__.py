@@ -79,6 +79,8 @@ if TYPE_CHECKING:
     from infinite_memory.model.recall_page import Digest, Landmark, Recalled
     from infinite_memory.model.receipt import (
         BulkReceipt,
+        Feedback,
+        FeedbackOutcome,
         KeyHolder,
         Outcome,
         Preview,
@@ -175,6 +177,8 @@ __all__ = [
     "Explanation",
     "Exported",
     "ExportedGraph",
+    "Feedback",
+    "FeedbackOutcome",
     "Finding",
     "GraphFormat",
     "GroupMaterial",
@@ -345,6 +349,8 @@ _HOMES = {
     "model.profile": ("Profile",),
     "model.receipt": (
         "BulkReceipt",
+        "Feedback",
+        "FeedbackOutcome",
         "KeyHolder",
         "Preview",
         "Outcome",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from attrs import asdict
+from attrs import asdict, evolve
 
 from infinite_memory.model.codec import (
     iso,
@@ -20,7 +20,7 @@ from infinite_memory.model.codec import (
 )
 from infinite_memory.model.criteria import Depth, Mode
 from infinite_memory.model.hits import Absence, Hit, Hits
-from infinite_memory.model.memory import Memory
+from infinite_memory.model.memory import Memory, without_feedback
 from infinite_memory.model.recall_page import Recalled
 from infinite_memory.model.receipt import Receipt
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_data, estimate_tokens, fit_count
@@ -101,10 +101,11 @@ def _key_data(receipt: Receipt) -> dict[str, Any]:
 
 
 def memory_to_data(memory: Memory) -> dict[str, Any]:
-    """Return a memory as JSON data, without null, false and empty fields."""
+    """Return a memory as JSON data, without null, false and empty fields, and without feedback."""
+    shown = evolve(memory, context=without_feedback(memory.context))
     return {
         name: value
-        for name, value in shown_json(memory).items()
+        for name, value in shown_json(shown).items()
         if value is not None and value is not False and value not in ([], {})
     }
 
@@ -285,6 +286,7 @@ def _related_data(hit: Hit) -> dict[str, Any]:
         "supersedes": [predecessor_json(predecessor) for predecessor in hit.supersedes],
         "told_later": [told_json(told) for told in hit.told_later],
         "told_earlier": [told_json(told) for told in hit.told_earlier],
+        "not_useful_for": list(hit.not_useful_for),
         "reached": None if hit.reached is None else reached_json(hit.reached),
         "explanation": None if hit.explanation is None else asdict(hit.explanation),
     }

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from infinite_memory.model.criteria import Depth
-from infinite_memory.model.hits import Explanation, Hit, Hits
+from infinite_memory.model.hits import Hit, Hits
 from infinite_memory.model.memory import Kind, Memory, Status
 from infinite_memory.model.messages import format_count
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable, Similar
@@ -19,6 +19,7 @@ from infinite_memory_mcp.excerpt import (
     window_of,
 )
 from infinite_memory_mcp.quotation import escape_label, quote_lines
+from infinite_memory_mcp.render_explanation import render_explanation
 from infinite_memory_mcp.render_relations import render_relations
 from infinite_memory_mcp.view import MAX_IDS, PLAIN, View
 
@@ -251,7 +252,7 @@ def _render_hit(number: int, hit: Hit, depth: Depth, summary: str | None, view: 
     lines += excerpt_lines(hit.memory, excerpt)
     lines += render_relations(hit, view)
     if hit.explanation is not None:
-        lines.append(_render_explanation(hit.explanation))
+        lines.append(render_explanation(hit.explanation))
     return "\n".join(lines)
 
 
@@ -296,32 +297,6 @@ def _validity_fields(memory: Memory, view: View, *, ended: bool) -> Iterable[str
         yield f"valid from {view.format_limit(memory.valid_from)}"
     if memory.valid_to is not None:
         yield f"{'ended' if ended else 'valid until'} {view.format_limit(memory.valid_to)}"
-
-
-def _render_explanation(explanation: Explanation) -> str:
-    def format_rank(rank: int | None) -> str:
-        return "not found" if rank is None else f"rank {rank}"
-
-    cosine = "" if explanation.cosine is None else f", cosine {explanation.cosine:.3f}"
-    steps = (
-        (explanation.sentences, "its sentences one by one"),
-        (explanation.speaker, "its speaker is named in the query"),
-        (explanation.around, "what was said around it"),
-        (explanation.quoted, "what the query quotes"),
-        (explanation.is_question, "it is a question itself"),
-        (explanation.important, "marked important"),
-        (explanation.conversation, "its conversation"),
-        (explanation.summary, "it is a summary"),
-        (explanation.time, "it is of the time that the query names"),
-        (explanation.later, "it was told later than a near one"),
-        (explanation.linked, "links lead to it from a better match"),
-    )
-    contributions = "".join(f", {label} {value:+.2f}" for value, label in steps if value)
-    return (
-        f"why: meaning {explanation.meaning:.2f} ({format_rank(explanation.meaning_rank)}{cosine})"
-        f", words {explanation.words:+.2f} ({format_rank(explanation.words_rank)},"
-        f" BM25 {explanation.bm25:.2f}){contributions}"
-    )
 
 
 def _render_remarks(hits: Hits, *, pages: bool) -> str:

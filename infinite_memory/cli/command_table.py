@@ -62,6 +62,11 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
             'revise 7c1d2e3f --revision 1 --text "The deadline of Apollo is June 6"',
             "memories",
         ),
+        "not-useful": CommandRow(
+            "Rank a memory lower for questions like this one.",
+            'not-useful 7c1d2e3f "when is Apollo due?"',
+            "search",
+        ),
         "forget": CommandRow(
             "Remove memories from every result, or erase them.", "forget 7c1d2e3f", "forget"
         ),

@@ -30,6 +30,7 @@ _STEPS = (
         "summary",
         "later",
         "linked",
+        "not_useful",
     ),
 )
 
@@ -87,6 +88,9 @@ def _hit_lines(rank: int, hit: Hit, zone: str | None, summary: str | None) -> li
     ):
         if ids:
             lines.append(Line([(f"{label}: {excerpt(', '.join(ids), None)[0]}", "dim")], 3))
+    if hit.not_useful_for:
+        said = "; ".join(one_line(each, max_chars=_HEADING_CHARS) for each in hit.not_useful_for)
+        lines.append(Line([(f"lower, marked as not useful for: {said}", "dim")], 3))
     for label, others in (("told later", hit.told_later), ("told earlier", hit.told_earlier)):
         if others:
             dated = (f"{told.id} on {show_moment(told.happened_at, zone)}" for told in others)

@@ -53,6 +53,7 @@ class Explanation(PlainData):
     - `conversation`: the best memories of the conversation;
     - `summary`: the memory is a summary, in an overview;
     - `time`: the memory happened in the time that the question names;
+    - `not_useful`: the memory was marked as not useful for a question like this one;
     - `later`: it was told later than a near memory that matched a little better;
     - `linked`: links lead to it from a better match, in an exhaustive search.
 
@@ -75,6 +76,7 @@ class Explanation(PlainData):
     conversation: float
     summary: float = 0.0
     time: float = 0.0
+    not_useful: float = 0.0
     later: float = 0.0
     linked: float = 0.0
     total: float
@@ -174,6 +176,9 @@ class Hit(PlainData):
 
     `reached` is set in an exhaustive search if the hit has its rank because links lead to it from a
     better match, None if it matches well enough itself.
+
+    `not_useful_for` are questions like this one for which the memory was marked as not useful, so
+    that it ranks lower; an exhaustive search has none.
     """
 
     memory: Memory
@@ -188,6 +193,7 @@ class Hit(PlainData):
     told_later: tuple[Told, ...] = ()
     told_earlier: tuple[Told, ...] = ()
     reached: Reached | None = None
+    not_useful_for: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields of the memory and of the hit, for `json.dumps`."""

@@ -12,10 +12,23 @@ from attrs import field, frozen
 
 from infinite_memory.plain import PlainData
 
-__all__ = ["GLOBAL", "JsonValue", "Kind", "Memory", "Origin", "Status", "shorten"]
+__all__ = [
+    "GLOBAL",
+    "NOT_USEFUL_FOR",
+    "JsonValue",
+    "Kind",
+    "Memory",
+    "Origin",
+    "Status",
+    "shorten",
+    "without_feedback",
+]
 
 GLOBAL = "Global"
 """The scope that always exists."""
+
+NOT_USEFUL_FOR = "not_useful_for"
+"""The name in a context of the questions that `Memory.not_useful_for` returns."""
 
 _HEADING_CHARS = 100
 # Marks, joiners, variation selectors and skin tones belong to the preceding character.
@@ -131,9 +144,27 @@ class Memory(PlainData):
         )
 
     @property
+    def not_useful_for(self) -> tuple[str, ...]:
+        """The questions for which somebody marked the memory as not useful, oldest first.
+
+        They are in its context; anything else under that name counts as none.
+        """
+        questions = self.context.get(NOT_USEFUL_FOR)
+        if not isinstance(questions, list):
+            return ()
+        return tuple(question for question in questions if isinstance(question, str))
+
+    @property
     def heading(self) -> str:
         """The title, or else the beginning of the text on one line, cut between words."""
         return self.title or shorten(self.text, _HEADING_CHARS)
+
+
+def without_feedback(context: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    """Return a context without the questions of feedback, which say nothing about the memory."""
+    if NOT_USEFUL_FOR not in context:
+        return context
+    return {name: value for name, value in context.items() if name != NOT_USEFUL_FOR}
 
 
 def shorten(text: str, max_chars: int) -> str:

@@ -30,6 +30,8 @@ class Question:
     memory whose rank is wanted as well, however low it is. `time` is the time that the text names:
     a memory that happened in it gains a share of its score. `reached` maps ids to the ways by which
     links lead there: such a memory has at least half of the score of the match, times the weight.
+    `lowered` has the ids of memories that somebody marked as not useful, and the share in (0, 1) of
+    its total that each keeps.
     """
 
     text: str
@@ -44,6 +46,7 @@ class Question:
     spared: int = 0
     time: Reading | None = None
     reached: Mapping[str, Reached] = field(factory=dict)
+    lowered: Mapping[str, float] = field(factory=dict)
 
 
 @frozen(kw_only=True)

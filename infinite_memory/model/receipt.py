@@ -1,4 +1,4 @@
-"""The answer to a write, and the preview of a write to many memories."""
+"""The answers to writes and to feedback, and the preview of a write to many memories."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from infinite_memory.plain import PlainData
 __all__ = [
     "PREVIEWED",
     "BulkReceipt",
+    "Feedback",
+    "FeedbackOutcome",
     "KeyHolder",
     "Outcome",
     "Preview",
     "Receipt",
     "Searchable",
     "Similar",
+    "describe_feedback",
     "make_token",
 ]
 
@@ -146,3 +149,42 @@ def make_token(memories: Iterable[Memory]) -> str:
     lines = sorted(f"{memory.id} {memory.revision}\n" for memory in memories)
     digest = blake2b("".join(lines).encode(), digest_size=_TOKEN_BYTES, person=b"forget")
     return digest.hexdigest()
+
+
+class FeedbackOutcome(StrEnum):
+    """The effect of feedback."""
+
+    MARKED = "marked"
+    TAKEN_BACK = "taken_back"
+    UNCHANGED = "unchanged"
+
+
+@frozen(kw_only=True)
+class Feedback(PlainData):
+    """The answer to `not_useful`.
+
+    `queries` are the questions for which the memory `id` is marked now, oldest first; `revision` is
+    its present revision.
+    """
+
+    id: str
+    query: str
+    outcome: FeedbackOutcome
+    queries: tuple[str, ...]
+    revision: int
+
+
+def describe_feedback(feedback: Feedback, name: str, *, take_back: bool) -> str:
+    """Return a sentence on the effect of feedback; `name` is how the caller shows the id."""
+    query = repr(feedback.query)
+    if feedback.outcome is FeedbackOutcome.MARKED:
+        return f"From now on {name} ranks lower for questions like {query}."
+    if feedback.outcome is FeedbackOutcome.TAKEN_BACK:
+        return f"Taken back: {name} is no longer marked as not useful for {query}."
+    if not take_back:
+        return f"Nothing was changed: {name} is marked as not useful for {query} already."
+    others = ", ".join(map(repr, feedback.queries)) or "no question"
+    return (
+        f"Nothing was changed: {name} is not marked as not useful for {query}; it is marked for"
+        f" {others}."
+    )

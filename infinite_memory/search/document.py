@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from infinite_memory.model.codec import to_micros
 from infinite_memory.model.conversation.attachment import attachment_of
-from infinite_memory.model.memory import JsonValue, Kind, Memory, Status
+from infinite_memory.model.memory import JsonValue, Kind, Memory, Status, without_feedback
 from infinite_memory.model.record import Record
 from infinite_memory.model.scope import fold_name
 from infinite_memory.text.analyzer import terms
@@ -153,7 +153,8 @@ def _index_terms(memory: Memory) -> Iterator[str]:
             yield from _terms_of_name(extra)
     yield from _date_terms(memory.happened_at.date())
     if memory.context:
-        yield from terms("\n".join(_strings(memory.context)))[:_MAX_CONTEXT_TERMS]
+        context = without_feedback(memory.context)
+        yield from terms("\n".join(_strings(context)))[:_MAX_CONTEXT_TERMS]
 
 
 _terms_of_name = lru_cache(maxsize=10_000)(terms)

@@ -5,7 +5,8 @@
 2. The best 300 memories and their adjacent turns are scored in context (`conversation`).
 3. A memory that happened in the time that the question names gains a share of its total, and in an
    overview a summary gains a smaller share (`lift_totals` in `scoring`). A memory to which links
-   lead from a match has a part of its total (`linked`).
+   lead from a match has a part of its total (`linked`), and one that somebody marked as not useful
+   for such a question keeps a part of its own (`lowering`).
 4. Memories with the same canonical text form a group, shown as its newest member (`collapsing`).
    Of memories near each other the later told comes first (`later_first`).
 5. The total becomes a score in [0, 1] (`calibration`).
@@ -50,7 +51,6 @@ from infinite_memory.search.later_first import (
     put_later_first,
     puts_later_first,
 )
-from infinite_memory.search.linked import mark_reached, raise_linked
 from infinite_memory.search.names import (
     find_common_names,
     find_named_speakers,
@@ -74,6 +74,8 @@ from infinite_memory.search.scoring import (
 )
 from infinite_memory.search.segment import Segment
 from infinite_memory.search.sentences import score_sentences, split_sentences
+from infinite_memory.search.steps.linked import mark_reached, raise_linked
+from infinite_memory.search.steps.lowering import lower_totals
 from infinite_memory.text.analyzer import spelled_names
 from infinite_memory.text.question_terms import split_terms
 
@@ -141,7 +143,8 @@ def rank(
     reasons: Explain = partial(explain, scores, context=context, weights=weights, query=query)
     lifted, reasons = lift_totals(scores, question, reasons, weights)
     linked, reasons, raised = raise_linked(lifted, reasons, question.reached, curve)
-    ranking = _make_ranking(linked, reasons, question, curve, note, context, weights.later)
+    lowered = lower_totals(linked, reasons, question.lowered)
+    ranking = _make_ranking(*lowered, question, curve, note, context, weights.later)
     return evolve(mark_reached(ranking, question.reached, raised), empty_time=empty_time)
 
 

@@ -127,6 +127,7 @@ class AsyncMemoryStore(Awaited[MemoryStore]):
     dream = awaited(MemoryStore.dream)
     search = awaited(MemoryStore.search)
     why_not = awaited(MemoryStore.why_not)
+    not_useful = awaited(MemoryStore.not_useful)
     browse = awaited(MemoryStore.browse)
     recall_by_time = awaited(MemoryStore.recall_by_time)
     briefing = awaited(MemoryStore.briefing)

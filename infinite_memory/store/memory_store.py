@@ -14,7 +14,7 @@ from infinite_memory.model.draft import Details, Draft
 from infinite_memory.model.hits import Absence, Hits
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.recall_page import Recalled
-from infinite_memory.model.receipt import Receipt
+from infinite_memory.model.receipt import Feedback, Receipt
 from infinite_memory.model.record import Page, Usage
 from infinite_memory.model.verification import Verification
 from infinite_memory.observe.recorder import measure_calls
@@ -30,6 +30,7 @@ from infinite_memory.operations.stats import Stats, stats, usage
 from infinite_memory.operations.undo.undo import Undone, undo
 from infinite_memory.operations.verification.store import verify
 from infinite_memory.operations.writes.forget import forget
+from infinite_memory.operations.writes.not_useful import mark_not_useful
 from infinite_memory.operations.writes.remember import Progress, remember, remember_many
 from infinite_memory.operations.writes.revise import get_record, revise
 from infinite_memory.projects.session_context import brief_scope
@@ -341,6 +342,22 @@ class MemoryStore(OpenStore):
             explain=True,
         )
         return why_not(self._services, request, memory_id)
+
+    @count_call
+    def not_useful(self, memory_id: str, query: str, *, take_back: bool = False) -> Feedback:
+        """Rank a memory lower in searches for questions like `query`, or `take_back` that.
+
+        The opposite of a recall. Other questions find the memory as before, and this one does too,
+        lower down; `explain` and `why_not` say so. The memory keeps the question in its context, as
+        a revision that `undo` takes back too. The same call again changes nothing.
+
+        Raises:
+            InvalidInput: the query is empty or has more than 500 characters; the memory is marked
+                for 50 questions already, or no search can return it.
+            NotFound: there is no such memory.
+            Conflict: the memory was forgotten, or other clients kept changing it.
+        """
+        return mark_not_useful(self._services, memory_id, query, take_back=take_back)
 
     def browse(
         self, *, limit: int = 20, after: str | None = None, **conditions: Unpack[Conditions]

@@ -11,6 +11,7 @@ from infinite_memory.graph.values import Relation
 from infinite_memory.model.conversation.attachment import present
 from infinite_memory.model.link import LinkType
 from infinite_memory.model.memory import shorten
+from infinite_memory.model.receipt import describe_feedback
 from infinite_memory_mcp.arguments import (
     Arguments,
     Labels,
@@ -68,6 +69,14 @@ class UnlinkMemories(Arguments):
     type: str | None = Field(None, description="Left out: all", json_schema_extra=_BY_HAND)
 
 
+class NotUseful(Arguments):
+    """The arguments of `not_useful`."""
+
+    id: MemoryId
+    query: str = Field(description="As it was asked")
+    take_back: bool = False
+
+
 def related_memories(store: MemoryStore, arguments: RelatedMemories) -> Answer:
     """Show everything of a memory: its text, its history, and what belongs to it, with reasons.
 
@@ -123,6 +132,14 @@ def unlink_memories(store: MemoryStore, arguments: UnlinkMemories) -> Answer:
     names = ", ".join(link.type for link in removed)
     text = f"Removed from {ends}: {names}." if removed else f"There was no such link from {ends}."
     return Answer(text=text, data={"removed": [link.to_dict() for link in removed]})
+
+
+def not_useful(store: MemoryStore, arguments: NotUseful) -> Answer:
+    """Rank a memory lower for queries like one that it does not answer, "not what I meant"."""
+    feedback = store.not_useful(arguments.id, arguments.query, take_back=arguments.take_back)
+    view = view_of_ids(store, [feedback.id])
+    text = describe_feedback(feedback, view.shorten(feedback.id), take_back=arguments.take_back)
+    return Answer(text=escape_label(text), data=feedback.to_dict())
 
 
 def _render_history(
@@ -204,6 +221,13 @@ GRAPH = (
         title="Remove links",
         answers=object_schema("removed"),
         destroys=True,
+        repeatable=True,
+    ),
+    ToolSpec(
+        run=not_useful,
+        arguments=NotUseful,
+        title="Not what was meant",
+        answers=object_schema("id", "outcome", "queries"),
         repeatable=True,
     ),
 )

@@ -44,6 +44,11 @@ ROWS: Mapping[str, list[Row]] = {
         ("nothing of that kind", "--scope", "team", "--threshold", "1"),
     ],
     "recall": [("1987", "--scope", "ALL"), ("always", "--scope", "ALL")],
+    "not-useful": [
+        ("zz-id-1", "deadline"),
+        ("in-1", "deadline"),
+        ("in-1", "deadline", "--take-back"),
+    ],
     "why-not": [("zz-id-1", "deadline"), ("in-1", "deadline", "--scope", "ALL")],
     "show": [("zz-id-1",), ("in-1",)],
     "list": [("--scope", "ALL"), ("--scope", "zz-vault"), ("--tag", "zz-tag", "--scope", "ALL")],

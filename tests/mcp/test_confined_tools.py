@@ -215,6 +215,10 @@ ROWS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         *({"source": "in-1", "target": memory_id} for memory_id in (*IDS, "in-job-2", "in-talk")),
         *({"source": memory_id, "target": "in-1"} for memory_id in IDS),
     ],
+    "not_useful": [
+        *({"id": memory_id, "query": "deadline"} for memory_id in (*IDS, "in-1")),
+        *({"id": memory_id, "query": "it", "take_back": True} for memory_id in IDS),
+    ],
     "unlink_memories": [
         *({"source": "in-sum", "target": memory_id} for memory_id in (*IDS, "in-1")),
     ],

@@ -80,3 +80,25 @@ async def test_a_refusal_names_the_way_out(connect: Connect, store: MemoryStore)
         assert "linked to itself" in await refusal(client, "link_memories", **ends)
         unknown = await refusal(client, "related_memories", ids=["m-none"])
         assert "there is no memory 'm-none'" in unknown
+
+
+async def test_a_hit_is_marked_as_not_useful_and_that_is_taken_back(
+    connect: Connect, store: MemoryStore
+) -> None:
+    store.remember("The harbour opens at nine", id="m-one")
+    query = "when · does the harbour open"
+    said = {"id": "m-one", "query": query}
+    async with connect() as client:
+        marked = await text(client, "not_useful", **said)
+        assert marked.startswith(
+            "From now on m-one ranks lower for questions like 'when \u2027 does"
+        )
+        answer = await text(client, "retrieve_memory", query=query, explain=True)
+        assert "lower, marked as not useful for: when \u2027 does" in answer
+        assert "marked as not useful for such a query -" in answer
+        (hit,) = (await call(client, "retrieve_memory", query=query))["hits"]
+        assert (hit["not_useful_for"], "context" in hit) == ([query], False)
+        assert "Taken back" in await text(client, "not_useful", **said, take_back=True)
+        assert "for no question" in await text(client, "not_useful", **said, take_back=True)
+        assert "no memory" in await refusal(client, "not_useful", id="m-none", query="x")
+        assert "query" in await refusal(client, "not_useful", id="m-one", query="")

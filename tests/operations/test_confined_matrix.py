@@ -605,6 +605,12 @@ ROWS: Mapping[str, list[Call]] = {
     "profile.users": [lambda s: s.profile.users()],
     "verify": [lambda s: s.verify(), lambda s: s.verify(mend=True)],
     "models.warm_up": [lambda s: s.models.warm_up()],
+    "not_useful": [
+        *(lambda s, i=i: s.not_useful(i, "when is it due") for i in IDS),
+        *(lambda s, i=i: s.not_useful(i, "when is it due", take_back=True) for i in IDS),
+        lambda s: (s.not_useful("in-1", "Apollo"), s.search("Apollo"), s.journal.entries()),
+        lambda s: (s.not_useful("in-1", "Apollo"), s.why_not("Apollo", "in-1"), s.undo()),
+    ],
     "why_not": [
         *(lambda s, i=i: s.why_not("Apollo deadline", i, scope="ALL") for i in IDS),
         *(lambda s, n=n: s.why_not("Apollo", "in-1", scope=n) for n in SCOPES),

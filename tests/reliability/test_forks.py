@@ -80,6 +80,7 @@ calls = {
     "revise": lambda: store.revise("a", revision=1, text="d"), "forget": lambda: store.forget("a"),
     "undo": store.undo, "stats": store.stats, "verify": store.verify,
     "why_not": lambda: store.why_not("deadline", "a"), "browse": store.browse,
+    "not_useful": lambda: store.not_useful("a", "deadline"),
     "recall_by_time": lambda: store.recall_by_time(when="today"),
     "usage": lambda: store.usage("a"), "get": lambda: store.get("a"),
     "config": lambda: store.config, "confine": lambda: store.confine(scopes="*"),

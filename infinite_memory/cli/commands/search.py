@@ -1,4 +1,4 @@
-"""The commands that answer a question: `search` and `why-not`."""
+"""The commands on questions and their answers: `search`, `why-not` and `not-useful`."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ from infinite_memory.model.codec import (
 from infinite_memory.model.criteria import Depth
 from infinite_memory.model.hits import Hit, Hits, Step
 from infinite_memory.model.messages import format_count
+from infinite_memory.model.receipt import describe_feedback
 from infinite_memory.model.timestamps import show_moment
 
-__all__ = ["search_command", "why_not_command"]
+__all__ = ["not_useful_command", "search_command", "why_not_command"]
 
 _ARCHIVED = "an archived memory may: --depth exhaustive shows it."
 
@@ -129,6 +130,7 @@ def _hit_json(hit: Hit, *, explain: bool) -> dict[str, Any]:
         "supersedes": [predecessor_json(earlier) for earlier in hit.supersedes],
         "told_later": [told_json(told) for told in hit.told_later],
         "told_earlier": [told_json(told) for told in hit.told_earlier],
+        "not_useful_for": list(hit.not_useful_for),
         "reached": None if hit.reached is None else reached_json(hit.reached),
     }
     document.update({name: value for name, value in related.items() if value})
@@ -243,3 +245,27 @@ def why_not_command(
         if absence.explanation is not None:
             emit_lines([Line([(format_explanation(absence.explanation), "dim")], 3)])
     return ExitCode.NO if absence.step is Step.FOUND else ExitCode.DONE
+
+
+@click.command("not-useful")
+@click.argument("memory_id", metavar="ID", shell_complete=complete_ids)
+@click.argument("question", nargs=-1, required=True)
+@click.option("--take-back", is_flag=True, help="Let the memory rank as before.")
+@common_options
+@click.pass_context
+def not_useful_command(
+    context: click.Context, memory_id: str, question: tuple[str, ...], *, take_back: bool
+) -> None:
+    """Rank the memory ID lower for QUESTION and for questions like it.
+
+    Other questions find it as before. `undo` takes it back too.
+    """
+    with open_store(context) as store:
+        feedback = store.not_useful(
+            store.ids.resolve(memory_id), " ".join(question), take_back=take_back
+        )
+    if wants_json(context):
+        emit_json(feedback.to_dict())
+    else:
+        sentence = describe_feedback(feedback, feedback.id, take_back=take_back)
+        emit_lines([Line([(sentence, "")])])

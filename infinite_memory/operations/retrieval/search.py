@@ -11,10 +11,9 @@ from infinite_memory.model.criteria import Depth, Mode
 from infinite_memory.model.hits import LIKELY, Hit, Hits, Told
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.question import Question, Ranking
-from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.retrieval.empty_time import note_empty_time
+from infinite_memory.operations.retrieval.feedback import Ranked, rank_with_feedback
 from infinite_memory.operations.retrieval.highlights import highlight_long_texts
-from infinite_memory.operations.retrieval.linked import rank_with_links
 from infinite_memory.operations.retrieval.newest_conversation import load_newest_conversation
 from infinite_memory.operations.retrieval.overview import overview
 from infinite_memory.operations.retrieval.predecessors import load_predecessors
@@ -91,13 +90,13 @@ def _answer_leading_first(services: Services, question: Question, leading: froze
 
 def _answer(services: Services, question: Question) -> Hits:
     if question.depth is Depth.EXHAUSTIVE:
-        ranking = _rank(services, question)
-        hits = _load_hits(services, question, ranking)
+        ranked = _rank(services, question)
+        ranking, hits = ranked.ranking, _load_hits(services, question, ranked)
         result = _make_hits(question, ranking, hits)
         return note_empty_time(services, question, ranking.empty_time, result)
     # The best passage, from which a highlight is chosen, is part of the explanation.
-    ranking = _rank(services, evolve(question, explain=True))
-    hits = _load_hits(services, question, ranking)
+    ranked = _rank(services, evolve(question, explain=True))
+    ranking, hits = ranked.ranking, _load_hits(services, question, ranked)
     highlight = overview if question.depth is Depth.OVERVIEW else highlight_long_texts
     hits = highlight(services, question, hits)
     if not question.explain:
@@ -130,22 +129,26 @@ def _note_archived(services: Services, question: Question, hits: Hits) -> Hits:
     if question.criteria.statuses != _CURRENT or question.offset:
         return hits
     criteria = evolve(question.criteria, statuses=_ARCHIVED, topic_summaries=False)
-    candidates = _rank(services, evolve(question, criteria=criteria, limit=1)).candidates
+    candidates = _rank(services, evolve(question, criteria=criteria, limit=1)).ranking.candidates
     best = candidates[0].score if candidates else 0.0
     return evolve(hits, archived_best=best) if best >= LIKELY else hits
 
 
-def _rank(services: Services, question: Question) -> Ranking:
-    ranking = rank_with_links(services, question)
-    note = services.language_hint.add_to(ranking.note, services.models, question)
-    return evolve(ranking, note=note)
+def _rank(services: Services, question: Question) -> Ranked:
+    ranked = rank_with_feedback(services, question)
+    note = services.language_hint.add_to(ranked.ranking.note, services.models, question)
+    return evolve(ranked, ranking=evolve(ranked.ranking, note=note))
 
 
-def _load_hits(services: Services, question: Question, ranking: Ranking) -> list[Hit]:
+def _load_hits(services: Services, question: Question, ranked: Ranked) -> list[Hit]:
     criteria, tense = question.criteria, question.criteria.tense
-    loaded = load_memories(services, [candidate.id for candidate in ranking.candidates])
+    ranking, loaded = ranked.ranking, ranked.memories
     # Another process may have changed or erased one since the index was read.
-    memories = {memory_id: m for memory_id, m in loaded.items() if criteria.admit(m)}
+    memories = {
+        candidate.id: loaded[candidate.id]
+        for candidate in ranking.candidates
+        if candidate.id in loaded and criteria.admit(loaded[candidate.id])
+    }
     strict = tense is not None and tense.mode is Mode.STRICT
     superseded = {} if strict else load_predecessors(services, list(memories), criteria)
     return [
@@ -159,6 +162,7 @@ def _load_hits(services: Services, question: Question, ranking: Ranking) -> list
             told_later=_beside(memories[candidate.id], candidate.later, memories),
             told_earlier=_beside(memories[candidate.id], candidate.earlier, memories),
             reached=candidate.reached,
+            not_useful_for=ranked.not_useful_for.get(candidate.id, ()),
         )
         for candidate in ranking.candidates
         if candidate.id in memories

@@ -11,7 +11,7 @@ from infinite_memory.model.hits import Absence, Step
 from infinite_memory.model.memory import Kind, Memory, Status
 from infinite_memory.model.question import Question
 from infinite_memory.model.scope import fold_name
-from infinite_memory.operations.retrieval.linked import rank_with_links
+from infinite_memory.operations.retrieval.feedback import rank_with_feedback
 from infinite_memory.operations.retrieval.predecessors import successor_ids
 from infinite_memory.operations.retrieval.search_request import (
     SearchRequest,
@@ -92,7 +92,8 @@ def _explain_rank(services: Services, question: Question, memory: Memory) -> Abs
     if not memory.is_indexed:
         reason = "it is kept out of the index: its context has indexed false"
         return Absence(id=memory.id, step=Step.MATCH, reason=reason)
-    ranking = rank_with_links(services, question)
+    ranked = rank_with_feedback(services, question)
+    ranking = ranked.ranking
     if ranking.place is None:
         note = f" ({ranking.note})" if ranking.note else ""
         return Absence(
@@ -114,6 +115,8 @@ def _explain_rank(services: Services, question: Question, memory: Memory) -> Abs
     else:
         step = Step.LIMIT
         reason = f"its rank is {rank} and the limit is {question.limit}"
+    if said := ranked.not_useful_for.get(memory.id):
+        reason = f"{reason}; it ranks lower, since it was marked as not useful for {said[0]!r}"
     return Absence(
         id=memory.id,
         step=step,

@@ -12,7 +12,7 @@ from infinite_memory.model.checks import check_count, check_labels
 from infinite_memory.model.commit import Commit, Expect, Put, merge_commits
 from infinite_memory.model.entry import Operation
 from infinite_memory.model.ids import ENDING_CHARS, check_id
-from infinite_memory.model.memory import Memory, Status
+from infinite_memory.model.memory import NOT_USEFUL_FOR, Memory, Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.model.record import Embedding, Record
 from infinite_memory.model.scope import Scope, fold_name
@@ -118,7 +118,7 @@ def _revise_once(services: Services, memory_id: str, request: _Request) -> Recei
         if _settle(services, before, supersedes).superseded:
             raise _revision_conflict(services, before, revision, changes)
         return receipt
-    after = evolve(before, **values)
+    after = evolve(before, **_keep_feedback(before, values))
     check_validity(after.valid_from, after.valid_to)
     placement = _settle(services, after, supersedes)
     superseded = placement.superseded.get(memory_id, ())
@@ -222,7 +222,8 @@ def _receipt_of_same_change(
     if made_by - {services.actor}:
         raise _revision_conflict(services, current, revision, values)
     for earlier in services.storage.history(current.id):
-        changed = evolve(earlier, **values, revision=revision + 1, stored_at=current.stored_at)
+        kept = _keep_feedback(earlier, values)
+        changed = evolve(earlier, **kept, revision=revision + 1, stored_at=current.stored_at)
         if earlier.revision == revision and changed == current:
             embedded = has_vectors(services, record)
             return receipt_of(current, Outcome.UNCHANGED, _searchable(current, embedded))
@@ -243,6 +244,17 @@ def _check_changes(
             changes["scope"], scopes, services, create=request.create_scope
         )
     return values
+
+
+def _keep_feedback(before: Memory, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the changes of a memory with a new context that keeps the feedback of the present one.
+
+    A caller that writes a context does not mean the feedback of others; `not_useful` removes it.
+    """
+    if "context" not in values or NOT_USEFUL_FOR not in before.context:
+        return values
+    kept = {NOT_USEFUL_FOR: before.context[NOT_USEFUL_FOR]}
+    return {**values, "context": {**kept, **values["context"]}}
 
 
 def _check_revision(

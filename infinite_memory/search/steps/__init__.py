@@ -1,0 +1,1 @@
+"""The steps of a ranking that change the totals of single memories."""
