@@ -12,6 +12,7 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.services import Services
 from infinite_memory.text.analyzer import has_han, terms, words
+from infinite_memory.text.segmenter import WordSegmenter
 
 __all__ = ["list_common_words", "read_diary"]
 
@@ -46,16 +47,24 @@ def list_common_words(first: str, second: str) -> tuple[str, ...]:
 
     Longer words come first, since they say more; numbers and words of one letter are left out.
     """
-    shared = frozenset(terms(second[:_MAX_CHARS]))
-    text = first[:_MAX_CHARS]
-    # A script without spaces is cut into words by the terms alone.
-    unspaced = [term for term in terms(text) if has_han(term)] if has_han(text) else []
+    first, second = first[:_MAX_CHARS], second[:_MAX_CHARS]
+    shared = frozenset(terms(second))
     common = {
         word: None
-        for word in [*words(text), *unspaced]
+        for word in words(first)
         if len(word) > 1 and not word.isdecimal() and not shared.isdisjoint(terms(word))
     }
+    if has_han(first) and has_han(second):
+        common |= dict.fromkeys(_list_common_chinese(first, second))
     return tuple(sorted(common, key=lambda word: -len(word))[:_MOST_WORDS])
+
+
+def _list_common_chinese(first: str, second: str) -> list[str]:
+    """Return the Chinese words of both texts, without those inside a longer one."""
+    cut = WordSegmenter().segment
+    other = frozenset(cut(second))
+    both = [word for word in cut(first) if has_han(word) and len(word) > 1 and word in other]
+    return [word for word in both if not any(word != long and word in long for long in both)]
 
 
 def _entries(services: Services) -> Iterator[Entry]:

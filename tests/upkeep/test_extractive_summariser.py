@@ -89,6 +89,10 @@ def test_a_summary_names_each_day_and_the_speakers() -> None:
     ("said", "written"),
     [
         ("We met Carol yesterday in Oslo.", "We met Carol yesterday [2024-03-03] in Oslo."),
+        ("We meet Carol next Friday in Oslo.", "We meet Carol next Friday [2024-03-08] in Oslo."),
+        # It may have been, or be to come.
+        ("We see Carol on Friday in Oslo.", "We see Carol on Friday in Oslo."),
+        ("我们周五在奥斯陆见卡罗尔。", "我们周五在奥斯陆见卡罗尔。"),
         (
             "The pipe broke last week in the cellar.",
             "The pipe broke last week [2024-02-26 to 2024-03-03] in the cellar.",

@@ -33,6 +33,14 @@ _NAME_BONUS = 0.4
 _QUESTION_SHARE = 0.4
 _FEW_TERMS = 3
 _FEW_TERMS_SHARE = 0.3
+_WEEKDAY = re.compile(
+    r"\b(?:mon|tues?|wed|thu|fri|sat|sun)(?:\b|\w*day)|[周週期拜][一二三四五六日末天]",
+    re.IGNORECASE,
+)
+_WAY = re.compile(
+    r"\b(?:last|next|this|past|previous|coming|upcoming|following|ago)\b|[上下这這本]",
+    re.IGNORECASE,
+)
 
 
 @frozen(kw_only=True)
@@ -45,11 +53,14 @@ class Sentence:
 
 
 def resolve_dates(text: str, happened_at: datetime, zone: str | None) -> str:
-    """Return a sentence with the days that its relative time means, as "yesterday [2024-03-03]"."""
+    """Return a sentence with the days that its relative time means, as "yesterday [2024-03-03]".
+
+    The name of a weekday alone stays as it is: "on Friday" may be the last one or the next.
+    """
     if not is_relative(text):
         return text
     reading = find_range(text, now=happened_at, zone=zone)
-    if reading is None or not is_relative(reading.words):
+    if reading is None or not is_relative(reading.words) or _may_be_either_way(reading.words):
         return text
     start, end = reading.range.start, reading.range.end
     if start is None or end is None:
@@ -59,6 +70,11 @@ def resolve_dates(text: str, happened_at: datetime, zone: str | None) -> str:
     days = f"{first}" if first == last else f"{first} to {last}"
     after = reading.span[1]
     return f"{text[:after]} [{days}]{text[after:]}"
+
+
+def _may_be_either_way(words: str) -> bool:
+    """Return whether words of time name a weekday, and not whether it has been or is to come."""
+    return bool(_WEEKDAY.search(words)) and not _WAY.search(words)
 
 
 def weigh(sentence: Sentence, names: frozenset[str]) -> float:
