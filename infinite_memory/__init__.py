@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     )
     from infinite_memory.exchange.graphs.values import ExportedGraph, GraphFormat
     from infinite_memory.graph.values import PathStep, Related, Relation
+    from infinite_memory.knowledge.values import Highlight, Knowledge, KnownSummary
     from infinite_memory.model.access.key import AccessKey, KeyState, NewKey, Right
     from infinite_memory.model.archive.backup import Backup, BackupStep, Restored, RestoreMode
     from infinite_memory.model.archive.copying import Copied, CopyStep
@@ -184,6 +185,7 @@ __all__ = [
     "GroupMaterial",
     "Health",
     "HealthStatus",
+    "Highlight",
     "Hit",
     "Hits",
     "IdTaken",
@@ -199,6 +201,8 @@ __all__ = [
     "KeyHolder",
     "KeyState",
     "Kind",
+    "Knowledge",
+    "KnownSummary",
     "Landmark",
     "Language",
     "LinearSearch",
@@ -312,6 +316,7 @@ _HOMES = {
         "WrongPassphrase",
     ),
     "model.access.key": ("AccessKey", "KeyState", "NewKey", "Right"),
+    "knowledge.values": ("Highlight", "Knowledge", "KnownSummary"),
     "operations.briefing.values": ("Briefing", "BriefingItem", "BriefingPart", "BriefingSection"),
     "model.archive.backup": ("Backup", "BackupStep", "RestoreMode", "Restored"),
     "model.archive.copying": ("Copied", "CopyStep"),

@@ -218,9 +218,15 @@ def _takes_ids(field: FieldInfo) -> bool:
 
 
 def input_schema(kind: type[Arguments]) -> dict[str, Any]:
-    """Return the JSON Schema of the arguments, short, because a tool list costs tokens."""
+    """Return the JSON Schema of the arguments, short, because a tool list costs tokens.
+
+    It leaves out the bounds of `max_tokens`: a refusal names them.
+    """
     schema: dict[str, Any] = _shorten_schema(kind.model_json_schema())
     schema.pop("description", None)
+    tokens = schema["properties"].get("max_tokens", {})
+    for bound in ("minimum", "maximum"):
+        tokens.pop(bound, None)
     return schema
 
 

@@ -30,6 +30,7 @@ from infinite_memory_mcp.toolsets.conversations.short_term import SHORT_TERM
 from infinite_memory_mcp.toolsets.dreaming import DREAMING
 from infinite_memory_mcp.toolsets.graph import GRAPH
 from infinite_memory_mcp.toolsets.health import HEALTH
+from infinite_memory_mcp.toolsets.knowledge import KNOWLEDGE
 from infinite_memory_mcp.toolsets.overview import OVERVIEW
 from infinite_memory_mcp.toolsets.profile import PROFILE
 from infinite_memory_mcp.toolsets.projects import PROJECTS, SESSION_CONTEXT
@@ -58,7 +59,7 @@ RIGHTS = ("read", "write", "admin")
 """The rights of a key; a client without a key has them all."""
 
 TOOLSETS: Mapping[str, tuple[ToolSpec[Any], ...]] = {
-    "core": (*WRITING, *READING, *SESSION_CONTEXT),
+    "core": (*WRITING, *READING, *KNOWLEDGE, *SESSION_CONTEXT),
     "profile": PROFILE,
     "projects": PROJECTS,
     "conversations": (*LOG, *SHORT_TERM, *LONG_TERM, *SEARCHING),
@@ -85,7 +86,7 @@ Infinite Memory is the user's long-term memory on their own machine; it lasts fr
 conversation to the next.
 
 Search (retrieve_memory) before you answer anything that may depend on the user, their people,
-preferences, projects or earlier decisions; for a broad question use depth overview. Begin work on
+preferences, projects or earlier decisions; for a broad question ask what_do_i_know. Begin work on
 a repository with build_session_context. For all that happened in a period use
 recall_memory_by_time.
 

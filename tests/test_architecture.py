@@ -52,6 +52,7 @@ LAYERS = [
     "infinite_memory.operations",
     "infinite_memory.attachments",
     "infinite_memory.graph",
+    "infinite_memory.knowledge",
     "infinite_memory.triggers",
     "infinite_memory.conversations",
     "infinite_memory.archive",

@@ -30,6 +30,11 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
             'search "when is Apollo due?" --scope apollo',
             "search",
         ),
+        "know": CommandRow(
+            "Tell what is known about a topic: summaries, then highlights.",
+            "know Apollo --budget 500",
+            "briefing",
+        ),
         "recall": CommandRow(
             "Show what happened in a period, oldest first.", "recall last week", "recall"
         ),

@@ -130,6 +130,7 @@ class AsyncMemoryStore(Awaited[MemoryStore]):
     not_useful = awaited(MemoryStore.not_useful)
     browse = awaited(MemoryStore.browse)
     recall_by_time = awaited(MemoryStore.recall_by_time)
+    what_do_i_know = awaited(MemoryStore.what_do_i_know)
     briefing = awaited(MemoryStore.briefing)
     usage = awaited(MemoryStore.usage)
     get = awaited(MemoryStore.get)

@@ -8,6 +8,9 @@ from datetime import datetime
 from typing import Any, Self, Unpack
 
 from infinite_memory.config import Config
+from infinite_memory.knowledge.describe import describe_topic
+from infinite_memory.knowledge.values import DEFAULT_TOKENS as KNOWLEDGE_TOKENS
+from infinite_memory.knowledge.values import Knowledge
 from infinite_memory.model.checks import check_count, check_flag
 from infinite_memory.model.criteria import Conditions, Depth
 from infinite_memory.model.draft import Details, Draft
@@ -392,6 +395,26 @@ class MemoryStore(OpenStore):
         return recall_by_time(
             self._services, conditions, limit=limit, after=after, newest_first=newest_first
         )
+
+    def what_do_i_know(
+        self,
+        topic: str,
+        *,
+        scope: str | Iterable[str] | None = None,
+        budget: int = KNOWLEDGE_TOKENS,
+    ) -> Knowledge:
+        """Return what is known about a topic, in `budget` tokens: summaries, then highlights.
+
+        The summaries come first that were made from most memories. The highlights are the memories
+        that together tell most about the topic, spread over its parts and over time; of about
+        equally relevant ones those of higher priority. Whatever is shown counts as recalled. If
+        nothing is likely to concern the topic, nothing is shown.
+
+        Raises:
+            InvalidInput: the topic is empty, or the budget is not between 200 and 100,000.
+            UnknownScope: a scope was asked for that does not exist.
+        """
+        return describe_topic(self._services, topic, scope=scope, budget=budget)
 
     def briefing(self, scope: str | None = None, *, budget: int = DEFAULT_TOKENS) -> Briefing:
         """Return a briefing for an assistant at the start of a session, in `budget` tokens.

@@ -16,6 +16,10 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         *("q", "question", "search", "search_query", "search_term", "keywords", "topic"),
         *("text", "content", "information_to_get", "prompt", "problem", "error_message"),
     ),
+    "topic": (
+        *("query", "q", "subject", "about", "question", "search", "text", "name", "person"),
+        *("entity", "keywords"),
+    ),
     "id": ("memory_id", "content_hash", "hash", "uuid", "identifier", "data_id", "document_id"),
     "ids": (
         *("id", "memory_id", "memory_ids", "content_hash", "hash", "uuid", "identifier", "uuids"),

@@ -85,7 +85,7 @@ class RetrieveMemory(Arguments):
     when: str | None = Field(None, description='Happened then: "last week"')
     offset: int = Field(0, description="Skip so many; with ids: characters")
     threshold: float | None = Field(None, description="Lowest score, 0 to 1")
-    explain: bool = Field(False, description="Give the reason for every hit")
+    explain: bool = Field(False, description="Say why each hit")
     why_not: MemoryId | None = Field(None, description="An id: say why it is not found")
     ids: MemoryIds = Field([], description="Instead of query: show memories whole")
     max_tokens: Tokens = Field(DEFAULT_TOKENS, description="Budget of the answer")
@@ -190,10 +190,7 @@ def recall_memory(store: MemoryStore, arguments: RecallMemory) -> Answer:
 
 
 def recall_memory_by_time(store: MemoryStore, arguments: RecallMemoryByTime) -> Answer:
-    """List all that happened in a period, oldest first, page by page.
-
-    If there are more pages, it adds counts by day, scope and kind.
-    """
+    """List all that happened in a period, oldest first, with counts if it has several pages."""
     options = arguments.model_dump(exclude={"cursor", "max_tokens"})
     recalled = store.recall_by_time(**options, after=arguments.cursor)
     # The cursor of a shorter page is that of its last memory.
@@ -240,7 +237,7 @@ def _add_nearest_tags(store: MemoryStore, arguments: SearchByTag, answer: Answer
 
 
 def search_by_scope(store: MemoryStore, arguments: SearchByScope) -> Answer:
-    """Search a scope: the best matches with a query, everything without, newest first.
+    """List a scope, newest first, or search it with a query.
 
     Its own come first, then those of its parents and Global.
     """

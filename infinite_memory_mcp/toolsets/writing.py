@@ -80,9 +80,7 @@ class UpdateMemory(Arguments):
     key: str | None = None
     important: bool | None = None
     context: Object | None = None
-    supersedes: MemoryIds | None = Field(
-        None, description="Ids of memories that this one replaces: they become history"
-    )
+    supersedes: MemoryIds | None = Field(None, description="Ids of memories that it replaces")
     status: str | None = Field(None, description="current brings back", json_schema_extra=_STATUSES)
     empty_clears: ClassVar[bool] = True
 

@@ -105,3 +105,18 @@ def test_the_hook_notes_a_session_and_never_fails(run: Run, home: Path, transcri
     assert "no JSON" in (home / "logs" / "hooks.log").read_text()
     assert "the cat is called Tom" in run("list").stdout
     assert "names no transcript. Delete it when it is done." not in run("doctor").stdout
+
+
+def test_what_is_known_about_a_topic_is_printed_as_text_and_as_a_document(
+    run: Run, ask: Ask
+) -> None:
+    assert 'Nothing is known about "Alice"' in run("know", "Alice", code=1).stdout
+    run("remember", "Alice is allergic to nuts", "--id", "nuts")
+    run("remember", "Alice works in Oslo", "--id", "oslo", "--scope", "work")
+    assert "[nuts] Alice is allergic to nuts" in run("know", "what", "about", "Alice").stdout
+    document = ask("know", "Alice", "--scope", "work", "--budget", "300")
+    assert {highlight["id"] for highlight in document["highlights"]} == {"nuts", "oslo"}
+    assert document["tokens"] <= document["budget"] == 300
+    assert "there is no scope 'zz'" in run("know", "Alice", "--scope", "zz", code=5).stderr
+    assert "budget 1 cannot be used" in run("know", "Alice", "--budget", "1", code=2).stderr
+    assert "topic '' is empty" in run("know", "", code=2).stderr

@@ -146,6 +146,11 @@ ROWS: Mapping[str, list[Row]] = {
     "stats": [()],
     "health": [()],
     "embed": [(), ("--drop-others",)],
+    "know": [
+        ("zzquartz", "deadline"),
+        ("Apollo", "--scope", "zz-vault"),
+        ("Apollo", "--scope", "ALL"),
+    ],
     "briefing": [(), ("--scope", "zz-vault"), ("--scope", "team"), ("--project", "/")],
     "ingest-session": [("zz-gone",), (RECORDED,), (RECORDED, "--dry-run")],
     "insights": [

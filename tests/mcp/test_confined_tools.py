@@ -93,6 +93,11 @@ ROWS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         *({"scope": scope, "query": "deadline"} for scope in SCOPES),
         {"scope": "ALL", "cursor": CURSOR},
     ],
+    "what_do_i_know": [
+        {"topic": "zzquartz deadline"},
+        *({"topic": "Apollo", "scope": scope} for scope in SCOPES),
+        {"topic": "Apollo", "budget": 200},
+    ],
     "build_session_context": [
         {},
         {"recent_days": 100, "budget": 300},

@@ -24,6 +24,7 @@ NAMES = [
     "recall_memory_by_time",
     "search_by_tag",
     "search_by_scope",
+    "what_do_i_know",
     "build_session_context",
     "get_user_profile",
     "update_user_profile",
@@ -81,7 +82,7 @@ async def test_every_tool_says_what_it_does_to_the_store(era: str) -> None:
     hints = {tool["name"]: tool["annotations"] for tool in await listed(era)}
     reads = {name for name, hint in hints.items() if hint["readOnlyHint"]}
     destroys = {name for name, hint in hints.items() if hint.get("destructiveHint")}
-    assert reads == {*NAMES[3:9], "get_user_profile"}
+    assert reads == {*NAMES[3:10], "get_user_profile"}
     assert destroys == {"update_memory", "delete_memory"}
     assert not any(hint["openWorldHint"] for hint in hints.values())
     assert hints["delete_memory"]["idempotentHint"]

@@ -424,6 +424,11 @@ ROWS: Mapping[str, list[Call]] = {
             for c in choices()
         )
     ],
+    "what_do_i_know": [
+        *(lambda s, q=q: s.what_do_i_know(q) for q in QUESTIONS),
+        *(lambda s, q=q, n=n: s.what_do_i_know(q, scope=n) for q in QUESTIONS for n in SCOPES),
+        lambda s: s.what_do_i_know("Apollo", scope=["work", "zz-vault"], budget=200),
+    ],
     "briefing": [
         *(lambda s, n=n: s.briefing(n) for n in (None, *SCOPES)),
         lambda s: s.briefing("team", budget=200),

@@ -87,6 +87,7 @@ calls = {
     "keys.create": lambda: store.keys.create("laptop"), "keys.list": store.keys.list,
     "keys.revoke": lambda: store.keys.revoke("laptop"),
     "keys.check": lambda: store.keys.check("im_aaaaaaaa_b"),
+    "what_do_i_know": lambda: store.what_do_i_know("a topic"),
     "briefing": store.briefing, "health": store.health, "metrics": store.metrics,
     "journal.reads": store.journal.reads,
     "triggers.add": lambda: store.triggers.add("a", "text", {"any_of": ["x"]}),

@@ -1,4 +1,4 @@
-"""`infinite-memory briefing`: the knowledge with which an assistant should begin a session."""
+"""The commands that tell what is known: `briefing` of a scope, and `know` of a topic."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from pathlib import Path
 
 import click
 
+from infinite_memory.cli.exits import ExitCode
 from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines
+from infinite_memory.knowledge.values import DEFAULT_TOKENS as KNOWLEDGE_TOKENS
 from infinite_memory.operations.briefing.brief import DEFAULT_TOKENS
 
-__all__ = ["briefing_command"]
+__all__ = ["briefing_command", "know_command"]
 
 
 @click.command("briefing")
@@ -49,3 +51,38 @@ def briefing_command(
         emit_json(briefing.to_dict())
     else:
         emit_lines([Line([(briefing.text, "")])])
+
+
+@click.command("know")
+@click.argument("topic", nargs=-1, required=True)
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    metavar="NAME",
+    help="Look in this scope, its parents and Global; repeatable; ALL for all but private ones.",
+)
+@click.option(
+    "--budget",
+    type=int,
+    metavar="TOKENS",
+    default=KNOWLEDGE_TOKENS,
+    show_default=True,
+    help="Print at most about so many tokens.",
+)
+@common_options
+@click.pass_context
+def know_command(
+    context: click.Context, *, topic: tuple[str, ...], scopes: tuple[str, ...], budget: int
+) -> int:
+    """Tell what is known about TOPIC: summaries first, then highlights of all its parts.
+
+    Exits with 0 if anything is known, and with 1 if nothing is.
+    """
+    with open_store(context) as store:
+        knowledge = store.what_do_i_know(" ".join(topic), scope=scopes or None, budget=budget)
+    if wants_json(context):
+        emit_json(knowledge.to_dict())
+    else:
+        emit_lines([Line([(knowledge.text, "")])])
+    return ExitCode.DONE if knowledge.is_known else ExitCode.NO

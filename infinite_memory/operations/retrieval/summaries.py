@@ -11,7 +11,7 @@ from infinite_memory.model.memory import Kind, Memory, Status
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.services import Services
 
-__all__ = ["outdated_sources"]
+__all__ = ["load_sources", "outdated_sources"]
 
 _log = logging.getLogger(__name__)
 _GONE = {Status.SUPERSEDED, Status.FORGOTTEN}
@@ -24,12 +24,12 @@ def outdated_sources(services: Services, summaries: Sequence[Memory]) -> dict[st
     it is an outdated summary itself. An archived source is still valid; an erased source is
     unknown.
     """
-    known = _load_sources(services, summaries)
+    known = load_sources(services, summaries)
     outdated = {summary.id: _changed_sources(services, summary, known) for summary in summaries}
     return {memory_id: ids for memory_id, ids in outdated.items() if ids}
 
 
-def _load_sources(services: Services, summaries: Sequence[Memory]) -> dict[str, Memory]:
+def load_sources(services: Services, summaries: Sequence[Memory]) -> dict[str, Memory]:
     """Return `summaries` with their direct and indirect sources, by id."""
     known = {summary.id: summary for summary in summaries}
     level = list(summaries)

@@ -1,0 +1,1 @@
+"""What is known about a topic: summaries first, then highlights, within a budget of tokens."""

@@ -1,0 +1,45 @@
+"""The tool that tells what is known about a topic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from infinite_memory.knowledge.values import DEFAULT_TOKENS
+from infinite_memory_mcp.arguments import Arguments, Scopes
+from infinite_memory_mcp.data import object_schema
+from infinite_memory_mcp.tool import Answer, ToolSpec
+
+if TYPE_CHECKING:
+    from infinite_memory.store import MemoryStore
+
+__all__ = ["KNOWLEDGE"]
+
+
+class WhatDoIKnow(Arguments):
+    """The arguments of `what_do_i_know`."""
+
+    topic: str = Field(description="A person, project or subject")
+    scope: Scopes = None
+    budget: int = Field(DEFAULT_TOKENS, description="Tokens")
+
+
+def what_do_i_know(store: MemoryStore, arguments: WhatDoIKnow) -> Answer:
+    """Tell what is known about a topic: summaries, then highlights of all its parts."""
+    knowledge = store.what_do_i_know(
+        arguments.topic, scope=arguments.scope, budget=arguments.budget
+    )
+    return Answer(text=knowledge.text, data=knowledge.to_dict())
+
+
+KNOWLEDGE = (
+    ToolSpec(
+        run=what_do_i_know,
+        arguments=WhatDoIKnow,
+        title="Overview of a topic",
+        answers=object_schema("text", "highlights"),
+        reads=True,
+    ),
+)
+"""The tool that tells what is known."""
