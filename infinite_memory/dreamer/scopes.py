@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from random import Random
 
-from infinite_memory.errors import InvalidInput, UnknownScope
+from infinite_memory.errors import InvalidInput
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Status
 from infinite_memory.operations.retrieval.recall_by_time import timeline_of
+from infinite_memory.operations.scopes import known_scope
 from infinite_memory.upkeep.context import JobContext
 
 __all__ = ["check_scope", "choose_scope"]
@@ -38,9 +39,8 @@ def check_scope(context: JobContext, name: str) -> str:
         UnknownScope: there is no such scope.
         InvalidInput: the dreamer leaves the scope alone.
     """
-    present = context.services.storage.scopes()
-    if name not in present:
-        raise UnknownScope(f"there is no scope {name!r:.140}: infinite-memory scopes lists them")
+    services = context.services
+    name = known_scope(name, services.storage.scopes(), services.confinement).name
     if name not in context.scopes:
         raise InvalidInput(
             f"the dreamer leaves the scope {name!r} alone, since it is private: to include it, set"

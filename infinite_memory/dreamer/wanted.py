@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from random import Random
 
 from attrs import frozen
@@ -11,9 +12,11 @@ from infinite_memory.dreamer.pairs.rejections import Rejected, read_rejected
 from infinite_memory.dreamer.pairs.sampling import sample_pairs
 from infinite_memory.dreamer.scopes import check_scope, choose_scope
 from infinite_memory.dreamer.topics.groups import Group, find_groups
+from infinite_memory.dreamer.topics.known import read_known
+from infinite_memory.dreamer.topics.material import dreamed_of, load_material
 from infinite_memory.dreamer.view import CycleView
 from infinite_memory.model.dream.pair import Pair
-from infinite_memory.model.memory import Memory
+from infinite_memory.model.memory import Memory, Status
 from infinite_memory.operations.services import Services
 from infinite_memory.plain import PlainData
 from infinite_memory.upkeep.context import JobContext
@@ -77,7 +80,7 @@ def find_material(
     view = CycleView(context=context, scope=chosen, random=random)
     rejected = read_rejected(services.storage, notes)
     unlinked = _find_unlinked(view, rejected)[:pairs]
-    wanted = [group for group in find_groups(view, ()) if _wants_summary(group)][:groups]
+    wanted = list(islice(_find_wanted_groups(view), groups))
     share = max_chars // max(1, len(unlinked) + len(wanted))
     material = DreamMaterial(
         scope=chosen,
@@ -101,12 +104,20 @@ def _find_unlinked(view: CycleView, rejected: Rejected) -> list[Pair]:
     return sorted(unlinked.values(), key=lambda pair: (-(pair.cosine or 0.0), pair.first.id))
 
 
-def _wants_summary(group: Group) -> bool:
-    """Return whether a group has no summary, or only that of the built-in summariser."""
-    if group.present is None:
-        return True
-    dreamed = group.present.context.get("dreamed")
-    return isinstance(dreamed, dict) and dreamed.get("by") == NAME
+def _find_wanted_groups(view: CycleView) -> Iterator[Group]:
+    """Yield groups without a summary, then those that only the built-in summariser summarised."""
+    for group in find_groups(view, ()):
+        if group.present is None or _is_built_in(group.present):
+            yield group
+    for topic in read_known(view, ()).topics.values():
+        if topic.status is Status.CURRENT and _is_built_in(topic):
+            material = load_material(view, topic.sources)
+            if len(material.sources) == len(topic.sources):
+                yield Group(material=material, present=topic)
+
+
+def _is_built_in(topic: Memory) -> bool:
+    return dreamed_of(topic).get("by") == NAME
 
 
 def _quote_pair(pair: Pair, max_chars: int) -> PairMaterial:

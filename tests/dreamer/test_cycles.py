@@ -243,6 +243,22 @@ def test_verdicts_of_an_assistant_are_a_cycle_with_one_undo(opened: StorageAndSt
     assert read_state(storage) == before
 
 
+def test_what_only_the_built_in_summariser_wrote_is_offered_to_an_assistant(
+    opened: StorageAndStore,
+) -> None:
+    _, store = opened
+    report = dream_until_linked(store)
+    topics = {s.memory_id for s in report.steps if s.action is StepAction.SUMMARISE}
+    groups = store.dreams.material(pairs=0, groups=20).groups
+    assert topics <= {group.present for group in groups}
+    (group,) = [group for group in groups if group.present == min(topics)]
+    accepted = store.dreams.accept(topics=[{"sources": group.sources, "text": "in my words"}])
+    assert [step.action for step in accepted.steps] == [StepAction.REWRITE]
+    assert store.get(min(topics)).text == "in my words"
+    groups = store.dreams.material(pairs=0, groups=20).groups
+    assert min(topics) not in {group.present for group in groups}
+
+
 @pytest.mark.parametrize(
     ("given", "error", "says"),
     [
