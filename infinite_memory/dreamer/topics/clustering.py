@@ -10,6 +10,7 @@ only near a cluster leaves it: a member has most of its weight inside (Radicchi 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from itertools import accumulate, pairwise
 from typing import Any, TypeAlias
 
 from attrs import frozen
@@ -39,6 +40,7 @@ _ENOUGH_LINKS = 4.0
 _SHARE_INSIDE = 0.5
 # The modularity of a partition from which a tight group is two.
 _DIVIDED = 0.3
+_SCALE = 2**22
 _RESOLUTIONS = (1.0, 2.0, 4.0, 8.0)
 
 
@@ -110,10 +112,7 @@ def _cut(graph: Any, members: frozenset[str], seed: int) -> Iterator[frozenset[s
 
     if len(members) < FEWEST_MEMBERS:
         return
-    # A subgraph view keeps no order of its own, and the order decides between equal gains.
-    part = networkx.Graph()
-    part.add_nodes_from(sorted(members))
-    part.add_edges_from(sorted(graph.subgraph(members).edges(data=True), key=_ends))
+    part = _scale(graph.subgraph(members))
     is_tight_part = _is_tight(graph, members)
     for resolution in _RESOLUTIONS[:1] if is_tight_part else _RESOLUTIONS:
         communities = networkx.community.louvain_communities(
@@ -127,6 +126,26 @@ def _cut(graph: Any, members: frozenset[str], seed: int) -> Iterator[frozenset[s
             return
     if is_tight_part:
         yield members
+
+
+def _scale(graph: Any) -> Any:
+    """Return a graph in a fixed order, with whole weights that are a power of two together.
+
+    Equal graphs are cut equally, since the order decides between equal gains. With such weights
+    networkx computes every gain exactly: each is a sum of multiples of 2**-45 below 2**8. Rounded
+    gains can be above 0 for a move and for the move back, and Louvain never ends
+    (https://github.com/networkx/networkx/issues/8739).
+    """
+    import networkx  # noqa: PLC0415
+
+    edges = sorted((*_ends(edge), float(edge[2]["weight"])) for edge in graph.edges(data=True))
+    sums = list(accumulate((weight for _, _, weight in edges), initial=0.0))
+    places = [round(_SCALE * reached / sums[-1]) if edges else 0 for reached in sums]
+    scaled = networkx.Graph()
+    scaled.add_nodes_from(sorted(graph))
+    for (first, second, _), (begin, end) in zip(edges, pairwise(places), strict=True):
+        scaled.add_edge(first, second, weight=end - begin)
+    return scaled
 
 
 def _ends(edge: tuple[str, str, Any]) -> Edge:

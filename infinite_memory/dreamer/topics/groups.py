@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
@@ -27,11 +28,13 @@ from infinite_memory.dreamer.topics.material import (
 from infinite_memory.dreamer.topics.neighbourhood import Neighbourhood, read_neighbourhood
 from infinite_memory.dreamer.topics.similarity import weigh_similar
 from infinite_memory.dreamer.view import CycleView
+from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory, Status
 
 __all__ = ["Group", "GroupSearch", "find_groups"]
 
+_log = logging.getLogger(__name__)
 _MOST_BEGUN = 100
 _MOST_COMPARED = 100
 _MOST_FOUND = 20
@@ -163,10 +166,9 @@ class GroupSearch:
                 yield Group(material=material)
             return
         present = same[0]
-        if present.id in self._taken or not self._known.may_rewrite(present):
-            return
         sources = _merge_sources(present, cluster.members, weights, looked_at)
-        if present.status is Status.CURRENT and not _has_grown(present, sources):
+        is_enough = present.status is Status.CURRENT and not _has_grown(present, sources)
+        if is_enough or present.id in self._taken or not self._known.may_rewrite(present):
             return
         absorbed = [
             topic
@@ -204,4 +206,8 @@ def _has_grown(present: Memory, sources: frozenset[str]) -> bool:
 def _is_free(view: CycleView, summary_id: str) -> bool:
     """Return whether there is no memory with an id, and none that was erased for good."""
     storage = view.services.storage
-    return not storage.get([summary_id], models=()) and not storage.erased([summary_id])
+    try:
+        return not storage.get([summary_id], models=()) and not storage.erased([summary_id])
+    except StoreDamaged as error:
+        _log.error("%s", error)
+        return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable, Mapping
 from hashlib import blake2b
 
@@ -9,7 +10,7 @@ from attrs import frozen
 
 from infinite_memory.dreamer.topics.material import MOST_LEVELS, dreamed_of, level_of
 from infinite_memory.dreamer.view import CycleView
-from infinite_memory.errors import InvalidInput
+from infinite_memory.errors import InvalidInput, StoreDamaged
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Operation
 from infinite_memory.model.link import LinkType
@@ -18,6 +19,7 @@ from infinite_memory.operations.load_memories import load_memories
 
 __all__ = ["KnownTopics", "digest_text", "note_name", "read_known", "read_page"]
 
+_log = logging.getLogger(__name__)
 _MOST_LOOKED_AT = 100
 _MOST_FORGOTTEN = 300
 _DIGEST_BYTES = 8
@@ -61,7 +63,11 @@ class KnownTopics:
         is_written_so = dreamed_of(topic).get("text") == digest_text(topic)
         if topic.status is Status.FORGOTTEN or not is_written_so:
             return False
-        entries = self.view.services.storage.journal(limit=1, memory_id=topic.id)
+        try:
+            entries = self.view.services.storage.journal(limit=1, memory_id=topic.id)
+        except StoreDamaged as error:
+            _log.error("%s", error)
+            return False
         return not entries or entries[0].action.operation in _HARMLESS
 
 

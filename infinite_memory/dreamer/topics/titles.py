@@ -9,6 +9,7 @@ title already names.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -76,7 +77,9 @@ def make_title(
         return ""
     joint = "、" if has_han(chosen[0]) else ", "
     title = joint.join(chosen)
-    return title[:1].upper() + title[1:]
+    # An identifier such as `pg_dump` keeps its small letter.
+    is_word = re.match(r"[^\W\d_]+(?:-[^\W\d_]+)*(?![\w./])", title) is not None
+    return title[:1].upper() + title[1:] if is_word else title
 
 
 def _collect(texts: Sequence[str], ignored: frozenset[str]) -> dict[frozenset[str], _Candidate]:
