@@ -25,23 +25,17 @@ from benchmarks.environment import describe_environment
 from benchmarks.labelled_sets import NOW
 from benchmarks.topic_corpora import (
     TopicCorpus,
-    forget_conversations,
+    hide_sessions,
     join_corpora,
     load_topic_corpora,
 )
 from benchmarks.vector_cache import open_model
 from infinite_memory import MemoryStore
-from infinite_memory.dreamer.pairs.judging import LocalJudge
-from infinite_memory.dreamer.pairs.linking import plan_links
-from infinite_memory.dreamer.pairs.sampling import sample_pairs
-from infinite_memory.dreamer.view import DREAMER, CycleView
-from infinite_memory.model.commit import Commit
+from infinite_memory.dreamer.view import DREAMER
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.link import LinkType
 from infinite_memory.protocols import Embedder
 from infinite_memory.storage.inmemory import InMemoryStorage
-from infinite_memory.upkeep.context import JobContext
-from infinite_memory.upkeep.notes import read_notes, write_notes
 
 _SCOPE = "Global"
 _BETWEEN_CYCLES = timedelta(hours=3.6)
@@ -73,16 +67,16 @@ class Measured:
         return f"{precision:.1f} | {100 * self.right / self.pairs:.1f}"
 
 
-def dream(store: MemoryStore, storage: InMemoryStorage, clock: _Clock, cycles: int) -> None:
-    """Run cycles of the dreamer."""
-    services, judge = store._services, LocalJudge()
+def dream(store: MemoryStore, clock: _Clock, cycles: int) -> None:
+    """Run cycles of the dreamer.
+
+    Raises:
+        RuntimeError: a cycle says that it could not do all of its work.
+    """
     for number in range(cycles):
-        context = JobContext(services, notes=read_notes(services))
-        view = CycleView(context=context, scope=_SCOPE, random=Random(number))
-        sampled = sample_pairs(view)
-        plan = plan_links(view, sampled.pairs, judge, rejected=frozenset())
-        storage.commit(Commit(links=(*plan.new, *plan.strengthened)))
-        write_notes(services, sampled.notes)
+        report = store.dream(seed=number, scope=_SCOPE)
+        if report.failure is not None:
+            raise RuntimeError(f"cycle {number}: {report.failure}")
         clock.now += _BETWEEN_CYCLES
 
 
@@ -138,7 +132,7 @@ def measure_corpus(corpus: TopicCorpus, model: Embedder, cycles: int) -> Iterato
     with MemoryStore.open("memory://", storage=storage, embedder=model, clock=clock) as store:
         store.remember_many(dict(memory) for memory in corpus.memories)
         start = perf_counter()
-        dream(store, storage, clock, cycles)
+        dream(store, clock, cycles)
         seconds = perf_counter() - start
         links = links_of(storage, corpus)
         baselines = link_at_random(corpus, len(links)), link_nearest(store, corpus, len(links))
@@ -155,10 +149,11 @@ def measure_corpus(corpus: TopicCorpus, model: Embedder, cycles: int) -> Iterato
 
 
 def corpora_of(folder: Path) -> Sequence[TopicCorpus]:
-    """Return every corpus, the conversations also as notes, and all in one."""
+    """Return every corpus, all in one, and the conversations with their sessions hidden."""
     corpora = load_topic_corpora(folder)
     conversations = [c for c in corpora if any("conversation_id" in m for m in c.memories)]
-    return [*corpora, join_corpora(corpora), *map(forget_conversations, conversations)]
+    hidden = [corpus for conversation in conversations for corpus in hide_sessions(conversation)]
+    return [*corpora, join_corpora(corpora), *hidden]
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from attrs import frozen
 
 from benchmarks.labelled_sets import draft_of, rows
 
-__all__ = ["TopicCorpus", "forget_conversations", "join_corpora", "load_topic_corpora"]
+__all__ = ["TopicCorpus", "hide_sessions", "join_corpora", "load_topic_corpora"]
 
 _ARTICLE = re.compile(r"(a\d+)p\d+")
 
@@ -80,14 +80,22 @@ def join_corpora(corpora: Iterable[TopicCorpus]) -> TopicCorpus:
     )
 
 
-def forget_conversations(corpus: TopicCorpus) -> TopicCorpus:
-    """Return a corpus of turns as notes that do not say when and in which conversation."""
-    return TopicCorpus(
-        name=f"{corpus.name}, as notes",
-        memories=[{"id": memory["id"], "text": memory["text"]} for memory in corpus.memories],
-        topics=corpus.topics,
-        parts=corpus.parts,
-    )
+def hide_sessions(corpus: TopicCorpus) -> list[TopicCorpus]:
+    """Return a corpus of turns without what gives its topics away: times and conversations.
+
+    The topic of a turn is its session, which a memory names as its conversation. The first result
+    keeps the turns as messages with their speakers, the second has them as notes.
+    """
+    kept = {"as messages": ("id", "text", "kind", "speaker"), "as notes": ("id", "text")}
+    return [
+        TopicCorpus(
+            name=f"{corpus.name}, {name}",
+            memories=[{field: m[field] for field in fields if field in m} for m in corpus.memories],
+            topics=corpus.topics,
+            parts=corpus.parts,
+        )
+        for name, fields in kept.items()
+    ]
 
 
 def _load_articles(name: str, documents: Iterable[Mapping[str, Any]]) -> TopicCorpus:

@@ -99,7 +99,9 @@ class SeedScan:
         for _ in range(_TIME_PAGES):
             page = self._timeline.page(position, _TIME_PAGE, newest_first=True)
             memories = self._load([memory_id for _, memory_id in page])
-            skipped = self._linked(memories) if round_name == _FIRST_ROUND else frozenset[str]()
+            skipped = (
+                self._find_linked(memories) if round_name == _FIRST_ROUND else frozenset[str]()
+            )
             for position in page:
                 memory = memories.get(position[1])
                 if memory is not None and memory.id not in skipped:
@@ -149,7 +151,7 @@ class SeedScan:
         # Again: the index may have read it before it was moved or forgotten.
         return self._view.may_use(memory) and self._criteria.admit(memory)
 
-    def _linked(self, ids: Collection[str]) -> frozenset[str]:
+    def _find_linked(self, ids: Collection[str]) -> frozenset[str]:
         """Return the members of `ids` with a link by the dreamer to another memory."""
         links = self._view.services.storage.links(ids) if ids else []
         ends = {
