@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from infinite_memory.graph.values import Relation
-from infinite_memory.model.conversation.attachment import present
 from infinite_memory.model.link import LinkType
-from infinite_memory.model.memory import shorten
 from infinite_memory.model.receipt import describe_feedback
 from infinite_memory_mcp.arguments import (
     Arguments,
@@ -21,24 +18,19 @@ from infinite_memory_mcp.arguments import (
     Tokens,
     list_choices,
 )
-from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_tokens, fit_count
-from infinite_memory_mcp.data import memories_to_data, memory_to_data, object_schema
-from infinite_memory_mcp.quotation import escape_label, quote_lines
-from infinite_memory_mcp.render import NOTICE, render_memories, render_memory
+from infinite_memory_mcp.budget import DEFAULT_TOKENS
+from infinite_memory_mcp.data import object_schema
+from infinite_memory_mcp.quotation import escape_label
+from infinite_memory_mcp.render_related import show_related
 from infinite_memory_mcp.tool import Answer, ToolSpec
-from infinite_memory_mcp.view import View, view_of_ids, view_of_memories
+from infinite_memory_mcp.view import view_of_ids
 
 if TYPE_CHECKING:
-    from infinite_memory.graph.values import Related
-    from infinite_memory.model.memory import Memory
     from infinite_memory.store import MemoryStore
 
 __all__ = ["GRAPH"]
 
 _BY_HAND = list_choices(LinkType.SEMANTIC, LinkType.TEMPORAL, LinkType.CONTEXT, LinkType.INTENT)
-_MOST_REVISIONS = 10
-_TEXT_CHARS = 240
-_HEAD_TOKENS = 150
 
 
 class RelatedMemories(Arguments):
@@ -83,27 +75,14 @@ def related_memories(store: MemoryStore, arguments: RelatedMemories) -> Answer:
     With several ids, what belongs to any of them. It goes by links, conversation, project, topic,
     location, meaning and time.
     """
-    ids = list(dict.fromkeys(arguments.ids))
-    related = store.graph.related(
-        ids, types=arguments.types, depth=arguments.depth, limit=arguments.limit
+    return show_related(
+        store,
+        arguments.ids,
+        types=arguments.types,
+        depth=arguments.depth,
+        limit=arguments.limit,
+        budget=arguments.max_tokens,
     )
-    memories = [present(store.get(memory_id)) for memory_id in ids]
-    history = [present(m) for m in store.journal.history(ids[0])] if len(ids) == 1 else []
-    shown = [*memories, *history, *(item.memory for item in related)]
-    view = view_of_memories(store, shown, [i for item in related for i in _ids_of(item)])
-    budget = arguments.max_tokens
-    parts = [
-        render_memories(memories, budget=budget // 2, view=view),
-        *_render_history(memories, history, view),
-    ]
-    left = budget - sum(map(estimate_tokens, parts)) - _HEAD_TOKENS
-    parts.append(_render_related(related, view, left))
-    data: dict[str, Any] = {
-        **memories_to_data(memories, budget=budget // 2),
-        "history": [_revision_to_data(memory) for memory in history[-_MOST_REVISIONS:]],
-        "related": [_related_to_data(item) for item in related],
-    }
-    return Answer(text="\n\n".join(parts), data=data)
 
 
 def link_memories(store: MemoryStore, arguments: LinkMemories) -> Answer:
@@ -140,64 +119,6 @@ def not_useful(store: MemoryStore, arguments: NotUseful) -> Answer:
     view = view_of_ids(store, [feedback.id])
     text = describe_feedback(feedback, view.shorten(feedback.id), take_back=arguments.take_back)
     return Answer(text=escape_label(text), data=feedback.to_dict())
-
-
-def _render_history(
-    memories: Sequence[Memory], history: Sequence[Memory], view: View
-) -> Iterator[str]:
-    """Yield the earlier revisions and the memories before and after it, oldest first."""
-    others = [memory for memory in history if memory not in memories]
-    if not others:
-        return
-    left = len(others) - _MOST_REVISIONS
-    more = f" {left} older ones: memory_history." if left > 0 else ""
-    yield f"Its history, oldest first.{more}"
-    for memory in others[-_MOST_REVISIONS:]:
-        header = f"{view.format_date(memory.happened_at)} · id {view.shorten(memory.id)}"
-        text = quote_lines(shorten(memory.text, _TEXT_CHARS))
-        yield f"{header} · revision {memory.revision} · {memory.status}\n{text}"
-
-
-def _render_related(related: Sequence[Related], view: View, budget: int) -> str:
-    if not related:
-        return "Nothing belongs to it by these types."
-    blocks = [_render_item(number, item, view) for number, item in enumerate(related, 1)]
-    count = max(1, fit_count([estimate_tokens(block) + 2 for block in blocks], budget))
-    left = len(blocks) - count
-    more = f" {left} more do not fit: raise max_tokens." if left > 0 else ""
-    head = f"What belongs to it, strongest first.{more} {NOTICE}"
-    return "\n\n".join([head, *blocks[:count]])
-
-
-def _render_item(number: int, item: Related, view: View) -> str:
-    # Only the header: the snippet stands below it.
-    header = render_memory(number, item.memory, view=view).splitlines()[0]
-    reason = f"weight {item.weight:.2f}: {escape_label(item.reason)}"
-    way = [view.shorten(step.target) for step in item.path[:-1]]
-    over = f" (over {', '.join(way)})" if way else ""
-    return f"{header}\n{reason}{over}\n{quote_lines(item.snippet)}"
-
-
-def _ids_of(item: Related) -> Iterator[str]:
-    for step in item.path:
-        yield step.source
-        yield step.target
-
-
-def _revision_to_data(memory: Memory) -> dict[str, Any]:
-    return {**memory_to_data(memory), "text": shorten(memory.text, _TEXT_CHARS)}
-
-
-def _related_to_data(item: Related) -> dict[str, Any]:
-    own = memory_to_data(item.memory)
-    own.pop("text", None)
-    return {
-        **own,
-        "weight": item.weight,
-        "reason": item.reason,
-        "snippet": item.snippet,
-        "path": [step.to_dict() for step in item.path],
-    }
 
 
 GRAPH = (

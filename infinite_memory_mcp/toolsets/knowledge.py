@@ -37,7 +37,7 @@ KNOWLEDGE = (
     ToolSpec(
         run=what_do_i_know,
         arguments=WhatDoIKnow,
-        title="Overview of a topic",
+        title="Overview",
         answers=object_schema("text", "highlights"),
         reads=True,
     ),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -16,7 +15,6 @@ from infinite_memory.model.hits import Step
 from infinite_memory.model.memory import Status
 from infinite_memory.model.messages import format_count
 from infinite_memory.model.scope import fold_name
-from infinite_memory.model.timestamps import read_moment
 from infinite_memory_mcp.arguments import (
     DEPTHS,
     MODES,
@@ -37,7 +35,6 @@ from infinite_memory_mcp.data import (
     hits_to_data,
     memories_to_data,
     page_to_data,
-    recall_page_to_data,
 )
 from infinite_memory_mcp.quotation import escape_label
 from infinite_memory_mcp.render import (
@@ -45,9 +42,9 @@ from infinite_memory_mcp.render import (
     render_memories,
     render_page,
 )
-from infinite_memory_mcp.render_recall import render_recall_page
 from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.toolsets.overview import NoArguments, list_memory_scopes
+from infinite_memory_mcp.toolsets.recall import RECALL
 from infinite_memory_mcp.view import view_of_hits, view_of_ids, view_of_memories
 
 if TYPE_CHECKING:
@@ -88,37 +85,6 @@ class RetrieveMemory(Arguments):
     explain: bool = Field(False, description="Say why each hit")
     why_not: MemoryId | None = Field(None, description="An id: say why it is not found")
     ids: MemoryIds = Field([], description="Instead of query: show memories whole")
-    max_tokens: Tokens = Field(DEFAULT_TOKENS, description="Budget of the answer")
-
-
-class RecallMemory(Arguments):
-    """The arguments of `recall_memory`."""
-
-    fallbacks: ClassVar[Mapping[str, str]] = {"query": "recall_memory_by_time"}
-
-    query: str
-    since: str | None = Field(None, description="ISO 8601")
-    until: str | None = Field(None, description="Not included")
-    when: str | None = Field(None, description='Instead: "last week"')
-    scope: Scopes = None
-    limit: Limit | None = None
-    max_tokens: Tokens = DEFAULT_TOKENS
-
-
-class RecallMemoryByTime(Arguments):
-    """The arguments of `recall_memory_by_time`."""
-
-    fallbacks: ClassVar[Mapping[str, str]] = {"query": "recall_memory"}
-
-    when: str = Field(
-        description='"last week", "since March", "2026-11-20 to 2026-11-22", "always"; Chinese too'
-    )
-    scope: Scopes = None
-    tags: Labels = Field([])
-    kinds: Labels = Field([])
-    newest_first: bool = False
-    limit: Limit = 20
-    cursor: str | None = Field(None, description="From the previous page")
     max_tokens: Tokens = DEFAULT_TOKENS
 
 
@@ -168,39 +134,6 @@ def retrieve_memory(store: MemoryStore, arguments: RetrieveMemory) -> Answer:
         text=f"{short_id} {verdict}: {absence.reason}.\n\n{answer.text}",
         data={**answer.data, "why_not": absence_to_data(absence)},
     )
-
-
-def recall_memory(store: MemoryStore, arguments: RecallMemory) -> Answer:
-    """Recall what was said or happened on a subject, oldest first, with absolute dates."""
-    zone = store.config.time_zone
-    hits = store.search(
-        arguments.query,
-        scope=arguments.scope,
-        since=_read_moment(arguments.since, zone),
-        until=_read_moment(arguments.until, zone),
-        when=arguments.when,
-        limit=arguments.limit,
-    )
-    ordered = sorted(hits, key=lambda hit: (hit.memory.happened_at, hit.memory.id))
-    budget, view = arguments.max_tokens, view_of_hits(store, hits, has_times=True)
-    return Answer(
-        text=render_hits(hits, ordered, order="oldest first", budget=budget, view=view),
-        data=hits_to_data(hits, ordered, budget=budget),
-    )
-
-
-def recall_memory_by_time(store: MemoryStore, arguments: RecallMemoryByTime) -> Answer:
-    """List all that happened in a period, oldest first, with counts if it has several pages."""
-    options = arguments.model_dump(exclude={"cursor", "max_tokens"})
-    recalled = store.recall_by_time(**options, after=arguments.cursor)
-    # The cursor of a shorter page is that of its last memory.
-    while recalled and (count := count_fitting(list(recalled), arguments.max_tokens)) < len(
-        recalled
-    ):
-        recalled = store.recall_by_time(**{**options, "limit": count}, after=arguments.cursor)
-    further_ids = [landmark.id for landmark in recalled.landmarks]
-    view = view_of_memories(store, recalled.memories, further_ids, has_times=True)
-    return Answer(text=render_recall_page(recalled, view), data=recall_page_to_data(recalled))
 
 
 def search_by_tag(store: MemoryStore, arguments: SearchByTag) -> Answer:
@@ -311,10 +244,6 @@ def _render_by_id(store: MemoryStore, arguments: RetrieveMemory) -> Answer:
     )
 
 
-def _read_moment(text: str | None, zone: str | None) -> datetime | None:
-    return None if text is None else read_moment(text, zone)
-
-
 def _refuse_cursor(cursor: str | None) -> None:
     if cursor is not None:
         raise InvalidInput(
@@ -369,20 +298,7 @@ READING = (
         answers=HITS,
         reads=True,
     ),
-    ToolSpec(
-        run=recall_memory,
-        arguments=RecallMemory,
-        title="Recall",
-        answers=HITS,
-        reads=True,
-    ),
-    ToolSpec(
-        run=recall_memory_by_time,
-        arguments=RecallMemoryByTime,
-        title="Recall by time",
-        answers=HITS,
-        reads=True,
-    ),
+    *RECALL,
     ToolSpec(
         run=search_by_tag, arguments=SearchByTag, title="Search by tag", answers=HITS, reads=True
     ),

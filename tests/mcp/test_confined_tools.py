@@ -76,6 +76,7 @@ ROWS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "recall_memory": [
         *({"query": "deadline", "scope": scope} for scope in SCOPES),
         {"query": "deadline", "until": "1999-01-01", "scope": "ALL"},
+        *({"id": memory_id} for memory_id in IDS),
     ],
     "recall_memory_by_time": [
         *({"when": "always", "scope": scope} for scope in SCOPES),

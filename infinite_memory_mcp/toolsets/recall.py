@@ -1,0 +1,133 @@
+"""The tools that recall: what was said on a subject, all of one memory, and a period."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import Field
+
+from infinite_memory.errors import InvalidInput
+from infinite_memory.model.timestamps import read_moment
+from infinite_memory_mcp.arguments import (
+    Arguments,
+    Labels,
+    Limit,
+    MemoryId,
+    Scopes,
+    Tokens,
+    suggest_call_of,
+)
+from infinite_memory_mcp.budget import DEFAULT_TOKENS
+from infinite_memory_mcp.data import HITS, count_fitting, hits_to_data, recall_page_to_data
+from infinite_memory_mcp.render import render_hits
+from infinite_memory_mcp.render_recall import render_recall_page
+from infinite_memory_mcp.render_related import show_related
+from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.view import view_of_hits, view_of_memories
+
+if TYPE_CHECKING:
+    from infinite_memory.store import MemoryStore
+
+__all__ = ["RECALL"]
+
+
+class RecallMemory(Arguments):
+    """The arguments of `recall_memory`."""
+
+    query: str | None = None
+    id: MemoryId | None = Field(None, description="Instead: all of one memory")
+    since: str | None = Field(None, description="ISO 8601")
+    until: str | None = Field(None, description="Not included")
+    when: str | None = Field(None, description='Instead: "last week"')
+    scope: Scopes = None
+    limit: Limit | None = None
+    max_tokens: Tokens = DEFAULT_TOKENS
+
+
+class RecallMemoryByTime(Arguments):
+    """The arguments of `recall_memory_by_time`."""
+
+    fallbacks: ClassVar[Mapping[str, str]] = {"query": "recall_memory"}
+
+    when: str = Field(
+        description='"last week", "since March", "2026-11-20 to 2026-11-22", "always"; Chinese too'
+    )
+    scope: Scopes = None
+    tags: Labels = Field([])
+    kinds: Labels = Field([])
+    newest_first: bool = False
+    limit: Limit = 20
+    cursor: str | None = Field(None, description="From the previous page")
+    max_tokens: Tokens = DEFAULT_TOKENS
+
+
+def recall_memory(store: MemoryStore, arguments: RecallMemory) -> Answer:
+    """Recall what was said or happened on a subject, oldest first, with absolute dates."""
+    if arguments.id is not None and arguments.query is None:
+        return show_related(store, [arguments.id], budget=arguments.max_tokens)
+    if arguments.query is None or arguments.id is not None:
+        raise _refuse_recall(arguments)
+    zone = store.config.time_zone
+    hits = store.search(
+        arguments.query,
+        scope=arguments.scope,
+        since=_read_moment(arguments.since, zone),
+        until=_read_moment(arguments.until, zone),
+        when=arguments.when,
+        limit=arguments.limit,
+    )
+    ordered = sorted(hits, key=lambda hit: (hit.memory.happened_at, hit.memory.id))
+    budget, view = arguments.max_tokens, view_of_hits(store, hits, has_times=True)
+    return Answer(
+        text=render_hits(hits, ordered, order="oldest first", budget=budget, view=view),
+        data=hits_to_data(hits, ordered, budget=budget),
+    )
+
+
+def recall_memory_by_time(store: MemoryStore, arguments: RecallMemoryByTime) -> Answer:
+    """List all that happened in a period, oldest first, with counts if it has several pages."""
+    options = arguments.model_dump(exclude={"cursor", "max_tokens"})
+    recalled = store.recall_by_time(**options, after=arguments.cursor)
+    # The cursor of a shorter page is that of its last memory.
+    while recalled and (count := count_fitting(list(recalled), arguments.max_tokens)) < len(
+        recalled
+    ):
+        recalled = store.recall_by_time(**{**options, "limit": count}, after=arguments.cursor)
+    further_ids = [landmark.id for landmark in recalled.landmarks]
+    view = view_of_memories(store, recalled.memories, further_ids, has_times=True)
+    return Answer(text=render_recall_page(recalled, view), data=recall_page_to_data(recalled))
+
+
+def _refuse_recall(arguments: RecallMemory) -> InvalidInput:
+    if arguments.id is not None:
+        return InvalidInput(
+            f"query {arguments.query!r:.100} and id cannot go together: leave one out"
+        )
+    values = {"when": arguments.when, "scope": arguments.scope, "limit": arguments.limit}
+    call = suggest_call_of("recall_memory_by_time", values)
+    return InvalidInput(f"query and id are both missing: give query or id, or {call}")
+
+
+def _read_moment(text: str | None, zone: str | None) -> datetime | None:
+    return None if text is None else read_moment(text, zone)
+
+
+RECALL = (
+    ToolSpec(
+        run=recall_memory,
+        arguments=RecallMemory,
+        title="Recall",
+        answers=HITS,
+        reads=True,
+    ),
+    ToolSpec(
+        run=recall_memory_by_time,
+        arguments=RecallMemoryByTime,
+        title="Recall by time",
+        answers=HITS,
+        reads=True,
+    ),
+)
+"""The tools that recall."""
