@@ -17,13 +17,14 @@ of these odds: 0.5 for a plain memory of a day ago, less with every day without 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 
+from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Kind, Memory
 from infinite_memory.model.record import Usage
 
-__all__ = ["compute_priority"]
+__all__ = ["compute_priority", "weights_of_links"]
 
 _DECAY = 0.5
 _IMPORTANT = 2.0
@@ -33,6 +34,24 @@ _DAY = timedelta(days=1)
 _LEAST_DAYS = 1 / 1440
 # Uses that are nearer to each other count as simultaneous, since the quotient loses its digits.
 _SIMULTANEOUS_DAYS = 1e-6
+
+
+# They say that one of two memories is needed less.
+_LESS_NEEDED = frozenset({LinkType.SUPERSEDES, LinkType.NEAR_DUPLICATE_OF})
+
+
+def weights_of_links(ids: Collection[str], links: Iterable[Link]) -> dict[str, list[float]]:
+    """Return the weights of the links from and to each memory, as `compute_priority` takes them.
+
+    Links to a superseded memory and between near-duplicates do not count.
+    """
+    weights: dict[str, list[float]] = {memory_id: [] for memory_id in ids}
+    for link in links:
+        if link.type not in _LESS_NEEDED:
+            for memory_id in (link.source, link.target):
+                if memory_id in weights:
+                    weights[memory_id].append(link.weight)
+    return weights
 
 
 def compute_priority(

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from infinite_memory.graph.priority import compute_priority
+from infinite_memory.graph.priority import compute_priority, weights_of_links
 from infinite_memory.model.criteria import Depth
 from infinite_memory.model.hits import LIKELY, Hit
 from infinite_memory.model.link import Link, LinkType
@@ -16,6 +16,7 @@ from infinite_memory.model.memory import Kind, Memory
 from infinite_memory.model.question import Question, Ranking
 from infinite_memory.model.record import Record
 from infinite_memory.operations.load_memories import load_records
+from infinite_memory.operations.retrieval.feedback import rank_with_feedback
 from infinite_memory.operations.retrieval.search_request import SearchRequest, build_question
 from infinite_memory.operations.services import Services
 
@@ -72,7 +73,7 @@ def find_candidates(services: Services, topic: str, scope: object) -> Candidates
         explain=True,
     )
     question = build_question(services, request)
-    ranking = services.models.search(question)
+    ranking = rank_with_feedback(services, question).ranking
     if ranking.best < LIKELY:
         ranking = evolve(ranking, candidates=(), matches=0)
     embedder = services.embedder
@@ -175,11 +176,7 @@ def _compute_priorities(
 ) -> dict[str, float]:
     now, ids = services.clock(), [memory.id for memory in memories]
     usage = services.storage.usage(ids)
-    weights: dict[str, list[float]] = {memory_id: [] for memory_id in ids}
-    for link in links:
-        for memory_id in (link.source, link.target):
-            if memory_id in weights:
-                weights[memory_id].append(link.weight)
+    weights = weights_of_links(ids, links)
     return {
         memory.id: compute_priority(memory, usage.get(memory.id), weights[memory.id], now)
         for memory in memories

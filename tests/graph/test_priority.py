@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory import Kind, Memory, Usage
-from infinite_memory.graph.priority import compute_priority
+from infinite_memory import Kind, Link, LinkType, Memory, Usage
+from infinite_memory.graph.priority import compute_priority, weights_of_links
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 DAYS = st.floats(0.01, 40_000)
@@ -81,3 +81,18 @@ def test_a_clock_behind_the_store_is_no_error() -> None:
     memory = memory_of(-3)
     assert 0.9 < compute_priority(memory, usage_of(2, -2), [], NOW) < 1
     assert compute_priority(memory, Usage(count=0, activation=5, activated_at=NOW), [], NOW) < 1
+
+
+def test_links_count_from_both_ends_unless_they_say_that_one_is_needed_less() -> None:
+    def link(source: str, target: str, kind: LinkType, weight: float) -> Link:
+        return Link(
+            source=source, target=target, type=kind, weight=weight, made_by="x", made_at=NOW
+        )
+
+    links = [
+        link("a", "b", LinkType.SEMANTIC, 0.5),
+        link("c", "a", LinkType.DERIVED_FROM, 0.9),
+        link("a", "d", LinkType.SUPERSEDES, 1.0),
+        link("a", "b", LinkType.NEAR_DUPLICATE_OF, 1.0),
+    ]
+    assert weights_of_links(["a", "b", "z"], links) == {"a": [0.5, 0.9], "b": [0.5], "z": []}

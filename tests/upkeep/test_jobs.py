@@ -21,6 +21,7 @@ from infinite_memory.config import Retention
 from infinite_memory.model.entry import Operation
 from infinite_memory.model.link import LinkType
 from infinite_memory.model.memory import Kind, Memory
+from infinite_memory.model.record import Usage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.embedders import HashingEmbedder
@@ -281,6 +282,21 @@ def test_beyond_a_limit_the_least_valuable_memories_are_archived(
     assert [step.memory_id for step in report.steps] == ["n00", "n02", "n03", "n04", "n05"]
     assert "holds 15 current memories, and the limit is 10" in report.steps[0].reason
     assert run(store, "limit").steps == ()
+
+
+def test_a_limit_spares_what_was_recalled_and_what_has_strong_links(
+    open_store: Open, clock: StoppedClock
+) -> None:
+    store = open_store(retention="keep_all", max_memories=4)
+    for number in range(6):
+        clock.now += timedelta(days=1)
+        store.remember(f"Note {number} about the harbour", id=f"n{number}", similar=False)
+    clock.now += timedelta(days=10)
+    store.graph.link("n0", "n5", weight=1.0)
+    counter = store._services.usage
+    assert counter is not None
+    counter.store({"n1": Usage(count=1, last=clock.now)})
+    assert [step.memory_id for step in run(store, "limit").steps] == ["n2", "n3"]
 
 
 @pytest.mark.parametrize("limit", [{"max_memories": 3}, {"max_megabytes": 1}])

@@ -169,10 +169,11 @@ def test_a_recall_never_lowers_the_value_and_age_never_raises_it(
     one = memory(days=days, kind=kind)
     usage = Usage(count=count + 1, last=NOW - timedelta(days=used))
     less = Usage(count=count, last=usage.last) if count else None
-    assert 0 <= value_of(one, less, NOW) <= value_of(one, usage, NOW)
-    assert value_of(one, usage.plus(ACTIVATED), NOW) == value_of(one, usage, NOW)
-    assert value_of(one, ACTIVATED, NOW) == value_of(one, None, NOW)
-    assert value_of(memory(days=days + 1, kind=kind), None, NOW) < value_of(one, None, NOW)
+    assert 0 <= value_of(one, less, [], NOW) <= value_of(one, usage, [], NOW)
+    assert value_of(one, usage.plus(ACTIVATED), [], NOW) == value_of(one, usage, [], NOW)
+    assert value_of(one, ACTIVATED, [], NOW) == value_of(one, None, [], NOW)
+    assert value_of(memory(days=days + 1, kind=kind), None, [], NOW) < value_of(one, None, [], NOW)
+    assert value_of(one, usage, [0.5], NOW) > value_of(one, usage, [], NOW)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from attrs import define, field, frozen
 
+from infinite_memory.graph.priority import weights_of_links
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Kind, Memory, Status
 from infinite_memory.model.messages import format_count
@@ -158,10 +159,14 @@ def _least_valuable(context: JobContext, limit: _Limit) -> list[Memory]:
     wanted = MAX_CHANGES + 1 if limit.in_bytes else min(limit.excess, MAX_CHANGES + 1)
     lowest = _Lowest(most=wanted)
     for page in _current(context, limit.scopes):
-        usage = context.services.storage.usage([memory.id for memory in page])
+        ids = [memory.id for memory in page]
+        usage = context.services.storage.usage(ids)
+        weights = weights_of_links(ids, context.services.storage.links(ids))
         for memory in page:
             if not is_protected(memory):
-                lowest.push(value_of(memory, usage.get(memory.id), context.now), memory)
+                lowest.push(
+                    value_of(memory, usage.get(memory.id), weights[memory.id], context.now), memory
+                )
     chosen = lowest.sorted()
     return _up_to_bytes(chosen, limit.excess) if limit.in_bytes else chosen
 
