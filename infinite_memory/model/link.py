@@ -10,7 +10,7 @@ from attrs import frozen
 
 from infinite_memory.plain import PlainData
 
-__all__ = ["Link", "LinkKey", "LinkType"]
+__all__ = ["WITHIN_SCOPE", "Link", "LinkKey", "LinkType"]
 
 
 class LinkType(StrEnum):
@@ -23,6 +23,18 @@ class LinkType(StrEnum):
     DERIVED_FROM = "derived_from"
     SUPERSEDES = "supersedes"
     NEAR_DUPLICATE_OF = "near_duplicate_of"
+
+
+WITHIN_SCOPE = frozenset(
+    {
+        LinkType.SEMANTIC,
+        LinkType.TEMPORAL,
+        LinkType.CONTEXT,
+        LinkType.INTENT,
+        LinkType.NEAR_DUPLICATE_OF,
+    }
+)
+"""The types of the links that end when one of their memories moves to another scope."""
 
 
 class LinkKey(NamedTuple):

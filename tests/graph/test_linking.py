@@ -196,3 +196,19 @@ def test_no_link_joins_two_scopes_while_a_memory_moves(open_store: OpenStore) ->
             for step in action.links:
                 assert step.after is not None
                 assert number < moved[step.after.target]
+
+
+def test_a_memory_that_moves_leaves_its_links_behind_and_an_undo_brings_them_back(
+    store: MemoryStore,
+) -> None:
+    store.remember("We move to Lyon", id="plan")
+    store.remember("The lease ends in June", id="lease", sources=["plan"])
+    store.remember("We move to Nice", id="later", supersedes=["plan"])
+    store.graph.link("plan", "lease", type="intent")
+    store.graph.link("lease", "plan")
+    before = store.graph.links("plan")
+    store.revise("plan", revision=store.get("plan").revision, scope="old")
+    assert [link.type for link in store.graph.links("plan")] == ["supersedes"]
+    assert store.graph.links("lease") == ()
+    store.undo()
+    assert store.graph.links("plan") == before

@@ -24,6 +24,7 @@ _MOST_PAIRS = 5000
 _PAGE = 500
 _MOST_ENTRIES = 5000
 _HASH_BYTES = 6
+_SAYING = frozenset({Operation.LINK, Operation.UNDO})
 
 
 @frozen(kw_only=True)
@@ -99,7 +100,8 @@ def _entries_since(storage: Storage, number: int) -> Iterator[Entry]:
 
 def _changes_of(entry: Entry) -> Iterator[tuple[frozenset[str], bool]]:
     """Yield the pairs that an entry rejects, with True, and those that it brings back."""
-    if entry.action.operation is Operation.DREAM:
+    # A memory that moves leaves its links behind, and nobody has said that they were wrong.
+    if entry.action.operation not in _SAYING:
         return
     for step in entry.action.links:
         link = _dreamed(step)

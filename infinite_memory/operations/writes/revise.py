@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, frozen
@@ -10,8 +10,10 @@ from attrs import evolve, frozen
 from infinite_memory.errors import Conflict, InvalidInput, NotFound
 from infinite_memory.model.checks import check_count, check_labels
 from infinite_memory.model.commit import Commit, Expect, Put, merge_commits
+from infinite_memory.model.conversation.attachment import is_reference
 from infinite_memory.model.entry import Operation
 from infinite_memory.model.ids import ENDING_CHARS, check_id
+from infinite_memory.model.link import WITHIN_SCOPE, Link, LinkKey
 from infinite_memory.model.memory import NOT_USEFUL_FOR, Memory, Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.model.record import Embedding, Record
@@ -129,14 +131,24 @@ def _revise_once(services: Services, memory_id: str, request: _Request) -> Recei
     change, after = _plan_change(services, record, after, scopes)
     expect = Commit(expect=Expect(entry_number=number))
     try:
-        commit = merge_commits(expect, change, placement.commit)
-        links = services.storage.links([memory_id]) if superseded else ()
+        is_moved = after.scope != before.scope
+        links = services.storage.links([memory_id]) if superseded or is_moved else ()
+        parted = Commit(erased_links=_find_parted_links(links) if is_moved else ())
+        commit = merge_commits(expect, change, placement.commit, parted)
         services.storage.commit(with_entry(services, request.operation, commit, links=links))
     except Conflict as error:
         # The next attempt reads what is stored now.
         raise _Overtaken(str(error)) from error
     receipt = _receipt_of_change(services, record, after)
     return evolve(receipt, superseded=superseded)
+
+
+def _find_parted_links(links: Iterable[Link]) -> tuple[LinkKey, ...]:
+    """Return the links that a memory leaves behind when it moves: a link never joins two scopes.
+
+    What it supersedes, what it was made from, and its attachments stay with it.
+    """
+    return tuple(link.key for link in links if link.type in WITHIN_SCOPE and not is_reference(link))
 
 
 def _settle(services: Services, memory: Memory, supersedes: Sequence[str]) -> Placement:
