@@ -45,7 +45,7 @@ Ends = frozenset[str]
 
 
 @define
-class _Clock:
+class Clock:
     """A clock that stands still until it is moved."""
 
     now: datetime = NOW
@@ -67,7 +67,7 @@ class Measured:
         return f"{precision:.1f} | {100 * self.right / self.pairs:.1f}"
 
 
-def dream(store: MemoryStore, clock: _Clock, cycles: int) -> None:
+def dream(store: MemoryStore, clock: Clock, cycles: int) -> None:
     """Run cycles of the dreamer.
 
     Raises:
@@ -106,6 +106,7 @@ def link_nearest(store: MemoryStore, corpus: TopicCorpus, number: int) -> set[En
         (rank, -cosine, memory_id, other)
         for memory_id in corpus.topics
         for rank, (other, cosine) in enumerate(index.nearest(memory_id, criteria, limit=_NEAREST))
+        if other in corpus.topics  # no topic summary
     )
     links: dict[Ends, None] = {}
     for _, _, memory_id, other in ranked:
@@ -128,7 +129,7 @@ def measure(corpus: TopicCorpus, links: Collection[Ends], part: str | None = Non
 
 def measure_corpus(corpus: TopicCorpus, model: Embedder, cycles: int) -> Iterator[str]:
     """Yield the rows of the table for a corpus: all of it, and its parts if there are several."""
-    storage, clock = InMemoryStorage(), _Clock()
+    storage, clock = InMemoryStorage(), Clock()
     with MemoryStore.open("memory://", storage=storage, embedder=model, clock=clock) as store:
         store.remember_many(dict(memory) for memory in corpus.memories)
         start = perf_counter()
