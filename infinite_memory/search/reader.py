@@ -6,7 +6,7 @@ A search works on one reader. A refresh makes a new reader, so that searches nee
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
-from functools import reduce
+from functools import partial, reduce
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -134,8 +134,10 @@ class Reader:
             doc_filter = segment_reader.eligible(criteria)
             total += len(doc_filter)
             if hashes:
+                # The documents of a term are different ones.
                 docs = reduce(
-                    np.intersect1d, (segment_reader.segment.postings(term)[0] for term in hashes)
+                    partial(np.intersect1d, assume_unique=True),
+                    (segment_reader.segment.postings(term)[0] for term in hashes),
                 )
                 holding += int(np.count_nonzero(doc_filter.contains(docs)))
         return holding if hashes else total, total
