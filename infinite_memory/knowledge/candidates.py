@@ -8,7 +8,6 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from infinite_memory.graph.priority import compute_priority, weights_of_links
 from infinite_memory.model.criteria import Depth
 from infinite_memory.model.hits import LIKELY, Hit
 from infinite_memory.model.link import Link, LinkType
@@ -16,6 +15,7 @@ from infinite_memory.model.memory import Kind, Memory
 from infinite_memory.model.question import Question, Ranking
 from infinite_memory.model.record import Record
 from infinite_memory.operations.load_memories import load_records
+from infinite_memory.operations.priority import compute_priority, weights_of_links
 from infinite_memory.operations.retrieval.feedback import rank_with_feedback
 from infinite_memory.operations.retrieval.search_request import SearchRequest, build_question
 from infinite_memory.operations.services import Services

@@ -38,7 +38,7 @@ class Highlight(PlainData):
     """A memory about the topic; `short_id` is the shortest ending that stands for its `id`.
 
     `text` is the part of its text that says most about the topic, on one line. `score` is that of
-    the search, in [0, 1], and `priority` that of `graph.priority`, in (0, 1).
+    the search, in [0, 1], and `priority` that of `operations.priority`, in (0, 1).
     """
 
     id: str

@@ -8,8 +8,8 @@ from datetime import datetime
 from infinite_memory.exchange.graphs.values import GraphEdge, GraphNode
 from infinite_memory.exchange.selection import read_links, read_memories
 from infinite_memory.graph.neighbourhood import find_relations
-from infinite_memory.graph.priority import compute_priority
 from infinite_memory.model.memory import Memory
+from infinite_memory.operations.priority import compute_priority
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import Storage
 

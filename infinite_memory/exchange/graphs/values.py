@@ -48,7 +48,7 @@ class ExportedGraph(PlainData):
 
 @frozen(kw_only=True)
 class GraphNode:
-    """A memory of the graph with its priority, see `graph.priority`, in (0, 1)."""
+    """A memory of the graph with its priority, see `operations.priority`, in (0, 1)."""
 
     memory: Memory
     priority: float

@@ -12,6 +12,7 @@ from infinite_memory.model.hits import LIKELY, Hit, Hits, Told
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.question import Question, Ranking
 from infinite_memory.operations.retrieval.empty_time import note_empty_time
+from infinite_memory.operations.retrieval.equals import order_equals
 from infinite_memory.operations.retrieval.feedback import Ranked, rank_with_feedback
 from infinite_memory.operations.retrieval.highlights import highlight_long_texts
 from infinite_memory.operations.retrieval.newest_conversation import load_newest_conversation
@@ -97,8 +98,10 @@ def _answer(services: Services, question: Question) -> Hits:
     # The best passage, from which a highlight is chosen, is part of the explanation.
     ranked = _rank(services, evolve(question, explain=True))
     ranking, hits = ranked.ranking, _load_hits(services, question, ranked)
-    highlight = overview if question.depth is Depth.OVERVIEW else highlight_long_texts
-    hits = highlight(services, question, hits)
+    if question.depth is Depth.OVERVIEW:
+        hits = overview(services, question, hits)
+    else:
+        hits = highlight_long_texts(services, question, order_equals(services, hits))
     if not question.explain:
         hits = [evolve(hit, explanation=None) for hit in hits]
     result = _make_hits(question, ranking, hits)

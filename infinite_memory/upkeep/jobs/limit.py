@@ -9,10 +9,10 @@ from datetime import timedelta
 
 from attrs import define, field, frozen
 
-from infinite_memory.graph.priority import weights_of_links
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Kind, Memory, Status
 from infinite_memory.model.messages import format_count
+from infinite_memory.operations.priority import weights_of_links
 from infinite_memory.upkeep.changes import Changes
 from infinite_memory.upkeep.context import JobContext
 from infinite_memory.upkeep.job import MAX_CHANGES, Job, Plan

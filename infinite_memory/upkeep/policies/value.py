@@ -7,9 +7,9 @@ from datetime import datetime
 
 from attrs import evolve
 
-from infinite_memory.graph.priority import compute_priority
 from infinite_memory.model.memory import Kind, Memory
 from infinite_memory.model.record import Usage
+from infinite_memory.operations.priority import compute_priority
 from infinite_memory.upkeep.policies.verdict import last_touched
 
 __all__ = ["value_of"]
@@ -23,8 +23,8 @@ def value_of(
 ) -> float:
     """Return the value of a memory, above 0 and below 1: its priority, half of that for a message.
 
-    The priority, see `graph.priority`, is that of a memory told when this one happened or was last
-    changed, whichever is later: what was imported or brought back yesterday is not old.
+    The priority, see `operations.priority`, is that of a memory told when this one happened or was
+    last changed, whichever is later: what was imported or brought back yesterday is not old.
     """
     touched = last_touched(memory)
     as_touched = evolve(memory, happened_at=touched, stored_at=touched)

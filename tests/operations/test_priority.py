@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infinite_memory import Kind, Link, LinkType, Memory, Usage
-from infinite_memory.graph.priority import compute_priority, weights_of_links
+from infinite_memory.operations.priority import compute_priority, weights_of_links
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 DAYS = st.floats(0.01, 40_000)
