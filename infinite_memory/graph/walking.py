@@ -12,7 +12,7 @@ from infinite_memory.graph.values import PathStep, Related, Relation
 from infinite_memory.model.checks import check_choice, check_count
 from infinite_memory.model.criteria import Criteria, Depth
 from infinite_memory.model.ids import check_id
-from infinite_memory.model.memory import Memory, Status, shorten
+from infinite_memory.model.memory import Kind, Memory, Status, shorten
 from infinite_memory.model.scope import visible_from
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.retrieval.validity import in_tense, tense_of
@@ -26,6 +26,7 @@ _MOST_EXPANDED = 8
 _MAX_DEPTH = 4
 _MAX_LIMIT = 100
 _LEAST_WEIGHT = 0.05
+_THROUGH_SUMMARY = 0.5
 _SNIPPET_CHARS = 240
 _PLACES = 4
 
@@ -37,6 +38,15 @@ class Arrival:
     memory: Memory
     weight: float
     path: tuple[PathStep, ...]
+
+    @property
+    def onward(self) -> float:
+        """The weight of a way that goes on from here; through a summary it has half.
+
+        To be a part of one summary is less than to be linked.
+        """
+        is_between = bool(self.path) and self.memory.kind is Kind.SUMMARY
+        return self.weight * (_THROUGH_SUMMARY if is_between else 1.0)
 
     @property
     def rank(self) -> tuple[float, int, str]:
@@ -110,7 +120,7 @@ def _step(
     origins = {arrival.memory.id: arrival for arrival in border}
     strongest: dict[str, tuple[float, PathStep]] = {}
     for step in relations.steps([arrival.memory for arrival in border]):
-        weight = origins[step.source].weight * step.weight
+        weight = origins[step.source].onward * step.weight
         known = strongest.get(step.target)
         stronger_than = best[step.target].weight if step.target in best else 0.0
         stronger_than = max(stronger_than, known[0] if known else 0.0)

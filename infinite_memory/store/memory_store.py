@@ -264,9 +264,8 @@ class MemoryStore(OpenStore):
 
         A cycle works on one scope, by default one of those that the upkeep may touch. It looks at
         some 200 pairs for five seconds at most, and is one entry of the journal, which `undo` takes
-        back. Of an equal store, a cycle with an equal `seed`, from 0 on, does the same, unless one of
-        them ends at the five seconds.
-        `store.dreams` has the diary.
+        back. Of an equal store, a cycle with an equal `seed`, from 0 on, does the same, unless one
+        of them ends at the five seconds. `store.dreams` has the diary.
 
         Raises:
             InvalidInput: a value cannot be used, or the dreamer leaves the scope alone.

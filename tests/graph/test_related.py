@@ -191,3 +191,14 @@ def test_a_walk_begins_at_a_memory_that_is_there(chain: MemoryStore) -> None:
     chain.forget("b")
     with pytest.raises(Conflict, match="memory 'b' was forgotten"):
         chain.graph.related("b")
+
+
+def test_a_way_through_a_summary_has_half(store: MemoryStore) -> None:
+    tell(store, "a", "the deadline of Apollo")
+    tell(store, "b", "a walnut")
+    store.upkeep.store_summary("a deadline, and a walnut", sources=["a", "b"])
+    related = {item.memory.id: item.weight for item in store.graph.related("a", types=STORED)}
+    (summary,) = [memory_id for memory_id in related if memory_id.startswith("summary:")]
+    assert (related[summary], related["b"]) == (1.0, 0.5)
+    from_summary = store.graph.related(summary, types=STORED, depth=1)
+    assert {item.memory.id: item.weight for item in from_summary} == {"a": 1.0, "b": 1.0}
