@@ -9,6 +9,8 @@ Printed are, with 95 % intervals by a bootstrap over the questions, 2,000 draws:
 
 - normal: recall@10 and nDCG@10 before and after and their difference, the questions whose ten hits
   or scores are others than before, and those whose first hit is a topic summary, which has to be 0;
+- competing: the same after the month with every kind named, so that topic summaries are hits: what
+  leaving them out is worth;
 - overview, if asked for, since its highlights take most of the time: the share of the relevant
   memories that are among the ten hits, or that a topic summary among the hits was made from, before
   and after; the questions of which more and of which fewer are shown than before; and those whose
@@ -34,7 +36,7 @@ from benchmarks.environment import describe_environment
 from benchmarks.labelled_sets import NOW, draft_of, find_sets, questions, rows
 from benchmarks.metrics import interval, measure
 from benchmarks.vector_cache import DEFAULT_CACHE, StoredVectors, open_model
-from infinite_memory import Hit, Hits, MemoryStore
+from infinite_memory import Hit, Hits, Kind, MemoryStore
 from infinite_memory.upkeep.report import StepAction
 
 _RECALL, _NDCG = 1, 3
@@ -52,13 +54,15 @@ class Clock:
 
 @frozen(kw_only=True)
 class Answer:
-    """The answers to a question at the depths normal and overview, and the ids that answer it.
+    """The answers to a question and the ids that answer it.
 
-    `overview` is empty where no overview was asked for.
+    `competing` is the normal search with every kind named, and `overview` is empty where no
+    overview was asked for.
     """
 
     relevant: frozenset[str]
     normal: Hits
+    competing: Hits
     overview: Sequence[Hit] = ()
 
     @property
@@ -75,9 +79,10 @@ class Answer:
                 ids.update(hit.memory.sources)
         return len(ids & self.relevant) / len(self.relevant)
 
-    def metric(self, number: int) -> float:
-        """Return a metric of the normal search, by its number among those of `measure`."""
-        return measure([hit.memory.id for hit in self.normal], self.relevant)[number]
+    def metric(self, number: int, hits: Hits | None = None) -> float:
+        """Return a metric of `hits`, or the normal search, by its number in `measure`."""
+        shown = self.normal if hits is None else hits
+        return measure([hit.memory.id for hit in shown], self.relevant)[number]
 
 
 def ask_all(store: MemoryStore, folder: Path, *, overview: bool) -> list[Answer]:
@@ -86,7 +91,8 @@ def ask_all(store: MemoryStore, folder: Path, *, overview: bool) -> list[Answer]
     for query, relevant in questions(folder):
         ask = partial(store.search, query["text"], scope=query["group"], limit=10)
         shown: Sequence[Hit] = ask(depth="overview") if overview else ()
-        answers.append(Answer(relevant=relevant, normal=ask(), overview=shown))
+        competing = ask(kinds=list(Kind))
+        answers.append(Answer(relevant=relevant, normal=ask(), competing=competing, overview=shown))
     return answers
 
 
@@ -127,6 +133,9 @@ def report_set(before: Sequence[Answer], after: Sequence[Answer]) -> Iterator[st
     first_dreamed = sum(_begins_with_topic(answer.normal) for answer in after)
     yield f"  normal: {changed} of {len(pairs)} with other hits or scores"
     yield f"  normal: {first_dreamed} of {len(pairs)} with a topic summary first"
+    competing = _percent([answer.metric(_NDCG, answer.competing) for answer in after])
+    beaten = sum(_begins_with_topic(answer.competing) for answer in after)
+    yield f"  competing nDCG@10: {competing}, {beaten} of {len(pairs)} with a topic summary first"
     if not any(answer.overview for answer in before):
         return
     shown = [_percent([answer.shown for answer in answers]) for answers in (before, after)]
