@@ -1,16 +1,17 @@
 """How much of a topic `what_do_i_know` covers in 1,000 tokens, beside a search.
 
-    python -m benchmarks.overview FOLDER... [--budget 1000] [--topics] [--home DIR]
+    python -m benchmarks.overview FOLDER... [--budget 1000] [--topics] [--cycles N] [--home DIR]
 
 Each FOLDER is a labelled set, such as `xquad_en`, `xquad_zh`, `locomo` and `notes`; all are stored
-in one scope, which `--home` keeps for the next time. A topic of XQuAD is an
-article: its subtopics are its paragraphs, and it is named by the three words that tell it apart
-from the other articles, found by counting. A topic of LoCoMo is a question that four or more turns
-answer, which are its subtopics. A subtopic is
-covered if its memory is shown. The table has for each set the mean coverage, the share of topics
-with at least 80 % of their subtopics, and the share of the shown memories that belong to the topic:
-for `what_do_i_know`, and for as many hits of a search, of a normal one and of an overview, as fit
-in the same number of tokens.
+in one scope, which `--home` keeps for the next time. With `--cycles` the dreamer runs before. A
+topic of XQuAD is an article: its subtopics are its paragraphs, and it is named by the three words
+that tell it apart from the other articles, found by counting. A topic of LoCoMo is a question that
+four or more turns answer, which are its subtopics. A subtopic is covered if its memory is shown.
+
+The table has for each set the mean coverage, the share of topics with at least 80 % of their
+subtopics, and the share of the shown memories that belong to the topic: for `what_do_i_know`, by
+its highlights alone and with what its summaries were made from, and for as many hits of a search,
+of a normal one and of an overview, as fit in the same number of tokens.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from math import log
 from pathlib import Path
 from statistics import mean
@@ -30,7 +32,7 @@ from attrs import frozen
 
 from benchmarks.environment import describe_environment
 from benchmarks.labelled_sets import draft_of, find_sets, open_store, questions, rows
-from infinite_memory import Hit, MemoryStore
+from infinite_memory import Hit, Kind, MemoryStore
 from infinite_memory.embedding import open_embedder
 from infinite_memory.text.analyzer import cut_chinese
 from infinite_memory.text.highlights import is_dense_script
@@ -108,11 +110,22 @@ def fill(store: MemoryStore, folders: Sequence[Path]) -> None:
     store.remember_many(drafts)
 
 
-def ask_overview(store: MemoryStore, topic: Topic, budget: int) -> Sequence[str]:
-    """Return the ids of the memories that `what_do_i_know` shows."""
+def ask_overview(
+    store: MemoryStore, topic: Topic, budget: int, *, summaries: bool = False
+) -> Sequence[str]:
+    """Return the ids of the highlights of `what_do_i_know`, and of what summaries tell of."""
     known = store.what_do_i_know(topic.name, budget=budget)
     assert known.tokens <= budget
-    return [highlight.id for highlight in known.highlights]
+    told = {leaf for summary in known.summaries for leaf in _leaves(store, summary.id)}
+    return [*(told if summaries else ()), *(highlight.id for highlight in known.highlights)]
+
+
+def _leaves(store: MemoryStore, memory_id: str) -> Iterator[str]:
+    memory = store.get(memory_id)
+    if memory.kind is not Kind.SUMMARY:
+        yield memory_id
+    for source in memory.sources if memory.kind is Kind.SUMMARY else ():
+        yield from _leaves(store, source)
 
 
 def ask_search(store: MemoryStore, topic: Topic, budget: int, depth: str = "normal") -> list[str]:
@@ -134,6 +147,7 @@ def _show(hit: Hit) -> str:
 Ask = Callable[[MemoryStore, Topic, int], Sequence[str]]
 _WAYS: Mapping[str, Ask] = {
     "what_do_i_know": ask_overview,
+    "with summaries": partial(ask_overview, summaries=True),
     "search": ask_search,
     "search, overview": lambda store, topic, budget: ask_search(store, topic, budget, "overview"),
 }
@@ -156,6 +170,7 @@ def main() -> None:
     parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
     parser.add_argument("--budget", type=int, default=1000)
     parser.add_argument("--topics", action="store_true", help="also show each topic")
+    parser.add_argument("--cycles", type=int, default=0, help="cycles of the dreamer before")
     parser.add_argument("--home", type=Path, metavar="DIR", help="keep the store there")
     arguments = parser.parse_args()
     folders = find_sets(arguments.folders)
@@ -167,6 +182,8 @@ def main() -> None:
     ):
         if not store.stats().memories:
             fill(store, folders)
+        for cycle in range(arguments.cycles):
+            store.dream(seed=cycle)
         for folder in folders:
             topics = read_topics(folder)
             if not topics:

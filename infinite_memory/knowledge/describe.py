@@ -22,6 +22,7 @@ from infinite_memory.operations.retrieval.highlights import choose_highlights
 from infinite_memory.operations.retrieval.summaries import load_sources, outdated_sources
 from infinite_memory.operations.services import Services
 from infinite_memory.text.highlights import is_dense_script
+from infinite_memory.text.token_estimate import estimate_tokens
 
 __all__ = ["describe_topic"]
 
@@ -56,7 +57,8 @@ def describe_topic(
     candidates = find_candidates(services, topic, scope)
     criteria = candidates.question.criteria
     summaries, told = _describe_summaries(services, candidates)
-    highlights = _describe_highlights(services, candidates, told, tokens)
+    room = _measure_room(summaries, tokens)
+    highlights = _describe_highlights(services, candidates, told, room)
     knowledge = Knowledge(
         topic=topic,
         budget=tokens,
@@ -104,11 +106,17 @@ def _describe_summaries(
     return summaries, frozenset().union(*(leaves[memory_id] for memory_id in ordered))
 
 
+def _measure_room(summaries: Sequence[KnownSummary], budget: int) -> int:
+    """Return about how many tokens the summaries leave, which take at most half."""
+    room = budget - _FRAME_TOKENS
+    taken = sum(estimate_tokens(summary.text) + _LINE_TOKENS for summary in summaries)
+    return max(_LEAST_TOKENS, room - min(taken, room // 2))
+
+
 def _describe_highlights(
-    services: Services, candidates: Candidates, told: frozenset[str], budget: int
+    services: Services, candidates: Candidates, told: frozenset[str], room: int
 ) -> tuple[Highlight, ...]:
-    """Return more highlights than fit in the budget, the most telling first."""
-    room = max(_LEAST_TOKENS, budget - _FRAME_TOKENS)
+    """Return more highlights than fit in `room` tokens, the most telling first."""
     number = min(len(candidates.hits), -(-room // (_LEAST_TOKENS + _LINE_TOKENS)))
     if not number:
         return ()

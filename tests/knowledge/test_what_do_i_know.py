@@ -291,3 +291,14 @@ def test_a_budget_out_of_bounds_is_refused(store: MemoryStore, budget: Any) -> N
 def test_an_unknown_scope_is_refused(store: MemoryStore) -> None:
     with pytest.raises(UnknownScope):
         store.what_do_i_know("Alice", scope="nowhere")
+
+
+def test_highlights_are_as_long_as_summaries_leave_room_for(store: MemoryStore) -> None:
+    for n in range(5):
+        text = f"Kittiwake entry {n}. " + "The harbour was quiet, and nothing else happened. " * 20
+        store.remember(text, id=f"k{n}", happened_at=NOON, similar=False)
+    summary = "Kittiwake lay in the harbour all summer, and her crew repaired the sails. " * 6
+    store.remember(summary, kind="summary", sources=["k0", "k1", "k2"], similar=False)
+    knowledge = store.what_do_i_know("Kittiwake", budget=1000)
+    assert len(knowledge.summaries) == 1
+    assert len(knowledge.highlights) == 5
