@@ -187,7 +187,16 @@ def test_a_cycle_is_bounded_and_its_notes_say_only_what_was_looked_at(store: Mem
 
 
 @pytest.mark.parametrize(
-    "note", ["", "all x y", "unlinked 5", "other 5 m1", "all 99999999999999999999 m"]
+    "note",
+    [
+        "",
+        "all x y",
+        "unlinked 5",
+        "other 5 m1",
+        "all --5 m",
+        "all ²5 m",
+        "all 99999999999999999999 m",
+    ],
 )
 def test_a_note_that_cannot_be_read_begins_at_the_start(store: MemoryStore, note: str) -> None:
     tell_topics(store)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Collection, Iterable, Iterator
 
 from attrs import evolve, frozen
@@ -25,6 +26,9 @@ _LATEST = 32
 # Of the memories of one moment, such as those of an import, one of the first is chosen at random.
 _SAME_MOMENT = 64
 _FIRST_ROUND, _SECOND_ROUND = "unlinked", "all"
+
+# Microseconds as in `Timeline`, with as many digits as fit into 64 bits.
+_MOMENT = re.compile(r"-?[0-9]{1,18}")
 
 _Position = tuple[int, str]
 
@@ -175,6 +179,6 @@ def _read_turn(note: str) -> tuple[str, _Position | None]:
     moment, _, memory_id = place.partition(" ")
     if round_name not in (_FIRST_ROUND, _SECOND_ROUND):
         return _FIRST_ROUND, None
-    if not moment.lstrip("-").isdecimal() or len(moment) > 19:
+    if not _MOMENT.fullmatch(moment):
         return round_name, None
     return round_name, (int(moment), memory_id)
