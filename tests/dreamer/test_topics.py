@@ -95,6 +95,19 @@ def test_memories_that_say_nearly_the_same_are_no_topic(store: MemoryStore) -> N
     assert Cycles(store).run().puts == ()
 
 
+def test_what_is_told_again_in_the_same_words_is_no_topic_and_is_quoted_once(
+    store: MemoryStore,
+) -> None:
+    same = ["Put out the bins.", "put out the bins", "Put out the  bins."]
+    link_all(store, [store.remember(text, id=f"bins-{n}").id for n, text in enumerate(same)])
+    assert Cycles(store).run().puts == ()
+    others = tell(store, "garden", 2)
+    link_all(store, ["bins-0", "bins-1", "bins-2", *others])
+    (topic,) = Cycles(store).run().written
+    assert len(topic.sources) == 5
+    assert topic.text.casefold().count("put out the") == 1
+
+
 def test_a_summary_stays_in_its_scope(store: MemoryStore) -> None:
     link_all(store, tell(store, "ferry", scope="Work"))
     link_all(store, tell(store, "garden"))

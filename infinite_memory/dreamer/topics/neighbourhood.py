@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, pairwise
 
 from attrs import frozen
 
@@ -13,6 +13,7 @@ from infinite_memory.dreamer.view import CycleView
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Kind, Memory
 from infinite_memory.operations.load_memories import load_memories
+from infinite_memory.text.canonical import canonicalize
 
 __all__ = ["Neighbourhood", "read_neighbourhood"]
 
@@ -26,7 +27,8 @@ class Neighbourhood:
     """A part of the graph of a scope.
 
     `memories` are those whose links were all read, by id; `weights` are those of their links, also
-    to memories further out. `twins` are pairs of which one is a near-duplicate of the other.
+    to memories further out. `twins` are pairs of which one is a near-duplicate of the other, or has
+    the same text.
     `topics` are the ids of topic summaries by the ids of their sources here.
     """
 
@@ -78,6 +80,15 @@ def _ends_of(links: Iterable[Link]) -> list[str]:
     return list(dict.fromkeys(end for link in joining for end in (link.source, link.target)))
 
 
+def _pair_equal_texts(memories: Iterable[Memory]) -> Iterator[Edge]:
+    """Yield each memory with another that has the same text, so that they are all connected."""
+    ids: defaultdict[str, list[str]] = defaultdict(list)
+    for memory in memories:
+        ids[canonicalize(memory.text).casefold()].append(memory.id)
+    for same in ids.values():
+        yield from pairwise(sorted(same))
+
+
 def _by_end(links: Iterable[Link]) -> Mapping[str, list[Link]]:
     by_end: defaultdict[str, list[Link]] = defaultdict(list)
     for link in links:
@@ -90,7 +101,7 @@ def _describe(
     memories: Mapping[str, Memory], links: Iterable[Link], *, unusable: frozenset[str]
 ) -> Neighbourhood:
     weights: dict[Edge, float] = {}
-    twins: set[Edge] = set()
+    twins = set(_pair_equal_texts(memories.values()))
     topics: defaultdict[str, set[str]] = defaultdict(set)
     for link in links:
         edge = (min(link.source, link.target), max(link.source, link.target))

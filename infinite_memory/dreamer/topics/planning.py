@@ -19,6 +19,7 @@ from infinite_memory.model.commit import Put
 from infinite_memory.model.link import Link, LinkKey
 from infinite_memory.model.memory import Memory
 from infinite_memory.protocols import Summariser
+from infinite_memory.text.canonical import canonicalize
 from infinite_memory.upkeep.summaries.candidates import length_for
 from infinite_memory.upkeep.summaries.material import Material
 
@@ -116,9 +117,19 @@ def plan_topic(
 
 
 def _summarise(summariser: Summariser, group: Group) -> str:
-    leaves = group.material.leaves
+    leaves = _tell_once(group.material.leaves)
     length = length_for(Material(scope=group.material.scope, sources=leaves))
     return summariser.summarise(leaves, max_chars=length).strip()
+
+
+def _tell_once(leaves: Sequence[Memory]) -> tuple[Memory, ...]:
+    """Return the memories without those that somebody told again in the same words later."""
+
+    def said(leaf: Memory) -> tuple[str | None, str]:
+        return leaf.speaker, canonicalize(leaf.text).casefold()
+
+    newest = {said(leaf): leaf for leaf in leaves}
+    return tuple([leaf for leaf in leaves if newest[said(leaf)] is leaf])
 
 
 def _put(memory: Memory, present: Memory | None) -> Put:
