@@ -28,8 +28,8 @@ __all__ = ["DREAM", "dream_job"]
 _CYCLES_NOTE = "dream/cycles"
 """The note with the number of the cycles so far, the seed of the next one."""
 
-_SECONDS = 5.0
-"""How long a cycle looks for pairs and groups, in seconds."""
+_PAIRS_SECONDS, _TOPICS_SECONDS = 3.0, 2.0
+"""How long a cycle looks for pairs, and then for groups, in seconds. A model judges in between."""
 
 
 def dream_job(*, seed: int | None = None, scope: str | None = None) -> Job:
@@ -45,14 +45,14 @@ def _plan(context: JobContext, *, seed: int | None = None, scope: str | None = N
     chosen = choose_scope(context, random) if scope is None else check_scope(context, scope)
     if chosen is None:
         return Plan(notes=notes)
-    deadline = time.monotonic() + _SECONDS
-    view = CycleView(context=context, scope=chosen, random=random, deadline=deadline)
+    view = CycleView(context=context, scope=chosen, random=random)
     judge = choose_judge(services.config, context.stop, given=services.judge)
     summariser = choose_summariser(services.config, context.stop, given=services.summariser)
     rejected = read_rejected(services.storage, context.notes)
-    sampled = sample_pairs(view)
+    sampled = sample_pairs(_with_seconds(view, _PAIRS_SECONDS))
     links = plan_links(view, sampled.pairs, judge, rejected=rejected)
-    topics = plan_topics(view, [*links.new, *links.strengthened], summariser)
+    linked = [*links.new, *links.strengthened]
+    topics = plan_topics(_with_seconds(view, _TOPICS_SECONDS), linked, summariser)
     if context.stop():
         return Plan(more=True)
     cycle = DreamCycle(view=view, links=links, topics=topics)
@@ -67,6 +67,11 @@ def _plan(context: JobContext, *, seed: int | None = None, scope: str | None = N
             f" {number if seed is None else seed}"
         ),
     )
+
+
+def _with_seconds(view: CycleView, seconds: float) -> CycleView:
+    """Return the view with a deadline, and with the same numbers at random."""
+    return evolve(view, deadline=time.monotonic() + seconds)
 
 
 def _count_cycles(notes: Mapping[str, str]) -> int:

@@ -185,6 +185,20 @@ def test_a_private_scope_is_left_out_unless_it_is_switched_on() -> None:
                     store.dream(1, scope="diary")
 
 
+def test_outdated_summaries_are_written_anew_however_long_the_pairs_take(
+    opened: StorageAndStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage, store = opened
+    report = dream_until_linked(store)
+    topic = next(s.memory_id for s in report.steps if s.action is StepAction.SUMMARISE)
+    source = store.get(store.get(topic).sources[0])
+    store.revise(source.id, revision=source.revision, text="something else altogether")
+    monkeypatch.setattr("infinite_memory.dreamer.job._PAIRS_SECONDS", 0)
+    for seed in range(5):
+        store.dream(seed)
+    assert read_state(storage)[0][topic].revision > 1
+
+
 def test_dreaming_is_no_recall(opened: StorageAndStore) -> None:
     storage, store = opened
     for seed in range(5):
