@@ -12,7 +12,7 @@ from infinite_memory.dreamer.topics.material import MOST_LEVELS, dreamed_of, lev
 from infinite_memory.dreamer.view import CycleView
 from infinite_memory.errors import InvalidInput, StoreDamaged
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.entry import Operation
+from infinite_memory.model.entry import Action, Operation
 from infinite_memory.model.link import LinkType
 from infinite_memory.model.memory import Kind, Memory, Status
 from infinite_memory.operations.load_memories import load_memories
@@ -25,6 +25,8 @@ _MOST_FORGOTTEN = 300
 _DIGEST_BYTES = 8
 # After these a topic summary is as a cycle wrote it, if its digest agrees.
 _HARMLESS = frozenset({Operation.DREAM, Operation.MERGE, Operation.IMPORT, Operation.SCOPE})
+# These move a memory, and forget its topic summaries after it.
+_MOVING = frozenset({Operation.REVISE, Operation.UNDO})
 
 
 @frozen(kw_only=True)
@@ -58,17 +60,27 @@ class KnownTopics:
         """Return whether a topic summary is as the dreamer left it.
 
         Otherwise somebody has revised it, forgotten it, archived it, or undone the cycle that wrote
-        it: it stays as it is.
+        it: it stays as it is. One that was forgotten because a source moved is written anew.
         """
-        is_written_so = dreamed_of(topic).get("text") == digest_text(topic)
-        if topic.status is Status.FORGOTTEN or not is_written_so:
+        if dreamed_of(topic).get("text") != digest_text(topic):
             return False
         try:
             entries = self.view.services.storage.journal(limit=1, memory_id=topic.id)
         except StoreDamaged as error:
             _log.error("%s", error)
             return False
-        return not entries or entries[0].action.operation in _HARMLESS
+        if entries and self._followed_source(entries[0].action):
+            return True
+        is_forgotten = topic.status is Status.FORGOTTEN
+        return not is_forgotten and (not entries or entries[0].action.operation in _HARMLESS)
+
+    def _followed_source(self, action: Action) -> bool:
+        """Return whether an action that changed a topic summary was about another memory."""
+        if action.operation not in _MOVING:
+            return False
+        first = action.memories[0].id
+        memory = load_memories(self.view.services, [first]).get(first)
+        return memory is not None and not memory.is_dreamed
 
 
 def digest_text(topic: Memory) -> str:

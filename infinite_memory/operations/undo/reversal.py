@@ -18,6 +18,11 @@ from infinite_memory.model.record import Record
 from infinite_memory.model.scope import Scope, Sensitivity, fold_name, visible_from
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.undo.removed_scopes import ScopeRestorer
+from infinite_memory.operations.writes.topic_summaries import (
+    find_changed_topics,
+    find_strayed_topics,
+    forget_strayed_topics,
+)
 from infinite_memory.storage.attachments import select_content_in_use
 
 __all__ = ["MemoryChange", "Reversal", "list_some", "plan_reversal"]
@@ -113,7 +118,7 @@ class _Planner:
         action = self._entry.action
         records = self._storage.get([step.id for step in action.memories])
         erased = [step.id for step in action.memories if self._is_gone(step, records)]
-        left = frozenset(erased) | self._find_shared_content(records)
+        left = self._find_left(erased, records)
         puts = [
             self._restore_memory(step, records[step.id])
             for step in action.memories
@@ -122,6 +127,9 @@ class _Planner:
         changes = [MemoryChange(before=records[p.memory.id].memory, after=p.memory) for p in puts]
         self._restore_scopes()
         puts = [self._place_memory(put, change) for put, change in zip(puts, changes, strict=True)]
+        strayed = find_strayed_topics(self._services, [put.memory for put in puts])
+        pairs = [(c, p) for c, p in zip(changes, puts, strict=True) if p.memory.id not in strayed]
+        changes, puts = [change for change, _ in pairs], [put for _, put in pairs]
         removed = {scope.name: scope for scope in self._remove_scopes([p.memory for p in puts])}
         present_links = self._storage.links(
             {end for link in self._entry_links() for end in _ends(link)}
@@ -130,7 +138,7 @@ class _Planner:
             self._restorer.commit,
             Commit(
                 expect=Expect(scopes=removed, unused=frozenset(removed)),
-                puts=puts,
+                puts=(*puts, *self._forget_topics(changes, puts)),
                 erased_scopes=tuple(removed),
             ),
             *[self._restore_link(step, present_links) for step in action.links],
@@ -152,6 +160,26 @@ class _Planner:
             for scope in (self._present.get(memory.scope),)
         )
         return MemoryChange(before=change.before, after=put.memory, is_private=is_private)
+
+    def _find_left(self, erased: Sequence[str], records: Mapping[str, Record]) -> frozenset[str]:
+        """Return the ids of the memories of the entry that stay as they are."""
+        content, topics = (
+            self._find_shared_content(records),
+            find_changed_topics(self._entry, records),
+        )
+        return frozenset(erased) | content | topics
+
+    def _forget_topics(
+        self, changes: Sequence[MemoryChange], puts: Sequence[Put]
+    ) -> tuple[Put, ...]:
+        """Return the writes that forget the topic summaries of memories that change the scope."""
+        moved = [
+            put.memory
+            for change, put in zip(changes, puts, strict=True)
+            if change.before.scope != put.memory.scope
+        ]
+        ids = [put.memory.id for put in puts]
+        return forget_strayed_topics(self._services, moved, without=ids)
 
     def _find_shared_content(self, records: Mapping[str, Record]) -> frozenset[str]:
         """Return the stored bytes that the entry added and that further attachments have by now."""

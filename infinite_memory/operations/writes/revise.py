@@ -30,6 +30,7 @@ from infinite_memory.operations.writes.after_commit import AfterCommit
 from infinite_memory.operations.writes.attachments import follow_revision
 from infinite_memory.operations.writes.receipts import has_vectors, receipt_of
 from infinite_memory.operations.writes.supersession import Placement, Supersession
+from infinite_memory.operations.writes.topic_summaries import forget_strayed_topics
 from infinite_memory.operations.writes.validation import check_fields, check_validity, resolve_scope
 
 __all__ = ["get_record", "not_found", "revise"]
@@ -108,7 +109,8 @@ class _Overtaken(Conflict):
 def _revise_once(services: Services, memory_id: str, request: _Request) -> Receipt:
     revision, changes, supersedes = request.revision, request.changes, request.supersedes
     # Read before the memory: no other change may come between this read and the commit.
-    number = services.storage.journal_end().number + 1 if supersedes else None
+    is_guarded = supersedes or "scope" in changes
+    number = services.storage.journal_end().number + 1 if is_guarded else None
     record = get_record(services, memory_id)
     before = record.memory
     if before.revision != revision + 1:
@@ -175,7 +177,10 @@ def _plan_change(
     after = evolve(after, revision=before.revision + 1, stored_at=stored_at)
     put = Put(memory=after, expected=before.revision, embeddings=_kept_embeddings(record, after))
     attachments = follow_revision(services, before, after)
-    return merge_commits(scope_commit, Commit(puts=(put,)), attachments), after
+    strayed = forget_strayed_topics(services, [after]) if after.scope != before.scope else ()
+    return merge_commits(
+        scope_commit, Commit(puts=(put,)), attachments, Commit(puts=strayed)
+    ), after
 
 
 def _kept_embeddings(record: Record, after: Memory) -> tuple[Embedding, ...]:
