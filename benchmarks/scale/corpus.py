@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from benchmarks.environment import describe_environment
@@ -41,6 +41,7 @@ from infinite_memory.text.word_lists import stop_words
 
 DIMENSIONS = 384
 RARE = "one-percent"
+TOPICAL = "topical"
 SCOPES = tuple(f"project-{number:02}" for number in range(20))
 DEFAULT_FOLDER = Path("/tmp/scale")
 
@@ -51,6 +52,7 @@ _BATCH = 4096
 _START = datetime(2021, 1, 1, tzinfo=UTC)
 _SPAN_SECONDS = 5 * 365 * 86_400
 _TURNS = 40
+_TOPIC_SIZE, _TOPIC_WORDS = 8, 4
 _ONSETS = "b c d f g h j k l m n p r s t v w z br ch cl dr fl gr pl pr sh sl st th tr".split()
 _VOWELS = "a e i o u ai ea ee oo ou".split()
 _CODAS = ["", "", "n", "r", "s", "t", "l", "m", "ck", "nd", "st"]
@@ -164,14 +166,43 @@ def questions(count: int, *, skip: int = 0) -> list[str]:
     return asked[skip : skip + count]
 
 
-def store_folder(folder: Path, count: int) -> Path:
-    """Return the folder of the store of `count` memories."""
-    return folder / f"{count}"
+def topic_batches(count: int, middle: NDArray[np.float32]) -> Iterator[Batch]:
+    """Yield `count` memories of one scope, eight of each topic, spread over the whole time.
+
+    The texts of a topic have four words in common, and their vectors a cosine of about 0.5.
+    """
+    topics = max(1, count // _TOPIC_SIZE)
+    words = [word for word in vocabulary() if word not in stop_words()]
+    own = np.random.default_rng(11).integers(0, len(words), (topics, _TOPIC_WORDS))
+    rng = np.random.default_rng(12)
+    centre_of = rng.integers(0, len(middle), topics)
+    directions = around(middle[centre_of], rng)
+    first = 0
+    for batch in batches(count, middle):
+        numbers = np.arange(first, first + len(batch.memories)) % topics
+        first += len(batch.memories)
+        memories = [
+            evolve(
+                memory,
+                text=f"{' '.join(words[word] for word in own[topic])}: {memory.text}",
+                scope=TOPICAL,
+            )
+            for memory, topic in zip(batch.memories, numbers, strict=True)
+        ]
+        yield Batch(memories=memories, vectors=around(directions[numbers], rng))
 
 
-def build(folder: Path, count: int) -> float:
-    """Make the store if it is not there; return how many seconds the commits took."""
-    home = store_folder(folder, count)
+def store_folder(folder: Path, count: int, *, topics: bool = False) -> Path:
+    """Return the folder of the store of `count` memories, by default of those without topics."""
+    return folder / (f"{count}-topics" if topics else f"{count}")
+
+
+def build(folder: Path, count: int, *, topics: bool = False) -> float:
+    """Make the store if it is not there; return how many seconds the commits took.
+
+    The memories are those of `topic_batches` with `topics`, otherwise those of `batches`.
+    """
+    home = store_folder(folder, count, topics=topics)
     done = home / "corpus.done"
     if done.exists():
         return 0.0
@@ -181,8 +212,10 @@ def build(folder: Path, count: int) -> float:
     with closing(SqliteStorage.open(home)) as storage:
         if storage.position():
             raise SystemExit(f"{home} holds a half made store: delete it first")
-        storage.commit(Commit(scopes=[Scope(name=name) for name in (RARE, *SCOPES)]))
-        for batch in batches(count, middle):
+        names = (TOPICAL,) if topics else (RARE, *SCOPES)
+        storage.commit(Commit(scopes=[Scope(name=name) for name in names]))
+        make = topic_batches if topics else batches
+        for batch in make(count, middle):
             puts = [
                 Put(
                     memory=memory,
