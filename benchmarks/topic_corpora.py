@@ -54,18 +54,24 @@ def load_topic_corpora(folder: Path) -> list[TopicCorpus]:
 
     The topic of a paragraph is its article, the same in every language. That of a turn is its
     session: each conversation is a corpus. That of a note is its pair of the relation "compatible";
-    notes in no such pair are left out, since nobody has said what they belong to.
+    notes in no such pair are left out, since nobody has said what they belong to. `folder` may also
+    be that of a single set.
+
+    Raises:
+        SystemExit: there is no set with topics.
     """
     corpora: list[TopicCorpus] = []
-    for file in sorted(folder.glob("*/corpus.jsonl")):
+    for file in sorted([*folder.glob("corpus.jsonl"), *folder.glob("*/corpus.jsonl")]):
         documents = list(rows(file))
-        name = file.parent.name
+        name = file.resolve().parent.name
         if (file.parent / "pairs.jsonl").exists():
             corpora.append(_load_pairs(name, documents, list(rows(file.parent / "pairs.jsonl"))))
         elif "session" in documents[0]:
             corpora.extend(_load_conversations(documents))
         elif _ARTICLE.fullmatch(documents[0]["id"]):
             corpora.append(_load_articles(name, documents))
+    if not corpora:
+        raise SystemExit(f"no labelled set with topics is in {folder}: its sets have corpus.jsonl")
     return corpora
 
 
