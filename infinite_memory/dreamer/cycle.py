@@ -8,14 +8,15 @@ from functools import cached_property
 from infinite_memory.dreamer.pairs.linking import LinkPlan
 from infinite_memory.dreamer.topics.planning import TopicPlan
 from infinite_memory.dreamer.view import DREAMER, CycleView
-from infinite_memory.model.commit import Commit, Expect
+from infinite_memory.model.commit import Commit, Expect, Put
 from infinite_memory.model.link import Link, LinkKey
-from infinite_memory.model.memory import Memory
+from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.messages import format_count
 from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.writes.after_commit import AfterCommit
 from infinite_memory.operations.writes.quoting_summaries import erase_unfounded_summaries
+from infinite_memory.upkeep.context import JobContext
 from infinite_memory.upkeep.report import StepAction, UpkeepStep
 
 __all__ = ["DreamCycle"]
@@ -55,13 +56,18 @@ class DreamCycle:
             (StepAction.REWRITE, self._topics.rewritten),
         ):
             for summary in summaries:
+                is_spent = summary.status is Status.ARCHIVED
                 number = format_count(len(summary.sources), "memory", "memories")
                 yield UpkeepStep(
-                    action=action,
+                    action=StepAction.ARCHIVE if is_spent else action,
                     memory_id=summary.id,
                     scope=summary.scope,
                     heading=summary.heading,
-                    reason=f"a summary of {number}",
+                    reason=(
+                        "a summary of which too little is left"
+                        if is_spent
+                        else f"a summary of {number}"
+                    ),
                 )
 
     def commit(self, changed: frozenset[str] = _NOTHING) -> Commit:
@@ -83,6 +89,10 @@ class DreamCycle:
         """Return the commit again, without what others changed since the cycle looked."""
         services = self._view.services
         number = services.storage.journal_end().number + 1
+        if self._view.scope not in JobContext(services, notes={}).scopes:
+            # It was made private or removed meanwhile.
+            self._committed = Commit()
+            return self._committed
         records = services.storage.get(list(self._seen), models=())
         changed = frozenset(
             memory_id
@@ -104,7 +114,9 @@ class DreamCycle:
     def finish(self) -> Sequence[str]:
         """Embed new summaries, and erase those whose source was erased at the same moment."""
         services = self._view.services
-        summaries = [put.memory for put in self._committed.puts]
+        summaries = [
+            put.memory for put in self._committed.puts if put.memory.status is Status.CURRENT
+        ]
         with AfterCommit("comparing new summaries with their sources"):
             unfounded = erase_unfounded_summaries(services, summaries)
             summaries = [summary for summary in summaries if summary.id not in unfounded]
@@ -118,11 +130,15 @@ class DreamCycle:
             more = frozenset(
                 put.memory.id
                 for put in self._topics.puts
-                if put.memory.id not in changed and not changed.isdisjoint(put.memory.sources)
+                if put.memory.id not in changed and not changed.isdisjoint(self._bases_of(put))
             )
             if not more:
                 return changed
             changed |= more
+
+    def _bases_of(self, put: Put) -> frozenset[str]:
+        """Return the ids of what a summary quotes; an archived one quotes nothing any more."""
+        return self._topics.bases.get(put.memory.id, frozenset(put.memory.sources))
 
     def _is_as_known(self, link: Link, present: Mapping[LinkKey, Link]) -> bool:
         """Return whether nobody has made, changed or removed the link since."""

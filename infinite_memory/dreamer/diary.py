@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from infinite_memory.dreamer.view import DREAMER
 from infinite_memory.model.dream.diary import Cycle, DreamedLink, DreamedTopic
 from infinite_memory.model.entry import Entry, Operation
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Memory
+from infinite_memory.operations.journal import iter_sound_entries
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.services import Services
 from infinite_memory.text.analyzer import has_han, terms, words
@@ -16,7 +18,6 @@ from infinite_memory.text.segmenter import WordSegmenter
 
 __all__ = ["list_common_words", "read_diary"]
 
-_PAGE = 500
 _MOST_ENTRIES = 50_000
 _MOST_WORDS = 5
 _MAX_CHARS = 20_000
@@ -30,7 +31,7 @@ def read_diary(services: Services, *, limit: int, before: int | None) -> tuple[C
     """
     undone: dict[int, int] = {}
     cycles: list[Entry] = []
-    for entry in _entries(services):
+    for entry in islice(iter_sound_entries(services.storage), _MOST_ENTRIES):
         if entry.action.undoes is not None and entry.number not in undone:
             undone[entry.action.undoes] = entry.number
         if entry.action.operation is Operation.DREAM and (before is None or entry.number < before):
@@ -65,17 +66,6 @@ def _list_common_chinese(first: str, second: str) -> list[str]:
     other = frozenset(cut(second))
     both = [word for word in cut(first) if has_han(word) and len(word) > 1 and word in other]
     return [word for word in both if not any(word != long and word in long for long in both)]
-
-
-def _entries(services: Services) -> Iterator[Entry]:
-    """Yield the entries of the journal, newest first."""
-    before: int | None = None
-    for _ in range(_MOST_ENTRIES // _PAGE):
-        page = services.storage.journal(before=before, limit=_PAGE)
-        yield from page
-        if len(page) < _PAGE:
-            return
-        before = page[-1].number
 
 
 def _ids_of(entry: Entry) -> Iterator[str]:

@@ -19,12 +19,14 @@ from infinite_memory.dreamer.scopes import check_scope, choose_scope
 from infinite_memory.dreamer.topics.planning import plan_topics
 from infinite_memory.dreamer.view import CycleView
 from infinite_memory.model.entry import Operation
+from infinite_memory.protocols import SupportsLease
 from infinite_memory.upkeep.context import JobContext
 from infinite_memory.upkeep.job import Job, Plan
 from infinite_memory.upkeep.summaries.choice import choose_summariser
 
 __all__ = ["DREAM", "dream_job"]
 
+_SEED_BYTES = 4
 _CYCLES_NOTE = "dream/cycles"
 """The note with the number of the cycles so far, the seed of the next one."""
 
@@ -40,6 +42,9 @@ def dream_job(*, seed: int | None = None, scope: str | None = None) -> Job:
 def _plan(context: JobContext, *, seed: int | None = None, scope: str | None = None) -> Plan:
     services = context.services
     number = _count_cycles(context.notes)
+    if not isinstance(services.storage, SupportsLease):
+        # No notes are kept here, by which the next cycle would go on.
+        number = int.from_bytes(services.random_bytes(_SEED_BYTES), "little")
     notes = {_CYCLES_NOTE: str(number + 1)}
     random = Random(number if seed is None else seed)
     chosen = choose_scope(context, random) if scope is None else check_scope(context, scope)

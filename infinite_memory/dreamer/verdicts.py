@@ -15,12 +15,12 @@ from infinite_memory.dreamer.pairs.linking import plan_links
 from infinite_memory.dreamer.pairs.rejections import read_rejected
 from infinite_memory.dreamer.scopes import check_scope
 from infinite_memory.dreamer.topics.clustering import FEWEST_MEMBERS, MOST_MEMBERS
-from infinite_memory.dreamer.topics.groups import Group
+from infinite_memory.dreamer.topics.groups import Group, is_free
 from infinite_memory.dreamer.topics.known import read_known
-from infinite_memory.dreamer.topics.material import load_material
+from infinite_memory.dreamer.topics.material import MOST_LEVELS, load_material
 from infinite_memory.dreamer.topics.planning import TopicPlan, join_plans, plan_topic
 from infinite_memory.dreamer.view import CycleView
-from infinite_memory.errors import InvalidInput, NotFound
+from infinite_memory.errors import Conflict, InvalidInput, NotFound
 from infinite_memory.model.checks import check_label, check_labels, check_text
 from infinite_memory.model.dream.pair import Judgement, Pair
 from infinite_memory.model.ids import check_id
@@ -86,6 +86,8 @@ def check_verdicts(
             raise InvalidInput(f"{name} has {len(values)} entries: give at most {most} at once")
     if not pairs and not written:
         raise InvalidInput("there is nothing to accept: give links, topics, or both")
+    _check_distinct([frozenset({pair.source, pair.target}) for pair in pairs], "links")
+    _check_distinct([frozenset(topic.sources) for topic in written], "topics")
     return Verdicts(pairs=tuple(pairs), topics=tuple(written))
 
 
@@ -152,6 +154,16 @@ def _plan_topic(view: CycleView, verdict: _TopicVerdict, name: str) -> TopicPlan
         if known.may_rewrite(topic)
     ]
     group = Group(material=material, present=same[0] if same else None)
+    if group.level > MOST_LEVELS:
+        raise InvalidInput(
+            f"a summary of {verdict.sources[0]!r} and the others would be of level {group.level}:"
+            f" there are {MOST_LEVELS}, so give memories that people told"
+        )
+    if group.present is None and not is_free(view, group.summary_id):
+        raise Conflict(
+            f"somebody forgot or changed {group.summary_id!r}, the summary of exactly these"
+            " memories, so it stays as it is: revise it, or summarise others"
+        )
     return plan_topic(view, group, text=verdict.text, title=verdict.title, by=name)
 
 
@@ -216,6 +228,14 @@ def _check_topic(given: Mapping[str, Any], max_bytes: int) -> _TopicVerdict:
         text=check_text(given.get("text"), "text", max_bytes=max_bytes),
         title=None if title is None else check_label(title, "title", max_chars=_MAX_TITLE_CHARS),
     )
+
+
+def _check_distinct(keys: Sequence[frozenset[str]], name: str) -> None:
+    for number, key in enumerate(keys):
+        if key in keys[:number]:
+            raise InvalidInput(
+                f"{name} has two entries on {' and '.join(map(repr, sorted(key)[:2]))}: give one"
+            )
 
 
 def _check_list(values: object, name: str) -> list[Any]:

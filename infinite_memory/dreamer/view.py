@@ -52,5 +52,9 @@ class CycleView:
         return time.monotonic() >= self.deadline or self.context.stop()
 
     def may_use(self, memory: Memory) -> bool:
-        """Return whether a memory is there for the dreamer: current, in the scope, findable."""
-        return memory.status is Status.CURRENT and memory.scope == self.scope and memory.is_indexed
+        """Return whether a memory is there for the dreamer.
+
+        It is current, in the scope, findable, and has not ended.
+        """
+        is_here = memory.status is Status.CURRENT and memory.scope == self.scope
+        return is_here and memory.is_indexed and not memory.ended_by(self.now)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve
 
@@ -19,8 +19,10 @@ from infinite_memory.model.entry import (
 from infinite_memory.model.ids import check_id
 from infinite_memory.model.link import Link, LinkKey
 from infinite_memory.operations.services import Services
+from infinite_memory.protocols import Storage
+from infinite_memory.storage.hash_chain import EntryDamaged
 
-__all__ = ["log", "with_entry"]
+__all__ = ["iter_sound_entries", "log", "with_entry"]
 
 
 def with_entry(
@@ -65,6 +67,30 @@ def log(
         check_count(before, "before", low=1, high=2**62)
     checked_id = None if memory_id is None else check_id(memory_id)
     return services.storage.journal(before=before, limit=limit, memory_id=checked_id)
+
+
+def iter_sound_entries(storage: Storage, *, page: int = 500) -> Iterator[Entry]:
+    """Yield the entries of the journal, newest first, and pass over damaged ones.
+
+    `page` is how many are read at once.
+    """
+    before: int | None = None
+    while entries := _read_sound(storage, before, page):
+        yield from entries
+        before = entries[-1].number
+
+
+def _read_sound(storage: Storage, before: int | None, page: int) -> Sequence[Entry]:
+    """Return the next sound entries, none at the beginning of the journal."""
+    try:
+        return storage.journal(before=before, limit=page)
+    except EntryDamaged:
+        pass
+    while True:
+        try:
+            return storage.journal(before=before, limit=1)
+        except EntryDamaged as error:
+            before = error.number
 
 
 def _memory_steps(commit: Commit) -> Iterable[MemoryStep]:

@@ -24,8 +24,9 @@ def quoting_summaries(storage: Storage, ids: Iterable[str]) -> dict[str, Memory]
     A piece of work that a session was cut into counts as a summary of its messages, and so does a
     short-term memory. A summary names its sources in `Memory.sources`, even if they were erased
     meanwhile, or has a link "derived_from" to them, or both. A short-term memory that was stored
-    before a message was logged names no source, and is known by its text. All summaries of the
-    storage are read.
+    before a message was logged names no source, and is known by its text. A topic summary that was
+    written anew quotes the sources of its earlier revisions too. All summaries of the storage are
+    read.
     """
     quoting: dict[str, Memory] = {}
     seen = level = frozenset(ids)
@@ -43,7 +44,7 @@ def quoting_summaries(storage: Storage, ids: Iterable[str]) -> dict[str, Memory]
             if summary_id not in seen
             and (
                 summary_id in linked
-                or not level.isdisjoint(summary.sources)
+                or not level.isdisjoint(_list_sources(storage, summary))
                 or _has_line(summary, lines)
             )
         }
@@ -52,6 +53,17 @@ def quoting_summaries(storage: Storage, ids: Iterable[str]) -> dict[str, Memory]
         level = frozenset(found)
         seen |= level
     return quoting
+
+
+def _list_sources(storage: Storage, summary: Memory) -> frozenset[str]:
+    """Return the sources of a summary, and of the revisions of a topic summary in its history."""
+    if not summary.is_dreamed or summary.revision == 1:
+        return frozenset(summary.sources)
+    try:
+        revisions = storage.history(summary.id)
+    except StoreDamaged:
+        revisions = []
+    return frozenset(summary.sources).union(*(revision.sources for revision in revisions))
 
 
 def _is_derived(memory: Memory) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from infinite_memory.dreamer.diary import read_diary
-from infinite_memory.dreamer.verdicts import check_verdicts, verdicts_job
+from infinite_memory.dreamer.verdicts import check_verdicts
 from infinite_memory.dreamer.wanted import DreamMaterial, find_material
 from infinite_memory.model.checks import check_count
 from infinite_memory.model.dream.diary import Cycle
@@ -14,7 +14,7 @@ from infinite_memory.observe.recorder import measure_calls
 from infinite_memory.operations.calls import count_call
 from infinite_memory.store.lifetime import Group
 from infinite_memory.upkeep.report import JobReport
-from infinite_memory.worker.dream import run_dream_job
+from infinite_memory.worker.dream import accept
 
 __all__ = ["Dreams"]
 
@@ -85,7 +85,9 @@ class Dreams(Group):
         Raises:
             InvalidInput: a value cannot be used, or the memories are in several scopes.
             NotFound: there is no such memory.
+            Conflict: somebody forgot or changed the summary of the same memories, or others kept
+                changing them.
         """
         limits = self._services.config.limits
         verdicts = check_verdicts(links, topics, max_bytes=limits.max_text_bytes)
-        return run_dream_job(self._services, verdicts_job(verdicts), dry_run=False)
+        return accept(self._services, verdicts)

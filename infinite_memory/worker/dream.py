@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from infinite_memory.dreamer.job import dream_job
-from infinite_memory.errors import InvalidInput, NotFound
+from infinite_memory.dreamer.verdicts import Verdicts, verdicts_job
+from infinite_memory.errors import Conflict, InvalidInput, NotFound
 from infinite_memory.operations.services import Services
 from infinite_memory.upkeep.context import JobContext
-from infinite_memory.upkeep.job import Job
 from infinite_memory.upkeep.notes import read_notes
 from infinite_memory.upkeep.report import JobReport
 from infinite_memory.worker.run import run_job
 
-__all__ = ["dream", "run_dream_job"]
+__all__ = ["accept", "dream"]
 
 
 def dream(services: Services, *, seed: int | None, scope: str | None, dry_run: bool) -> JobReport:
@@ -22,16 +22,20 @@ def dream(services: Services, *, seed: int | None, scope: str | None, dry_run: b
         InvalidInput: the dreamer leaves the scope alone.
         ReadOnly: this handle may only read; a dry run is possible.
     """
-    return run_dream_job(services, dream_job(seed=seed, scope=scope), dry_run=dry_run)
+    job = dream_job(seed=seed, scope=scope)
+    context = JobContext(services, notes=read_notes(services))
+    return run_job(job, context, dry_run=dry_run, refusals=(InvalidInput,))
 
 
-def run_dream_job(services: Services, job: Job, *, dry_run: bool) -> JobReport:
-    """Run a job of the dreamer; an error of what the caller gave is raised.
+def accept(services: Services, verdicts: Verdicts) -> JobReport:
+    """Store the verdicts of an assistant as a cycle; see `Dreams.accept`.
 
     Raises:
-        InvalidInput: a value cannot be used.
+        InvalidInput: the memories are in several scopes, or cannot be linked or summarised.
         NotFound: there is no such memory.
-        ReadOnly: this handle may only read; a dry run is possible.
+        Conflict: somebody forgot or changed the summary of the same memories, or others kept
+            changing them.
     """
     context = JobContext(services, notes=read_notes(services))
-    return run_job(job, context, dry_run=dry_run, refusals=(InvalidInput, NotFound))
+    refusals = (InvalidInput, NotFound, Conflict)
+    return run_job(verdicts_job(verdicts), context, dry_run=False, refusals=refusals)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from itertools import islice
 
 from attrs import evolve
 
@@ -11,7 +12,7 @@ from infinite_memory.errors import Conflict, InfiniteMemoryError, ReadOnly
 from infinite_memory.model.codec import iso
 from infinite_memory.model.commit import Commit
 from infinite_memory.model.link import Link
-from infinite_memory.operations.journal import with_entry
+from infinite_memory.operations.journal import iter_sound_entries, with_entry
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.writes.bulk_erase import finish_erasing
 from infinite_memory.upkeep.context import JobContext
@@ -103,7 +104,8 @@ def _commit_changes(job: Job, context: JobContext, changes: Commit, reason: str)
     if changes.erases:
         finish_erasing(services, [erase.id for erase in changes.erases])
     # Others may have committed since, but hardly this many.
-    newest = services.storage.journal(limit=_RECENT_ENTRIES)
+    entries = iter_sound_entries(services.storage, page=_RECENT_ENTRIES)
+    newest = islice(entries, _RECENT_ENTRIES)
     return next((entry.number for entry in newest if entry.action == commit.entry), None)
 
 

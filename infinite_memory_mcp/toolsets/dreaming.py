@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from infinite_memory.dreamer.describe import cycle_ids, describe_cycle
+from infinite_memory.errors import InvalidInput
 from infinite_memory.model.timestamps import show_moment
 from infinite_memory.upkeep.describe import describe_report, shown_steps
 from infinite_memory.upkeep.report import UpkeepReport
@@ -65,9 +66,14 @@ def dream(store: MemoryStore, arguments: Dream) -> Answer:
 
     To do it yourself: call it with material, and then with your links and topics.
     """
+    has_verdicts = bool(arguments.links or arguments.topics)
+    if has_verdicts and (arguments.material or arguments.dry_run):
+        raise InvalidInput(
+            "links and topics are stored at once: leave out material and dry_run; nothing was done"
+        )
     if arguments.material:
         return _show_material(store, arguments)
-    if arguments.links or arguments.topics:
+    if has_verdicts:
         report = store.dreams.accept(
             links=[_with_whole_ids(store, link) for link in arguments.links],
             topics=[_with_whole_ids(store, topic) for topic in arguments.topics],
@@ -80,7 +86,8 @@ def dream(store: MemoryStore, arguments: Dream) -> Answer:
     short_ids = {memory_id: view.shorten(memory_id) for memory_id in ids}
     lines = [escape_label(line) for line in describe_report(whole, short_ids, undo=_UNDO)]
     looked = [f"Looked at {report.looked_at}."] if report.looked_at else []
-    return Answer(text="\n".join([*lines, *looked]), data=report.to_dict())
+    notice = [NOTICE] if shown_steps(whole) else []
+    return Answer(text="\n".join([*notice, *lines, *looked]), data=report.to_dict())
 
 
 def _with_whole_ids(store: MemoryStore, verdict: Mapping[str, Any]) -> dict[str, Any]:

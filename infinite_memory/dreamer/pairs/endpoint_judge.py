@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from infinite_memory.upkeep.chat_endpoint import ChatEndpoint, ChatError
 __all__ = ["EndpointJudge"]
 
 _PAIRS_AT_ONCE = 20
+_SECONDS = 60.0
 _MAX_TEXT_CHARS = 1000
 _INSTRUCTIONS = (
     "You judge whether two records of a memory belong together: whether they are about the same"
@@ -46,12 +48,18 @@ class EndpointJudge:
     def judge(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
         """Return the judgements of the model; a pair that its answer leaves out has the weight 0.
 
+        After a minute no more pairs are asked about: they have the weight 0, and come again.
+
         Raises:
             JudgeError: the endpoint cannot be reached, does not answer in time, refuses, or answers
                 with something else than a list of weights.
         """
         judgements: list[Judgement] = []
+        deadline = time.monotonic() + _SECONDS
         for start in range(0, len(pairs), _PAIRS_AT_ONCE):
+            if start and time.monotonic() >= deadline:
+                left = len(pairs) - start
+                return [*judgements, *[Judgement(weight=0.0, reason="not asked")] * left]
             judgements += self._judge_batch(pairs[start : start + _PAIRS_AT_ONCE])
         return judgements
 

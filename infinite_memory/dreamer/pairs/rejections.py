@@ -9,19 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
+from itertools import islice
 
 from attrs import frozen
 
 from infinite_memory.dreamer.view import DREAMER
 from infinite_memory.model.entry import Entry, LinkStep, Operation
 from infinite_memory.model.link import Link, LinkType
+from infinite_memory.operations.journal import iter_sound_entries
 from infinite_memory.protocols import Storage
 
 __all__ = ["Rejected", "read_rejected"]
 
 _NOTE = "dream/rejected"
 _MOST_PAIRS = 5000
-_PAGE = 500
 _MOST_ENTRIES = 5000
 _HASH_BYTES = 6
 _SAYING = frozenset({Operation.LINK, Operation.UNDO})
@@ -86,16 +87,10 @@ def _parse(note: str) -> Rejected:
 
 def _entries_since(storage: Storage, number: int) -> Iterator[Entry]:
     """Yield the entries after `number`, newest first."""
-    before: int | None = None
-    for _ in range(_MOST_ENTRIES // _PAGE):
-        page = storage.journal(before=before, limit=_PAGE)
-        for entry in page:
-            if entry.number <= number:
-                return
-            yield entry
-        if len(page) < _PAGE:
+    for entry in islice(iter_sound_entries(storage), _MOST_ENTRIES):
+        if entry.number <= number:
             return
-        before = page[-1].number
+        yield entry
 
 
 def _changes_of(entry: Entry) -> Iterator[tuple[frozenset[str], bool]]:

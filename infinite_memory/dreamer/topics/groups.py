@@ -32,7 +32,7 @@ from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory, Status
 
-__all__ = ["Group", "GroupSearch", "find_groups"]
+__all__ = ["Group", "GroupSearch", "find_groups", "is_free"]
 
 _log = logging.getLogger(__name__)
 _MOST_BEGUN = 100
@@ -162,7 +162,7 @@ class GroupSearch:
         same = self._known.find_same(cluster.members, level)
         if not same:
             material = load_material(self._view, cluster.members)
-            if material.level == level and _is_free(self._view, material.summary_id):
+            if material.level == level and is_free(self._view, material.summary_id):
                 yield Group(material=material)
             return
         present = same[0]
@@ -203,7 +203,7 @@ def _has_grown(present: Memory, sources: frozenset[str]) -> bool:
     return added > 0 and _LEAST_GROWTH * added >= len(present.sources)
 
 
-def _is_free(view: CycleView, summary_id: str) -> bool:
+def is_free(view: CycleView, summary_id: str) -> bool:
     """Return whether there is no memory with an id, and none that was erased for good."""
     storage = view.services.storage
     try:

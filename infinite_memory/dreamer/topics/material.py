@@ -92,8 +92,8 @@ def dreamed_of(topic: Memory) -> Mapping[str, JsonValue]:
 def load_material(view: CycleView, ids: Iterable[str]) -> TopicMaterial:
     """Return what is there of the sources `ids`, without what may not be summarised any more.
 
-    That is what was erased, forgotten, superseded or moved to another scope. Of very many leaves a
-    share of each source is taken.
+    That is what was erased, forgotten, superseded or moved to another scope, and what has ended. Of
+    very many leaves a share of each source is taken.
     """
     sources = _load(view, ids)
     leaves = _find_leaves(view, sources)
@@ -106,7 +106,10 @@ def _load(view: CycleView, ids: Iterable[str]) -> list[Memory]:
     return [
         memory
         for memory in load_memories(view.services, ids).values()
-        if memory.status in _USABLE and memory.scope == view.scope and memory.is_indexed
+        if memory.status in _USABLE
+        and memory.scope == view.scope
+        and memory.is_indexed
+        and not memory.ended_by(view.now)
     ]
 
 

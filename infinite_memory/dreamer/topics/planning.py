@@ -38,8 +38,8 @@ class TopicPlan:
     one may be archived, because most of its sources are gone. `links` lead from a summary to its
     sources, and `erased_links` to those that it has no more. `looked_at` counts the clusters and
     the topic summaries looked at. `seen` has the revision of every memory that the plan rests on, 0
-    for a new one. `notes` are for the next cycle. `failure` says why the summariser wrote nothing
-    more, None if it did not fail.
+    for a new one, and `bases` by summary the ids of its sources and leaves. `notes` are for the
+    next cycle. `failure` says why the summariser wrote nothing more, None if it did not fail.
     """
 
     puts: tuple[Put, ...] = ()
@@ -47,6 +47,7 @@ class TopicPlan:
     erased_links: tuple[LinkKey, ...] = ()
     looked_at: int = 0
     seen: Mapping[str, int] = field(factory=dict)
+    bases: Mapping[str, frozenset[str]] = field(factory=dict)
     notes: Mapping[str, str] = field(factory=dict)
     failure: str | None = None
 
@@ -113,6 +114,7 @@ def plan_topic(
         links=tuple(links),
         erased_links=tuple(erased_links),
         seen={**used, **{put.memory.id: put.expected for put in puts}},
+        bases={group.summary_id: frozenset(used)},
     )
 
 
@@ -145,5 +147,6 @@ def join_plans(plans: Iterable[TopicPlan]) -> TopicPlan:
             links=(*joined.links, *plan.links),
             erased_links=(*joined.erased_links, *plan.erased_links),
             seen={**joined.seen, **plan.seen},
+            bases={**joined.bases, **plan.bases},
         )
     return joined

@@ -46,10 +46,15 @@ def erase_unfounded_summaries(services: Services, summaries: Iterable[Memory]) -
     checked = list(summaries)
     ids = {source for summary in checked for source in summary.sources}
     scopes = {memory_id: memory.scope for memory_id, memory in load_memories(services, ids).items()}
+    # A damaged source is not loaded, and is not gone.
+    gone = services.storage.erased(ids - scopes.keys()) if ids - scopes.keys() else frozenset()
     unfounded = [
         summary.id
         for summary in checked
-        if any(scopes.get(source) != summary.scope for source in summary.sources)
+        if any(
+            source in gone or scopes.get(source, summary.scope) != summary.scope
+            for source in summary.sources
+        )
     ]
     _erase(services, unfounded)
     return frozenset(unfounded)
