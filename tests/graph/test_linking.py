@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -214,3 +215,21 @@ def test_a_memory_that_moves_leaves_its_links_behind_and_an_undo_brings_them_bac
     assert store.graph.links("lease") == ()
     store.undo()
     assert store.graph.links("plan") == before
+
+
+def test_an_undo_joins_no_two_scopes_with_a_link(store: MemoryStore) -> None:
+    for name in ("plan", "lease", "bill"):
+        store.remember(f"about the {name}", id=name)
+    store.graph.link("plan", "lease")
+    linked = store.journal.entries()[0].number
+    undone = store.undo(linked)
+    store.revise("plan", revision=1, scope="home")
+    moved = store.journal.entries()[0].number
+    with suppress(Conflict):
+        store.undo(undone.entry)
+    assert store.graph.links("plan") == ()
+    store.revise("bill", revision=1, scope="home")
+    store.graph.link("plan", "bill")
+    store.undo(moved)
+    assert store.get("plan").scope == "Global"
+    assert store.graph.links("bill") == ()

@@ -11,12 +11,13 @@ from infinite_memory.errors import Conflict
 from infinite_memory.model.commit import Commit, Expect, Put, merge_commits
 from infinite_memory.model.conversation.attachment import is_content
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.entry import Entry, LinkStep, MemoryStep, Operation, ScopeStep
+from infinite_memory.model.entry import Entry, MemoryStep, Operation, ScopeStep
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.record import Record
 from infinite_memory.model.scope import Scope, Sensitivity, fold_name, visible_from
 from infinite_memory.operations.services import Services
+from infinite_memory.operations.undo.links import LinkReversal
 from infinite_memory.operations.undo.removed_scopes import ScopeRestorer
 from infinite_memory.operations.writes.topic_summaries import (
     find_changed_topics,
@@ -131,9 +132,7 @@ class _Planner:
         pairs = [(c, p) for c, p in zip(changes, puts, strict=True) if p.memory.id not in strayed]
         changes, puts = [change for change, _ in pairs], [put for _, put in pairs]
         removed = {scope.name: scope for scope in self._remove_scopes([p.memory for p in puts])}
-        present_links = self._storage.links(
-            {end for link in self._entry_links() for end in _ends(link)}
-        )
+        links = LinkReversal(self._services, self._entry, puts, was_erased=self._was_erased)
         commit = merge_commits(
             self._restorer.commit,
             Commit(
@@ -141,13 +140,13 @@ class _Planner:
                 puts=(*puts, *self._forget_topics(changes, puts)),
                 erased_scopes=tuple(removed),
             ),
-            *[self._restore_link(step, present_links) for step in action.links],
+            links.commit,
         )
         if not commit.changes:
             raise self._nothing_left_error(erased)
         return Reversal(
             commit=commit,
-            links=tuple(present_links),
+            links=links.present,
             changes=tuple(map(self._describe_change, changes, puts)),
             scopes=(*(scope.name for scope in commit.scopes), *commit.erased_scopes),
             erased=tuple(erased),
@@ -370,26 +369,6 @@ class _Planner:
         more = " and others" if len(ids) > _MAX_LISTED else ""
         held_ids = _name_memories(ids[:_MAX_LISTED])
         return f"the scope {name!r} still holds {held_ids}{more}" if ids else None
-
-    def _entry_links(self) -> Iterator[Link]:
-        for step in self._entry.action.links:
-            yield from (link for link in (step.before, step.after) if link is not None)
-
-    def _restore_link(self, step: LinkStep, present_links: Sequence[Link]) -> Commit:
-        """Return the reversal of a step, empty if its link has changed or a memory is gone."""
-        if step.after is not None and step.after not in present_links:
-            return Commit()
-        if step.before is None:
-            return Commit() if step.after is None else Commit(erased_links=(step.after.key,))
-        ends = set(_ends(step.before))
-        is_gone = len(self._storage.get(ends, models=())) < len(ends)
-        if is_gone or any(map(self._was_erased, ends)):
-            return Commit()
-        return Commit(links=(step.before,))
-
-
-def _ends(link: Link) -> tuple[str, str]:
-    return link.source, link.target
 
 
 def _name_memories(ids: Sequence[str]) -> str:
