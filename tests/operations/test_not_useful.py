@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,40 @@ def test_pages_are_the_stretches_of_one_list(store: MemoryStore) -> None:
     pages = [found(store, ASKED, limit=4, offset=start, threshold=0) for start in (0, 4, 8)]
     assert [memory_id for page in pages for memory_id in page] == whole
     assert len(set(whole)) == 12
+
+
+@pytest.mark.parametrize(("marked", "size"), [(8, 1), (60, 10), (60, 7), (120, 10)])
+def test_no_page_repeats_or_loses_a_memory_however_many_are_marked(
+    store: MemoryStore, marked: int, size: int
+) -> None:
+    for number in range(120):
+        store.remember(f"The harbour office number {number} does open at gate {number * 3}")
+    before = found(store, ASKED, limit=120, threshold=0)
+    for memory_id in before[:marked]:
+        store.not_useful(memory_id, ASKED)
+    pages = [
+        found(store, ASKED, limit=size, offset=start, threshold=0) for start in range(0, 120, size)
+    ]
+    listed = [memory_id for page in pages for memory_id in page]
+    # The order of equals within a page follows their priorities.
+    assert sorted(listed) == sorted(before)
+    assert set(before[:marked]) == set(listed[120 - marked :])
+
+
+def test_of_many_twins_the_marks_of_the_newest_count(store: MemoryStore) -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    for number in range(40):
+        store.remember(
+            TEXTS["open"], id=f"m{number:02}", happened_at=start + timedelta(days=number)
+        )
+    before = store.search(ASKED, threshold=0)[0]
+    assert (before.memory.id, len(before.twins)) == ("m39", 39)
+    store.not_useful("m18", ASKED)
+    assert store.search(ASKED, threshold=0)[0].score == before.score
+    store.not_useful("m19", ASKED)
+    after = store.search(ASKED, threshold=0)[0]
+    assert (after.not_useful_for, after.twins) == ((ASKED,), before.twins)
+    assert after.score < before.score
 
 
 def test_several_questions_lower_more_but_within_bounds(filled: MemoryStore) -> None:
