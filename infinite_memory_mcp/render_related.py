@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from infinite_memory.model.codec import iso
 from infinite_memory.model.conversation.attachment import present
-from infinite_memory.model.memory import shorten
+from infinite_memory.model.memory import shorten, without_feedback
 from infinite_memory.model.messages import format_count
 from infinite_memory_mcp.budget import estimate_tokens, fit_count
 from infinite_memory_mcp.data import memories_to_data, memory_to_data
@@ -71,17 +71,20 @@ def show_related(
 
 
 def _render_metadata(memory: Memory, usage: Usage | None, view: View) -> Iterator[str]:
-    """Yield a line with what the header of a memory leaves out."""
+    """Yield what the header of a memory leaves out: a line, with its context quoted below it."""
     columns = [f"stored {str(iso(memory.stored_at))[:16]} UTC", f"origin {memory.origin}"]
     if usage is not None and usage.last is not None:
         times = format_count(usage.count, "time", "times")
         columns.append(f"recalled {times}, last {view.format_date(usage.last)}")
     if memory.sources:
         columns.append(f"made from {view.join_ids(memory.sources)}")
-    if memory.context:
-        context = json.dumps(dict(memory.context), ensure_ascii=False, default=str)
-        columns.append(f"context {escape_label(shorten(context, _CONTEXT_CHARS))}")
-    yield f"Its metadata: {' · '.join(columns)}"
+    context = without_feedback(memory.context)
+    quoted = ""
+    if context:
+        shown = json.dumps(dict(context), ensure_ascii=False, default=str)
+        columns.append("context:")
+        quoted = f"\n{quote_lines(shorten(shown, _CONTEXT_CHARS))}"
+    yield f"Its metadata: {' · '.join(columns)}{quoted}"
 
 
 def _render_history(

@@ -272,7 +272,7 @@ def _read_plain(ours: str, value: Any, *, is_alias: bool) -> Any:
         return read_period(value)
     if is_alias and isinstance(value, list) and ours in ("text", "query"):
         return "\n".join(map(str, value))
-    if is_alias and isinstance(value, list) and ours in ("id", "id_or_key") and len(value) == 1:
+    if isinstance(value, list) and ours in ("id", "id_or_key") and len(value) == 1:
         return value[0]
     return value
 

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["RECALL"]
 
+# How many memories that belong to one are shown with it, without a limit.
+_MOST_RELATED = 10
+
 
 class RecallMemory(Arguments):
     """The arguments of `recall_memory`."""
@@ -65,9 +68,11 @@ class RecallMemoryByTime(Arguments):
 
 def recall_memory(store: MemoryStore, arguments: RecallMemory) -> Answer:
     """Recall what was said or happened on a subject, oldest first, with absolute dates."""
-    if arguments.id is not None and arguments.query is None:
-        return show_related(store, [arguments.id], budget=arguments.max_tokens)
-    if arguments.query is None or arguments.id is not None:
+    if arguments.id is not None:
+        _check_alone(arguments)
+        limit = arguments.limit or _MOST_RELATED
+        return show_related(store, [arguments.id], limit=limit, budget=arguments.max_tokens)
+    if arguments.query is None:
         raise _refuse_recall(arguments)
     zone = store.config.time_zone
     hits = store.search(
@@ -100,11 +105,18 @@ def recall_memory_by_time(store: MemoryStore, arguments: RecallMemoryByTime) -> 
     return Answer(text=render_recall_page(recalled, view), data=recall_page_to_data(recalled))
 
 
+def _check_alone(arguments: RecallMemory) -> None:
+    """Refuse what an id leaves no room for: a query, a period and a scope; empty ones are none."""
+    for name in ("query", "since", "until", "when", "scope"):
+        value = getattr(arguments, name)
+        if value and (not isinstance(value, str) or value.strip()):
+            raise InvalidInput(
+                f"{name} {value!r:.100} and id cannot go together: leave one out; an id alone shows"
+                " all of its memory"
+            )
+
+
 def _refuse_recall(arguments: RecallMemory) -> InvalidInput:
-    if arguments.id is not None:
-        return InvalidInput(
-            f"query {arguments.query!r:.100} and id cannot go together: leave one out"
-        )
     values = {"when": arguments.when, "scope": arguments.scope, "limit": arguments.limit}
     call = suggest_call_of("recall_memory_by_time", values)
     return InvalidInput(f"query and id are both missing: give query or id, or {call}")
