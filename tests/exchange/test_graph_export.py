@@ -264,3 +264,12 @@ def test_forbidden_characters_of_xml_are_shown_and_long_texts_are_whole() -> Non
     assert shown == text.replace("\x00", "\\x00").replace("\x1b", "\\x1b").replace(
         "\ufffe", "\\ufffe"
     )
+
+
+def test_a_priority_in_a_file_is_that_of_an_overview(store: MemoryStore, tmp_path: Path) -> None:
+    store.remember("The budget is 10", id="old", similar=False)
+    store.remember("The budget is 20", id="new", supersedes=["old"], similar=False)
+    store.graph.export(tmp_path / "graph.json")
+    (highlight,) = store.what_do_i_know("budget").highlights
+    priority = read(tmp_path / "graph.json").nodes["new"]["priority"]
+    assert priority == pytest.approx(highlight.priority, abs=1e-3)

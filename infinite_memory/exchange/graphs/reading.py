@@ -9,7 +9,7 @@ from infinite_memory.exchange.graphs.values import GraphEdge, GraphNode
 from infinite_memory.exchange.selection import read_links, read_memories
 from infinite_memory.graph.neighbourhood import find_relations
 from infinite_memory.model.memory import Memory
-from infinite_memory.operations.priority import compute_priority
+from infinite_memory.operations.priority import compute_priority, weights_of_links
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import Storage
 
@@ -29,10 +29,7 @@ def make_nodes(storage: Storage, memories: Sequence[Memory], now: datetime) -> I
     """Yield the nodes of memories, with the priority that each has at `now`."""
     ids = [memory.id for memory in memories]
     usage = storage.usage(ids)
-    weights: dict[str, list[float]] = {memory_id: [] for memory_id in ids}
-    for link in storage.links(ids):
-        for end in {link.source, link.target} & weights.keys():
-            weights[end].append(link.weight)
+    weights = weights_of_links(ids, storage.links(ids))
     for memory in memories:
         priority = compute_priority(memory, usage.get(memory.id), weights[memory.id], now)
         yield GraphNode(memory=memory, priority=priority)
