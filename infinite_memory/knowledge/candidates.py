@@ -18,6 +18,7 @@ from infinite_memory.operations.load_memories import load_records
 from infinite_memory.operations.priority import compute_priority, weights_of_links
 from infinite_memory.operations.retrieval.feedback import rank_with_feedback
 from infinite_memory.operations.retrieval.search_request import SearchRequest, build_question
+from infinite_memory.operations.retrieval.summaries import outdated_sources
 from infinite_memory.operations.services import Services
 
 __all__ = ["Candidates", "find_candidates"]
@@ -41,9 +42,11 @@ _ABOUT_THE_SAME = frozenset(
 class Candidates:
     """What a search and its links found about a topic, by descending score.
 
-    `summaries` are likely ones; `hits` have explanations where the search found them, and
+    `summaries` are likely ones, but no topic summaries that are outdated; `outdated` has the
+    changed sources of the others, by id. `hits` have explanations where the search found them, and
     `priorities` and `vectors` are theirs, by id. A memory has no vectors here where these mean
-    nothing for the language of the topic. `matches` counts all that the search found.
+    nothing for the language of the topic. `beyond` counts what the search found and did not return.
+    With `only_near` no candidate has a word of the topic, and none is near enough to be known.
     """
 
     question: Question
@@ -51,7 +54,9 @@ class Candidates:
     hits: Sequence[Hit]
     priorities: Mapping[str, float]
     vectors: Mapping[str, NDArray[np.float32]]
-    matches: int
+    outdated: Mapping[str, tuple[str, ...]]
+    beyond: int
+    only_near: bool
     note: str | None
 
 
@@ -76,15 +81,20 @@ def find_candidates(services: Services, topic: str, scope: object) -> Candidates
     ranking = rank_with_feedback(services, question).ranking
     if ranking.best < LIKELY:
         ranking = evolve(ranking, candidates=(), matches=0)
+    beyond = ranking.matches - len(ranking.candidates)
     embedder = services.embedder
     records = load_records(
         services, [candidate.id for candidate in ranking.candidates], models=[embedder.model]
     )
-    found = _make_hits(question, ranking, records)
-    hits = _drop_noise(found)
-    matches = ranking.matches - len(found) + len(hits)
+    found, outdated = _drop_outdated(services, _make_hits(question, ranking, records))
+    if found and found[0].score < LIKELY:
+        found, beyond = [], 0
+    only_near = _is_only_near(found)
+    hits = [hit for hit in found if hit.score >= LIKELY] if only_near else _drop_noise(found)
     links = services.storage.links([hit.memory.id for hit in hits]) if hits else []
-    linked = _load_linked(services, question, hits, links)
+    # What is linked with a memory that may be about something else says nothing about the topic.
+    linked = [] if only_near else _load_linked(services, question, hits, links)
+    linked, also_outdated = _drop_outdated(services, linked)
     hits = sorted([*hits, *linked], key=lambda hit: -hit.score)
     understood = embedder.understands(topic)
     return Candidates(
@@ -93,7 +103,9 @@ def find_candidates(services: Services, topic: str, scope: object) -> Candidates
         hits=[hit for hit in hits if not _is_summary(hit)],
         priorities=_compute_priorities(services, [hit.memory for hit in hits], links),
         vectors=_read_vectors(records, embedder.model) if understood else {},
-        matches=matches,
+        outdated={**outdated, **also_outdated},
+        beyond=0 if only_near else max(0, beyond),
+        only_near=only_near,
         note=ranking.note,
     )
 
@@ -110,6 +122,34 @@ def _make_hits(question: Question, ranking: Ranking, records: Mapping[str, Recor
         if (record := records.get(candidate.id)) is not None
         and question.criteria.admit(memory := record.memory)
     ]
+
+
+def _is_only_near(hits: Sequence[Hit]) -> bool:
+    """Return whether `hits`, best first, are no more than near to the topic in meaning.
+
+    In a small store, something is likely enough for any topic: of twenty everyday notes, the one
+    about a deployment for "Kubernetes". With a word of the topic, its speaker or its time, or a
+    good score, a memory is about it.
+    """
+    if not hits or hits[0].score >= _GOOD_SCORE:
+        return False
+    return not any(
+        (reasons := hit.explanation) is None
+        or max(reasons.bm25, reasons.speaker, reasons.time, reasons.quoted) > 0
+        for hit in hits
+    )
+
+
+def _drop_outdated(
+    services: Services, hits: Sequence[Hit]
+) -> tuple[list[Hit], Mapping[str, tuple[str, ...]]]:
+    """Return `hits` without outdated topic summaries, and the changed sources of other summaries.
+
+    A topic summary repeats what was said; what still holds of it is found in its sources.
+    """
+    outdated = outdated_sources(services, [hit.memory for hit in hits if _is_summary(hit)])
+    kept = [hit for hit in hits if not (hit.memory.is_dreamed and hit.memory.id in outdated)]
+    return kept, outdated
 
 
 def _drop_noise(hits: Sequence[Hit]) -> list[Hit]:

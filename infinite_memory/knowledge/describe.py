@@ -19,7 +19,7 @@ from infinite_memory.model.hits import Hit
 from infinite_memory.model.memory import shorten
 from infinite_memory.operations.id_endings import shorten_ids
 from infinite_memory.operations.retrieval.highlights import choose_highlights
-from infinite_memory.operations.retrieval.summaries import load_sources, outdated_sources
+from infinite_memory.operations.retrieval.summaries import load_sources
 from infinite_memory.operations.services import Services
 from infinite_memory.text.highlights import is_dense_script
 from infinite_memory.text.token_estimate import estimate_tokens
@@ -66,7 +66,8 @@ def describe_topic(
         text="",
         summaries=summaries,
         highlights=highlights,
-        more=candidates.matches,
+        more=candidates.beyond + len(candidates.hits) + len(summaries),
+        only_near=candidates.only_near,
         scopes=None if criteria.scopes is None else tuple(sorted(criteria.scopes)),
         opened=criteria.opened,
         note=candidates.note,
@@ -80,14 +81,17 @@ def describe_topic(
 def _describe_summaries(
     services: Services, candidates: Candidates
 ) -> tuple[tuple[KnownSummary, ...], frozenset[str]]:
-    """Return the summaries in order, and the ids of the memories that they were made from."""
+    """Return the summaries in order, and the ids of the memories that they were made from.
+
+    What an outdated summary was made from does not count as told: it may say something else now.
+    """
     memories = {hit.memory.id: hit.memory for hit in candidates.summaries}
     if not memories:
         return (), frozenset()
     known = load_sources(services, list(memories.values()))
-    outdated = outdated_sources(services, list(memories.values()))
+    outdated = candidates.outdated
     leaves = {memory_id: find_leaves(memory, known) for memory_id, memory in memories.items()}
-    ordered = order_summaries(leaves)
+    ordered = order_summaries(leaves, outdated)
     short_ids = shorten_ids(services, ordered)
     summaries = tuple(
         KnownSummary(
@@ -103,7 +107,8 @@ def _describe_summaries(
         )
         for memory_id in ordered
     )
-    return summaries, frozenset().union(*(leaves[memory_id] for memory_id in ordered))
+    valid = [memory_id for memory_id in ordered if memory_id not in outdated]
+    return summaries, frozenset().union(*(leaves[memory_id] for memory_id in valid))
 
 
 def _measure_room(summaries: Sequence[KnownSummary], budget: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from infinite_memory.model.memory import Kind, Memory
 
@@ -29,13 +29,14 @@ def find_leaves(summary: Memory, known: Mapping[str, Memory]) -> frozenset[str]:
     return frozenset(leaves)
 
 
-def order_summaries(leaves: Mapping[str, frozenset[str]]) -> list[str]:
+def order_summaries(leaves: Mapping[str, frozenset[str]], outdated: Collection[str]) -> list[str]:
     """Return the ids of the summaries in `leaves`, those of most memories first.
 
-    A summary whose memories an earlier one of them tells already is left out.
+    Outdated ones come after the others. A summary whose memories an earlier one tells already is
+    left out.
     """
     ordered: list[str] = []
-    for memory_id in sorted(leaves, key=lambda memory_id: (-len(leaves[memory_id]), memory_id)):
+    for memory_id in sorted(leaves, key=lambda id_: (id_ in outdated, -len(leaves[id_]), id_)):
         own = leaves[memory_id]
         if not (own and any(own <= leaves[other] for other in ordered)):
             ordered.append(memory_id)

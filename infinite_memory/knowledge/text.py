@@ -22,6 +22,9 @@ _TOPIC_CHARS = 80
 _LEAST_CHARS = 20
 _MOST_NAMES = 5
 _SUMMARIES, _HIGHLIGHTS = "Summaries, those of most memories first:", "Highlights:"
+_NEAREST = "Nearest in meaning:"
+# The share of the budget that the names of scopes may take which the topic may name.
+_NAMES_SHARE = 1 / 8
 # The share of the budget that summaries may take where there are highlights as well.
 _SUMMARY_SHARE = 0.5
 
@@ -31,10 +34,10 @@ def write_knowledge(
 ) -> Knowledge:
     """Return `knowledge` with its text, and with as many summaries and highlights as fit in it.
 
-    `more` counts the memories that match, and becomes the number of those that are not shown.
+    `more` counts the summaries and memories to show, and becomes the number of those without room.
     `unopened` are scopes that the topic may name.
     """
-    if not knowledge.is_known:
+    if not (knowledge.summaries or knowledge.highlights):
         return _with_text(knowledge, _say_unknown(knowledge, unopened))
     usual = _find_usual_scope(knowledge)
     left = knowledge.budget - _measure_frame(knowledge, usual, unopened)
@@ -52,7 +55,7 @@ def write_knowledge(
     parts = [
         _write_head(kept, usual),
         *_titled(_SUMMARIES, lines_of_summaries),
-        *_titled(_HIGHLIGHTS, lines),
+        *_titled(_NEAREST if kept.only_near else _HIGHLIGHTS, lines),
         _say_how_to_go_on(kept, unopened),
     ]
     return _with_text(kept, "\n".join(parts))
@@ -65,7 +68,7 @@ def _with_text(knowledge: Knowledge, text: str) -> Knowledge:
 def _measure_frame(knowledge: Knowledge, usual: str, unopened: Sequence[str]) -> int:
     """Return what the head, the titles and the last line take at most, in tokens."""
     parts = [_write_head(knowledge, usual), _say_how_to_go_on(knowledge, unopened)]
-    parts += [f"\n{title}\n" for title in (_SUMMARIES, _HIGHLIGHTS)]
+    parts += [f"\n{title}\n" for title in (_SUMMARIES, _NEAREST)]
     return sum(map(_cost, parts))
 
 
@@ -101,6 +104,8 @@ def _find_usual_scope(knowledge: Knowledge) -> str:
 
 
 def _write_head(knowledge: Knowledge, usual: str) -> str:
+    if knowledge.only_near:
+        return _say_only_near(knowledge, usual)
     number = len(knowledge.highlights)
     known = format_count(number, "memory", "memories")
     if knowledge.more:
@@ -114,6 +119,17 @@ def _write_head(knowledge: Knowledge, usual: str) -> str:
         f" named. {NOTICE}"
     )
     return head if estimate_tokens(head) <= knowledge.budget // 2 else NOTICE
+
+
+def _say_only_near(knowledge: Knowledge, usual: str) -> str:
+    head = (
+        f"Nothing is known about {_quote(knowledge.topic)}: no match has a word of it. What is"
+        " nearest in meaning follows, and may be about something else; scope"
+        f" {escape_controls(usual)} unless named. {NOTICE}"
+    )
+    if estimate_tokens(head) <= knowledge.budget // 2:
+        return head
+    return f"Nothing is known: no match has a word of the topic, these are only near. {NOTICE}"
 
 
 def _titled(title: str, lines: Sequence[str]) -> Iterator[str]:
@@ -141,29 +157,41 @@ def _write_highlight(highlight: Highlight, usual: str, zone: str | None) -> str:
 
 
 def _say_how_to_go_on(knowledge: Knowledge, unopened: Sequence[str]) -> str:
+    matches = "comes near" if knowledge.only_near else "matches"
     if knowledge.more:
-        matches = "memory matches" if knowledge.more == 1 else "memories match"
+        if knowledge.more > 1:
+            matches = "come near" if knowledge.only_near else "match"
+        noun = "memory" if knowledge.more == 1 else "memories"
         rest = (
-            f"{knowledge.more:,} more {matches}: a search (retrieve_memory) with depth exhaustive"
+            f"{knowledge.more:,} more {noun} {matches}: a search (retrieve_memory) with depth"
+            " exhaustive lists all, the archived and superseded too."
         )
-        rest += " lists all, the archived and superseded too."
     else:
         rest = (
-            "That is all that matches; a search (retrieve_memory) with depth exhaustive also lists"
-            " what is archived or superseded."
+            f"That is all that {matches}; a search (retrieve_memory) with depth exhaustive also"
+            " lists what is archived or superseded."
         )
-    return f"\n{rest}{_name_scopes(unopened)}"
+    return f"\n{rest}{_name_fitting(unopened, int(knowledge.budget * _NAMES_SHARE))}"
 
 
 def _say_unknown(knowledge: Knowledge, unopened: Sequence[str]) -> str:
-    where = ""
+    """Return the answer without the names of scopes, and then the topic, that have no room."""
+    topic, where, names = _quote(knowledge.topic), "", _name_scopes(unopened)
     if knowledge.scopes is not None:
         where = f" in scope {_join_names(knowledge.scopes)}; scope ALL sees all but private ones"
-    return (
-        f"Nothing is known about {_quote(knowledge.topic)}{where}. A search (retrieve_memory) with"
-        " depth exhaustive lists what comes nearest, and what is archived or superseded."
-        f"{_name_scopes(unopened)}"
-    )
+    drafts = [(topic, where, names), (topic, "", names), (topic, "", ""), ("this topic", "", "")]
+    texts = [
+        f"Nothing is known about {about}{place}. A search (retrieve_memory) with depth exhaustive"
+        f" lists what comes nearest, and what is archived or superseded.{others}"
+        for about, place, others in drafts
+    ]
+    return next((t for t in texts if estimate_tokens(t) <= knowledge.budget), texts[-1])
+
+
+def _name_fitting(unopened: Sequence[str], tokens: int) -> str:
+    """Return the sentence that names the scopes, or the first of them, or nothing, as it fits."""
+    texts = (_name_scopes(unopened), _name_scopes(unopened[:1]))
+    return next((text for text in texts if estimate_tokens(text) <= tokens), "")
 
 
 def _name_scopes(unopened: Sequence[str]) -> str:

@@ -58,10 +58,11 @@ class Knowledge(PlainData):
     """What is known about a `topic`: summaries, those of most memories first, then highlights.
 
     `text` is all of it for a model to read, framed as data; it takes about `tokens` tokens, and
-    never more than `budget`. `more` counts the further memories that match the topic. Nothing is
-    known if there are neither summaries nor highlights. `scopes` are the searched scopes, None for
-    all; `opened` are those of them that the topic itself names. `note` says why the search left out
-    words or meaning, None if it used both.
+    never more than `budget`. `more` counts the further memories that match the topic and were left
+    out for lack of room. Nothing is known if there are neither summaries nor highlights, or if
+    they are `only_near`: none has a word of the topic, and they may be about something else.
+    `scopes` are the searched scopes, None for all; `opened` are those of them that the topic itself
+    names. `note` says why the search left out words or meaning, None if it used both.
     """
 
     topic: str
@@ -71,6 +72,7 @@ class Knowledge(PlainData):
     summaries: tuple[KnownSummary, ...] = ()
     highlights: tuple[Highlight, ...] = ()
     more: int = 0
+    only_near: bool = False
     scopes: tuple[str, ...] | None = None
     opened: tuple[str, ...] = ()
     note: str | None = None
@@ -78,4 +80,4 @@ class Knowledge(PlainData):
     @property
     def is_known(self) -> bool:
         """Whether anything is known about the topic."""
-        return bool(self.summaries or self.highlights)
+        return not self.only_near and bool(self.summaries or self.highlights)

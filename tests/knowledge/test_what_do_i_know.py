@@ -11,6 +11,8 @@ import pytest
 
 from infinite_memory import InvalidInput, Knowledge, MemoryStore, UnknownScope
 from infinite_memory.embedding import open_embedder
+from infinite_memory.knowledge.text import write_knowledge
+from infinite_memory.model.hits import LIKELY
 from infinite_memory.protocols import Embedder
 from infinite_memory.text.token_estimate import estimate_tokens
 
@@ -94,6 +96,119 @@ def test_of_an_unknown_topic_it_says_that_nothing_is_known(week: MemoryStore, to
     assert "depth exhaustive" in knowledge.text
 
 
+EVERYDAY = (
+    "Maria prefers tea in the morning",
+    "Buy new shoes for the marathon",
+    "The lease in Paris ends in June",
+    "Cello lessons are on Friday at six",
+    "The dentist moved to Rue Mercier",
+    "Tomatoes need water on Sunday",
+    "Honey harvest is in August",
+    "The choir sings Fauré in May",
+    "The kiln reached 900 degrees",
+    "Alice is allergic to nuts",
+    "Apollo is due on June 5",
+    "The API uses OAuth tokens",
+    "We deploy on Tuesdays",
+    "小王喜欢喝绿茶，不喝咖啡",
+)
+
+
+@pytest.fixture
+def everyday(bundled: MemoryStore) -> MemoryStore:
+    """Return a store of unrelated notes, with the bundled model."""
+    for text in EVERYDAY:
+        bundled.remember(text, similar=False)
+    return bundled
+
+
+@pytest.mark.parametrize(
+    ("topic", "nearest"),
+    [
+        ("Kubernetes", "We deploy on Tuesdays"),
+        ("project Hermes", "Apollo is due on June 5"),
+        ("music", "The choir sings Fauré in May"),
+    ],
+)
+def test_without_a_word_of_the_topic_the_nearest_is_said_to_be_no_more_than_near(
+    everyday: MemoryStore, topic: str, nearest: str
+) -> None:
+    knowledge = everyday.what_do_i_know(topic)
+    assert knowledge.only_near
+    assert not knowledge.is_known
+    assert nearest in [highlight.text for highlight in knowledge.highlights]
+    assert all(highlight.score >= LIKELY for highlight in knowledge.highlights)
+    assert knowledge.text.startswith(
+        f'Nothing is known about "{topic}": no match has a word of it. What is nearest in meaning'
+        " follows, and may be about something else"
+    )
+    assert "\nNearest in meaning:\n" in knowledge.text
+    assert "That is all that comes near" in knowledge.text
+
+
+@pytest.mark.parametrize(
+    ("topic", "text"),
+    [
+        ("authentication", "The API uses OAuth tokens"),
+        ("release schedule", "We deploy on Tuesdays"),
+        ("nuts", "Alice is allergic to nuts"),
+        ("绿茶", "小王喜欢喝绿茶，不喝咖啡"),
+    ],
+)
+def test_a_word_of_the_topic_or_a_good_score_is_known(
+    everyday: MemoryStore, topic: str, text: str
+) -> None:
+    knowledge = everyday.what_do_i_know(topic)
+    assert knowledge.is_known
+    assert not knowledge.only_near
+    assert knowledge.highlights[0].text == text
+
+
+@pytest.mark.parametrize(
+    "topic",
+    ["🚀" * 79, "龍" * 79, "ក" * 79, "Kubernetes " * 8],
+    ids=["emoji", "Chinese", "Khmer", "words"],
+)
+@pytest.mark.parametrize("budget", [200, 250])
+def test_a_topic_and_scopes_of_many_tokens_keep_to_the_budget(
+    everyday: MemoryStore, topic: str, budget: int
+) -> None:
+    names = [f"{number} " + "длинное имя области " * 4 for number in range(5)]
+    for name in names:
+        everyday.remember("Nothing of note", scope=name.strip(), similar=False)
+    for scope in (None, [name.strip() for name in names]):
+        knowledge = everyday.what_do_i_know(topic, scope=scope, budget=budget)
+        assert knowledge.tokens == estimate_tokens(knowledge.text) <= budget
+
+
+def test_what_has_no_room_is_dropped_in_turn() -> None:
+    """The names of the searched scopes go first, then those of others, then the topic."""
+    long = ("область " * 12).strip()
+
+    def write(topic: str, scopes: tuple[str, ...], unopened: tuple[str, ...]) -> str:
+        knowledge = Knowledge(topic=topic, budget=200, tokens=0, text="", scopes=scopes)
+        written = write_knowledge(knowledge, zone=None, unopened=unopened)
+        assert written.tokens == estimate_tokens(written.text) <= 200
+        return written.text
+
+    assert "in scope a, b" in write("Zephyr", ("a", "b"), ("zephyr",))
+    text = write("Zephyr", (long,) * 3, ("zephyr",))
+    assert (long in text, "not searched: zephyr." in text) == (False, True)
+    text = write("Zephyr", ("a",), (long,) * 5)
+    assert (long in text, '"Zephyr"' in text) == (False, True)
+    assert "about this topic." in write("🚀" * 79, ("a",), ())
+
+
+def test_names_of_scopes_that_were_not_searched_keep_to_the_budget(store: MemoryStore) -> None:
+    store.remember("Zephyr sails in May", similar=False)
+    for number in range(5):
+        name = f"zephyr {number} " + "длинное имя области " * 4
+        store.remember("Zephyr elsewhere", scope=name.strip(), similar=False)
+    knowledge = store.what_do_i_know("Zephyr", scope="Global", budget=200)
+    assert [highlight.text for highlight in knowledge.highlights] == ["Zephyr sails in May"]
+    assert knowledge.tokens <= 200
+
+
 def test_an_empty_store_knows_nothing(store: MemoryStore) -> None:
     assert not store.what_do_i_know("Alice").is_known
 
@@ -168,12 +283,14 @@ def test_summaries_of_most_memories_come_first_counted_through_summaries(
     later = summarise(store, "Kittiwake later on", ["k7", "k8"], id="later")
     store.what_do_i_know("Kittiwake")
     above = summarise(store, "Kittiwake, both times", [few, later], id="above", title="Boat")
-    knowledge = store.what_do_i_know("Kittiwake")
+    knowledge = store.what_do_i_know("Kittiwake", budget=3000)
     # What `few` and `later` say is told by the summary of both.
     assert [(s.id, s.memories) for s in knowledge.summaries] == [(many, 5), (above, 4)]
     text = knowledge.text
     assert text.index("Summaries, those of most memories first:") < text.index("Highlights:")
     assert "(of 4 memories) Boat: Kittiwake, both times" in text
+    assert len(knowledge.highlights) == 12
+    assert knowledge.more == 0
 
 
 def test_what_no_summary_tells_comes_first(store: MemoryStore) -> None:
@@ -192,6 +309,15 @@ def test_a_summary_is_said_to_be_outdated_once_a_source_changed(store: MemorySto
     knowledge = store.what_do_i_know("Kittiwake")
     assert [summary.outdated for summary in knowledge.summaries] == [("k1",)]
     assert "(of 3 memories, outdated: sources changed since)" in knowledge.text
+
+
+def test_an_outdated_summary_comes_after_one_that_holds(store: MemoryStore) -> None:
+    remember_topic(store, 8)
+    summarise(store, "Kittiwake at length", ["k0", "k1", "k2", "k3"], id="long")
+    summarise(store, "Kittiwake in short", ["k1", "k2"], id="short")
+    store.revise("k0", revision=1, text="Kittiwake, engine trouble: it was the fuel all along")
+    knowledge = store.what_do_i_know("Kittiwake")
+    assert [(s.id, s.outdated) for s in knowledge.summaries] == [("short", ()), ("long", ("k0",))]
 
 
 def test_a_topic_summary_is_found_from_the_memories_that_it_was_made_from(

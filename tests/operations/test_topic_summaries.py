@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -170,3 +171,47 @@ def test_the_newest_memories_are_what_people_said(apollo: MemoryStore) -> None:
 def test_only_links_lead_to_one(apollo: MemoryStore) -> None:
     related = apollo.graph.related("due", types=["meaning", "time"], depth=1)
     assert "topic" not in [found.memory.id for found in related]
+
+
+def forget_source(store: MemoryStore) -> None:
+    store.forget("due")
+
+
+def supersede_source(store: MemoryStore) -> None:
+    store.remember("Apollo is due on July 9", id="later", supersedes=["due"], similar=False)
+
+
+def revise_source(store: MemoryStore) -> None:
+    store.revise("due", revision=1, text="Apollo has no date")
+
+
+@pytest.mark.parametrize("change", [forget_source, supersede_source, revise_source])
+def test_an_overview_leaves_out_one_that_is_outdated(
+    apollo: MemoryStore, change: Callable[[MemoryStore], None]
+) -> None:
+    change(apollo)
+    found = ids(apollo.search("Apollo", depth="overview"))
+    assert "topic" not in found
+    assert "lead" in found
+
+
+@pytest.mark.parametrize("change", [forget_source, supersede_source, revise_source])
+def test_what_is_known_does_not_begin_with_one_that_is_outdated(
+    apollo: MemoryStore, change: Callable[[MemoryStore], None]
+) -> None:
+    assert [summary.id for summary in apollo.what_do_i_know("Apollo").summaries] == ["topic"]
+    change(apollo)
+    knowledge = apollo.what_do_i_know("Apollo")
+    assert knowledge.summaries == ()
+    assert "June 5" not in knowledge.text
+    assert "lead" in {highlight.id for highlight in knowledge.highlights}
+    assert knowledge.more == 0
+
+
+def test_what_a_topic_summary_alone_still_quotes_is_unknown(store: MemoryStore) -> None:
+    store.remember("Apollo is led by Alice", id="lead", happened_at=MAY)
+    store.remember("The code is TANGERINE", id="due", happened_at=MAY)
+    text = "Apollo is led by Alice. The code is TANGERINE."
+    store.remember(text, id="topic", happened_at=MAY, **DREAMED)
+    store.forget("due")
+    assert not store.what_do_i_know("TANGERINE").is_known

@@ -23,13 +23,18 @@ def overview(services: Services, question: Question, ranked: Sequence[Hit]) -> l
     """Return `ranked` hits, best first and with explanations, in the order of an overview.
 
     1. Likely summaries, then other likely hits, then unlikely summaries, then the rest. Hits that a
-       summary covers come last. An outdated summary counts as an ordinary hit.
+       summary covers come last. An outdated summary counts as an ordinary hit, but an outdated
+       topic summary is left out: the dreamer, not a person, vouched for it.
     2. Every hit has a highlight: the whole of a short text, the beginning of a summary, or the
        sentences of the best passage that are nearest to the question in words and meaning.
     """
     summaries = [hit.memory for hit in ranked if hit.memory.kind is Kind.SUMMARY]
     outdated = outdated_sources(services, summaries)
-    ranked = [evolve(hit, outdated=outdated.get(hit.memory.id, ())) for hit in ranked]
+    ranked = [
+        evolve(hit, outdated=outdated.get(hit.memory.id, ()))
+        for hit in ranked
+        if not (hit.memory.is_dreamed and hit.memory.id in outdated)
+    ]
     covers = _assign_covered(ranked)
     covered = {memory_id for ids in covers.values() for memory_id in ids}
     highlights = choose_highlights(services, question, ranked, [_max_chars(hit) for hit in ranked])
