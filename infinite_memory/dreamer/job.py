@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
+from itertools import islice
 from random import Random
 
 from attrs import evolve
@@ -19,14 +20,15 @@ from infinite_memory.dreamer.scopes import check_scope, choose_scope
 from infinite_memory.dreamer.topics.planning import plan_topics
 from infinite_memory.dreamer.view import CycleView
 from infinite_memory.model.entry import Operation
-from infinite_memory.protocols import SupportsLease
+from infinite_memory.operations.journal import iter_sound_entries
+from infinite_memory.protocols import Storage, SupportsLease
 from infinite_memory.upkeep.context import JobContext
 from infinite_memory.upkeep.job import Job, Plan
 from infinite_memory.upkeep.summaries.choice import choose_summariser
 
 __all__ = ["DREAM", "dream_job"]
 
-_SEED_BYTES = 4
+_MOST_ENTRIES = 5000
 _CYCLES_NOTE = "dream/cycles"
 """The note with the number of the cycles so far, the seed of the next one."""
 
@@ -42,11 +44,12 @@ def dream_job(*, seed: int | None = None, scope: str | None = None) -> Job:
 def _plan(context: JobContext, *, seed: int | None = None, scope: str | None = None) -> Plan:
     services = context.services
     number = _count_cycles(context.notes)
-    if not isinstance(services.storage, SupportsLease):
-        # No notes are kept here, by which the next cycle would go on.
-        number = int.from_bytes(services.random_bytes(_SEED_BYTES), "little")
     notes = {_CYCLES_NOTE: str(number + 1)}
-    random = Random(number if seed is None else seed)
+    if seed is None:
+        # A handle of some scopes keeps no notes: what it sees of the journal leads it on.
+        has_notes = isinstance(services.storage, SupportsLease)
+        seed = number if has_notes else _count_entries(services.storage)
+    random = Random(seed)
     chosen = choose_scope(context, random) if scope is None else check_scope(context, scope)
     if chosen is None:
         return Plan(notes=notes)
@@ -69,9 +72,13 @@ def _plan(context: JobContext, *, seed: int | None = None, scope: str | None = N
         notes={**notes, **rejected.notes, **sampled.notes, **topics.notes},
         reason=(
             f"{cycle.describe()}, judged by {judge.name}, summarised by {summariser.name}, seed"
-            f" {number if seed is None else seed}"
+            f" {seed}"
         ),
     )
+
+
+def _count_entries(storage: Storage) -> int:
+    return sum(1 for _ in islice(iter_sound_entries(storage), _MOST_ENTRIES))
 
 
 def _with_seconds(view: CycleView, seconds: float) -> CycleView:
