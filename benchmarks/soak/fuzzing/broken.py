@@ -61,7 +61,7 @@ def _sends_surrogates() -> None:
 
 
 def _never_answers() -> None:
-    _replace(MemoryStore, "stats", lambda _self: threading.Event().wait())
+    _replace(MemoryStore, "browse", lambda _self, **_fields: threading.Event().wait())
 
 
 def _answers_twice() -> None:
