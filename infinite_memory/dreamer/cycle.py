@@ -44,18 +44,24 @@ class DreamCycle:
         return f"{pairs} and {groups} of linked memories{failure}"
 
     def steps(self) -> Iterator[UpkeepStep]:
-        """Yield a step for every link and every topic summary."""
+        """Yield a step for every link and every topic summary of the latest commit."""
+        stored = {link.key for link in self._committed.links}
+        written = {put.memory.id for put in self._committed.puts}
         for action, links in (
             (StepAction.LINK, self._links.new),
             (StepAction.STRENGTHEN, self._links.strengthened),
         ):
             for link in links:
+                if link.key not in stored:
+                    continue
                 yield self._step(action, link.source, link.reason, other=link.target)
         for action, summaries in (
             (StepAction.SUMMARISE, self._topics.written),
             (StepAction.REWRITE, self._topics.rewritten),
         ):
             for summary in summaries:
+                if summary.id not in written:
+                    continue
                 is_spent = summary.status is Status.ARCHIVED
                 number = format_count(len(summary.sources), "memory", "memories")
                 yield UpkeepStep(

@@ -68,6 +68,7 @@ def _plan(context: JobContext, *, seed: int | None = None, scope: str | None = N
         steps=list(cycle.steps()),
         commit=cycle.commit(),
         recheck=cycle.recheck,
+        committed_steps=lambda: list(cycle.steps()),
         work=cycle.finish,
         notes={**notes, **rejected.notes, **sampled.notes, **topics.notes},
         reason=(

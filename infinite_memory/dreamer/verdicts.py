@@ -19,12 +19,12 @@ from infinite_memory.dreamer.topics.groups import Group, is_free
 from infinite_memory.dreamer.topics.known import read_known
 from infinite_memory.dreamer.topics.material import MOST_LEVELS, load_material
 from infinite_memory.dreamer.topics.planning import TopicPlan, join_plans, plan_topic
-from infinite_memory.dreamer.view import CycleView
+from infinite_memory.dreamer.view import DREAMER, CycleView
 from infinite_memory.errors import Conflict, InvalidInput, NotFound
 from infinite_memory.model.checks import check_label, check_labels, check_text
 from infinite_memory.model.dream.pair import Judgement, Pair
 from infinite_memory.model.ids import check_id
-from infinite_memory.model.link import LinkType
+from infinite_memory.model.link import LinkKey, LinkType
 from infinite_memory.model.memory import Memory
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.services import Services
@@ -108,14 +108,20 @@ def _plan(context: JobContext, *, verdicts: Verdicts) -> Plan:
     rejected = read_rejected(services.storage, context.notes).plus(refused)
     links = plan_links(view, _make_pairs(verdicts, memories), judge, rejected=())
     topics = join_plans([_plan_topic(view, topic, judge.name) for topic in verdicts.topics])
+    removed = _find_links(services, refused)
+    topics = evolve(topics, erased_links=(*topics.erased_links, *removed))
     cycle = DreamCycle(view=view, links=links, topics=topics)
     return Plan(
         steps=list(cycle.steps()),
         commit=cycle.commit(),
         recheck=cycle.recheck,
+        committed_steps=lambda: list(cycle.steps()),
         work=cycle.finish,
         notes=rejected.notes,
-        reason=f"{cycle.describe()}, judged and summarised by {judge.name}",
+        reason=(
+            f"{cycle.describe()}, {len(refused)} refused and {len(removed)} of their links removed,"
+            f" judged and summarised by {judge.name}"
+        ),
     )
 
 
@@ -132,6 +138,18 @@ class _GivenJudge:
             Judgement(weight=verdict.weight, reason=verdict.reason or f"judged by {self.name}")
             for verdict in self.pairs[: len(pairs)]
         ]
+
+
+def _find_links(services: Services, pairs: Sequence[frozenset[str]]) -> list[LinkKey]:
+    """Return the links of the dreamer between the memories of refused pairs."""
+    present = services.storage.links({end for pair in pairs for end in pair}) if pairs else []
+    return [
+        link.key
+        for link in present
+        if link.made_by == DREAMER
+        and link.type is LinkType.SEMANTIC
+        and frozenset({link.source, link.target}) in pairs
+    ]
 
 
 def _make_pairs(verdicts: Verdicts, memories: Mapping[str, Memory]) -> list[Pair]:

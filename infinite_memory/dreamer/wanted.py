@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from random import Random
@@ -25,6 +26,10 @@ from infinite_memory.upkeep.summaries.extractive import NAME
 from infinite_memory.upkeep.summaries.wanted import SourceText, quote_sources
 
 __all__ = ["DreamMaterial", "GroupMaterial", "PairMaterial", "find_material"]
+
+
+_SECONDS = 3.0
+_FEWEST_CHARS_OF_PAIR = 80
 
 
 @frozen(kw_only=True)
@@ -77,7 +82,8 @@ def find_material(
     chosen = choose_scope(context, random) if scope is None else check_scope(context, scope)
     if chosen is None:
         return DreamMaterial(scope="", pairs=(), groups=())
-    view = CycleView(context=context, scope=chosen, random=random)
+    deadline = time.monotonic() + _SECONDS
+    view = CycleView(context=context, scope=chosen, random=random, deadline=deadline)
     rejected = read_rejected(services.storage, notes)
     unlinked = _find_unlinked(view, rejected)[:pairs]
     wanted = list(islice(_find_wanted_groups(view), groups))
@@ -121,7 +127,8 @@ def _is_built_in(topic: Memory) -> bool:
 
 
 def _quote_pair(pair: Pair, max_chars: int) -> PairMaterial:
-    first, second = quote_sources([pair.first, pair.second], max_chars=max(80, max_chars))
+    most = max(_FEWEST_CHARS_OF_PAIR, max_chars)
+    first, second = quote_sources([pair.first, pair.second], max_chars=most)
     return PairMaterial(first=first, second=second)
 
 

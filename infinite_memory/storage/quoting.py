@@ -31,6 +31,7 @@ def quoting_summaries(storage: Storage, ids: Iterable[str]) -> dict[str, Memory]
     quoting: dict[str, Memory] = {}
     seen = level = frozenset(ids)
     summaries = {summary.id: summary for summary in _read_summaries(storage)} if level else {}
+    sources = {name: _list_sources(storage, summary) for name, summary in summaries.items()}
     lines = _read_lines(storage, level) if any(map(_is_stretch, summaries.values())) else {}
     while level and summaries:
         linked = {
@@ -44,7 +45,7 @@ def quoting_summaries(storage: Storage, ids: Iterable[str]) -> dict[str, Memory]
             if summary_id not in seen
             and (
                 summary_id in linked
-                or not level.isdisjoint(_list_sources(storage, summary))
+                or not level.isdisjoint(sources[summary_id])
                 or _has_line(summary, lines)
             )
         }

@@ -78,9 +78,10 @@ class Dreams(Group):
 
         An entry of `links` has the ids `source` and `target`, a `weight` from 0, they do not belong
         together, to 1, and if you like a `reason`, which quotes neither memory. A pair with the
-        weight 0 is not linked later either. An entry of `topics` has the `sources`, 3 to 40 ids,
-        the `text` of the summary, and if you like a `title`; it replaces the summary that the
-        dreamer wrote of about the same. All are of one scope, and one entry of the journal.
+        weight 0 loses the link of the dreamer, and is not linked later either. An entry of `topics`
+        has the `sources`, 3 to 40 ids, the `text` of the summary, and if you like a `title`; it
+        replaces the summary that the dreamer wrote of about the same. All are of one scope, and one
+        entry of the journal.
 
         Raises:
             InvalidInput: a value cannot be used, or the memories are in several scopes.

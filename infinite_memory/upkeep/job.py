@@ -38,13 +38,15 @@ class Plan:
     `SupportsLease.note_upkeep`. `more` says that the bound was reached: the job stays due.
 
     `recheck`, if given, returns the commit again without what others have changed meanwhile: it is
-    called right before the commit, and again if others commit at the same moment. `reason` stands
-    in the entry in place of the summary of the job.
+    called right before the commit, and again if others commit at the same moment. Then
+    `committed_steps` returns the steps that are left. `reason` stands in the entry in place of the
+    summary of the job.
     """
 
     steps: Sequence[UpkeepStep] = ()
     commit: Commit = field(factory=Commit)
     recheck: Callable[[], Commit] | None = None
+    committed_steps: Callable[[], Sequence[UpkeepStep]] | None = None
     prepare: Work | None = None
     work: Work | None = None
     intends: Sequence[str] = ()

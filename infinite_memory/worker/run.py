@@ -70,6 +70,8 @@ def _run(job: Job, context: JobContext, *, dry_run: bool) -> JobReport:
     # A job with more to do stays due, and so does one that was told to stop.
     ran = {} if plan.more or context.stop() else {last_run_note(job.name): str(iso(context.now))}
     write_notes(context.services, {**ran, **plan.notes})
+    if plan.committed_steps is not None:
+        plan = evolve(plan, steps=plan.committed_steps())
     return _report(job, plan, done=(*prepared, *done), entry=entry)
 
 

@@ -165,3 +165,44 @@ def test_two_verdicts_on_the_same_are_refused(
     with pytest.raises(InvalidInput, match="has two entries on"):
         store.dreams.accept(**given)
     assert not [e for e in store.journal.entries() if e.action.operation is Operation.DREAM]
+
+
+@pytest.mark.parametrize("scopes", [None, ["Global"]])
+def test_a_refused_pair_loses_its_link_and_is_not_linked_again(
+    opened: StorageAndStore, scopes: list[str] | None
+) -> None:
+    _, store = opened
+    report = store.dream(1)
+    step = next(step for step in report.steps if step.action is StepAction.LINK)
+    handle = store if scopes is None else store.confine(scopes=scopes)
+    refusal = {"source": step.memory_id, "target": step.other, "weight": 0}
+    refused = handle.dreams.accept(links=[refusal])
+    assert "1 refused and 1 of their links removed" in refused.looked_at
+    ends = frozenset({step.memory_id, step.other})
+    for seed in range(10):
+        store.dream(seed)
+    links = store.graph.links(step.memory_id)
+    assert ends not in {frozenset({link.source, link.target}) for link in links}
+    assert refused.entry is not None
+    store.undo(refused.entry)
+    links = store.graph.links(step.memory_id)
+    assert ends in {frozenset({link.source, link.target}) for link in links}
+
+
+def test_a_report_names_what_was_committed(
+    opened: StorageAndStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, store = opened
+    planned = store.dream(1, dry_run=True).steps
+    gone = next(step.memory_id for step in planned if step.action is StepAction.LINK)
+    recheck = DreamCycle.recheck
+
+    def forget_one(cycle: DreamCycle) -> object:
+        if store.get(gone).status is Status.CURRENT:
+            store.forget(gone)
+        return recheck(cycle)
+
+    monkeypatch.setattr(DreamCycle, "recheck", forget_one)
+    report = store.dream(1)
+    assert report.steps
+    assert all(gone not in (step.memory_id, step.other) for step in report.steps)

@@ -25,7 +25,7 @@ _NOTE = "dream/rejected"
 _MOST_PAIRS = 5000
 _MOST_ENTRIES = 5000
 _HASH_BYTES = 6
-_SAYING = frozenset({Operation.LINK, Operation.UNDO})
+_SAYING = frozenset({Operation.DREAM, Operation.LINK, Operation.UNDO})
 
 
 @frozen(kw_only=True)
@@ -98,9 +98,12 @@ def _changes_of(entry: Entry) -> Iterator[tuple[frozenset[str], bool]]:
     # A memory that moves leaves its links behind, and nobody has said that they were wrong.
     if entry.action.operation not in _SAYING:
         return
+    is_dream = entry.action.operation is Operation.DREAM
     for step in entry.action.links:
         link = _dreamed(step)
-        if link is not None and (step.before is None) != (step.after is None):
+        # What a cycle links was not refused before; what it removes, an assistant has refused.
+        is_said = (step.before is None) != (step.after is None)
+        if link is not None and is_said and not (is_dream and step.before is None):
             yield frozenset({link.source, link.target}), step.after is None
 
 

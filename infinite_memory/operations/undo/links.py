@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
-from infinite_memory.model.commit import Commit, Put, merge_commits
+from infinite_memory.model.commit import Commit, merge_commits
 from infinite_memory.model.conversation.attachment import is_reference
 from infinite_memory.model.entry import Entry, LinkStep
 from infinite_memory.model.link import WITHIN_SCOPE, Link, LinkKey, LinkType
+from infinite_memory.model.memory import Memory
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.services import Services
 
@@ -16,18 +17,18 @@ __all__ = ["LinkReversal"]
 
 
 class LinkReversal:
-    """The reversal of the links of `entry`, beside the memories `puts` that the undo stores.
+    """The reversal of the links of `entry`, where the undo moves `moved` to other scopes.
 
     A link never joins two scopes: it does not come back if its memories are in two by now, and it
-    ends if the undo moves one of them away. `was_erased` returns whether a memory was erased after
-    the entry.
+    ends if the undo moves one of them away. `moved` are the memories as the undo stores them;
+    `was_erased` returns whether a memory was erased after the entry.
     """
 
     def __init__(
         self,
         services: Services,
         entry: Entry,
-        puts: Sequence[Put],
+        moved: Sequence[Memory],
         *,
         was_erased: Callable[[str], bool],
     ) -> None:
@@ -35,14 +36,14 @@ class LinkReversal:
         self._steps = entry.action.links
         self._was_erased = was_erased
         ids = {end for step in self._steps for link in _links_of(step) for end in _ends(link)}
-        moved = [put.memory.id for put in puts]
-        links = self._storage.links(ids | set(moved)) if ids or moved else []
+        ids |= {memory.id for memory in moved}
+        links = self._storage.links(ids) if ids else []
         self.present: tuple[Link, ...] = tuple(links)
         """The links that exist now among the memories of the entry."""
         ends = {end for link in links for end in _ends(link)} | ids
         stored = load_memories(services, ends) if ends else {}
         self._before = {memory_id: memory.scope for memory_id, memory in stored.items()}
-        self._scopes = self._before | {put.memory.id: put.memory.scope for put in puts}
+        self._scopes = self._before | {memory.id: memory.scope for memory in moved}
 
     @cached_property
     def commit(self) -> Commit:

@@ -132,7 +132,8 @@ class _Planner:
         pairs = [(c, p) for c, p in zip(changes, puts, strict=True) if p.memory.id not in strayed]
         changes, puts = [change for change, _ in pairs], [put for _, put in pairs]
         removed = {scope.name: scope for scope in self._remove_scopes([p.memory for p in puts])}
-        links = LinkReversal(self._services, self._entry, puts, was_erased=self._was_erased)
+        moved = [p.memory for c, p in pairs if c.before.scope != p.memory.scope]
+        links = LinkReversal(self._services, self._entry, moved, was_erased=self._was_erased)
         commit = merge_commits(
             self._restorer.commit,
             Commit(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.commit import Commit, Erase
 from infinite_memory.model.entry import Operation
 from infinite_memory.model.memory import Memory
@@ -46,18 +47,27 @@ def erase_unfounded_summaries(services: Services, summaries: Iterable[Memory]) -
     checked = list(summaries)
     ids = {source for summary in checked for source in summary.sources}
     scopes = {memory_id: memory.scope for memory_id, memory in load_memories(services, ids).items()}
-    # A damaged source is not loaded, and is not gone.
-    gone = services.storage.erased(ids - scopes.keys()) if ids - scopes.keys() else frozenset()
+    damaged = {source for source in ids - scopes.keys() if _is_damaged(services, source)}
     unfounded = [
         summary.id
         for summary in checked
         if any(
-            source in gone or scopes.get(source, summary.scope) != summary.scope
+            scopes.get(source) != summary.scope
             for source in summary.sources
+            if source not in damaged
         )
     ]
     _erase(services, unfounded)
     return frozenset(unfounded)
+
+
+def _is_damaged(services: Services, memory_id: str) -> bool:
+    """Return whether a memory is there and cannot be read: it is not gone."""
+    try:
+        services.storage.get([memory_id], models=())
+    except StoreDamaged:
+        return True
+    return False
 
 
 def _erase(services: Services, ids: Sequence[str]) -> None:
