@@ -169,13 +169,15 @@ class CallMaker:
         return {
             name: self._value(tool, name, inner)
             for name, inner in schema.get("properties", {}).items()
-            if name in required or self._random.random() < self._share(name)
+            if name in required
+            or (tool, name) in _NEEDED
+            or self._random.random() < self._share(name)
         }
 
     def _share(self, name: str) -> float:
         if name == "permanently" and len(self._seen.ids) > _MANY_MEMORIES:
             return 0.9
-        return 0.08 if name in ("cursor", "revision", "key", "id") else 0.25
+        return 0.08 if name in ("cursor", "revision", "key", "id", "ids") else 0.25
 
     def _value(self, tool: str, name: str, schema: Mapping[str, Any]) -> object:
         if (tool, name) == ("store_memory", "id"):
@@ -239,10 +241,14 @@ def _kind(random: Random, _seen: Seen) -> str:
     return random.choice(_KINDS)
 
 
+_NEEDED = frozenset({("recall_memory", "query")})
+"""Arguments that stand for one of several of which a tool needs one."""
+
 _MEANT: Mapping[str, Callable[[Random, Seen], object]] = {
     "text": _text,
     "query": lambda random, _seen: sentence(random),
     "id": _id,
+    "max_tokens": lambda random, _seen: random.randint(500, 20_000),
     "scope": _scope,
     "name": _scope,
     "parent": lambda _random, _seen: "Global",
