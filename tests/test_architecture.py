@@ -84,6 +84,9 @@ ENVIRONMENT_READERS = {
     "infinite_memory.cli.settings",
     "infinite_memory_mcp.settings",
 }
+# The one module that imports onnxruntime, after it has set the switch of its telemetry.
+RUNTIME = "infinite_memory.embedding.session"
+SWITCH = 'os.environ["ORT_DISABLE_TELEMETRY"] = "1"'
 FORBIDDEN_NAMES = {"utils", "helpers", "managers", "util", "helper", "manager", "misc", "common"}
 STORAGE_CONTRACT = "infinite_memory.testing.storage_contract"
 # What the author of a backend imports. Harnesses for our own parts belong in `tests/harness`.
@@ -98,17 +101,19 @@ TESTING = {
 }
 
 
-def read_sources() -> dict[str, tuple[str, str]]:
-    """Read every module of the library and of the adapter."""
+def read_sources(*folders: Path) -> dict[str, tuple[str, str]]:
+    """Read every module in folders beside each other."""
     sources = {}
-    for path in sorted([*ROOT.rglob("*.py"), *ADAPTER.rglob("*.py")]):
-        relative = path.relative_to(ROOT.parent)
+    paths = {
+        path: path.relative_to(folder.parent) for folder in folders for path in folder.rglob("*.py")
+    }
+    for path, relative in sorted(paths.items()):
         module = ".".join(relative.with_suffix("").parts).removesuffix(".__init__")
         sources[module] = (relative.as_posix(), path.read_text(encoding="utf-8"))
     return sources
 
 
-SOURCES = read_sources()
+SOURCES = read_sources(ROOT, ADAPTER)
 
 
 @cache
@@ -192,8 +197,17 @@ def check_adapter_is_not_imported(sources: Sources) -> Iterator[str]:
 
 def check_environment_readers(sources: Sources) -> Iterator[str]:
     for module, (_, text) in sources.items():
-        if module not in ENVIRONMENT_READERS and ("os.environ" in text or "getenv" in text):
+        rest = text.replace(SWITCH, "", 1) if module == RUNTIME else text
+        if module not in ENVIRONMENT_READERS and ("os.environ" in rest or "getenv" in rest):
             yield f"{module} reads the environment"
+
+
+def check_runtime(sources: Sources) -> Iterator[str]:
+    for module in sources:
+        if module != RUNTIME and any(
+            name.split(".")[0] == "onnxruntime" for name in list_imports(sources, module)
+        ):
+            yield f"{module} imports onnxruntime: call load_onnxruntime, which switches it off"
 
 
 def check_late_imports(sources: Sources) -> Iterator[str]:
@@ -309,6 +323,7 @@ RULES: list[tuple[Callable[[Sources], Iterable[str]], str, str, str]] = [
     (check_circles, "store.bad", "import infinite_memory.store.worse", "in a circle"),
     (check_adapter_is_not_imported, "store.bad", "import mcp", "imports mcp"),
     (check_environment_readers, "store.bad", "import os\nos.environ['A']", "environment"),
+    (check_runtime, "store.bad", "from onnxruntime.capi import x", "imports onnxruntime"),
     (check_late_imports, "store.bad", "def f():\n    import json", "inside a function"),
     (
         check_late_imports,
@@ -349,6 +364,12 @@ def test_the_rule_notices_an_example_that_breaks_it(
     }
     violations = list(check({**SOURCES, **sources}))
     assert any(name in line.replace("/", ".") and sentence in line for line in violations)
+
+
+def test_no_test_and_no_benchmark_imports_onnxruntime_either() -> None:
+    here = Path(__file__).parent
+    violations = list(check_runtime(read_sources(here, here.parent / "benchmarks")))
+    assert not violations, "\n".join(["", *violations])
 
 
 def test_a_folder_with_too_many_modules_is_noticed() -> None:

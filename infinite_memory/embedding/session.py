@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -16,7 +17,7 @@ from infinite_memory.embedding.manifest import EMBEDDING
 from infinite_memory.embedding.pooling import POOLING, unit
 from infinite_memory.errors import ConfigurationError, EmbedderError
 
-__all__ = ["CPU_ONLY", "SENTENCE", "Session", "check_providers"]
+__all__ = ["CPU_ONLY", "SENTENCE", "Session", "check_providers", "load_onnxruntime"]
 
 SENTENCE = "sentence_embedding"
 """The output of a graph that holds every step of its model, pooling included."""
@@ -30,6 +31,22 @@ _TYPES_OF_NUMBERS: dict[str, DTypeLike] = {"tensor(int64)": np.int64, "tensor(in
 _SEVERITY_ERROR = 3
 
 
+def load_onnxruntime() -> Any:
+    """Import onnxruntime with its telemetry switched off, and return it. Nothing else imports it.
+
+    Otherwise versions from 1.29 on write an id of the machine under the folder of the user, and
+    look up a host of their vendor ten seconds after the import, unless they run in a CI.
+    """
+    # It counts before the import alone: the import already writes the id.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    # Late: the import takes longer than the start of a command may.
+    import onnxruntime  # noqa: PLC0415
+
+    # For builds without the variable, and for a program that had imported it before.
+    onnxruntime.disable_telemetry_events()
+    return onnxruntime
+
+
 def check_providers(names: Sequence[str]) -> None:
     """Refuse execution providers that the installed onnxruntime does not have.
 
@@ -38,9 +55,7 @@ def check_providers(names: Sequence[str]) -> None:
     """
     if tuple(names) == CPU_ONLY:
         return  # Every onnxruntime has it, and importing the package takes long.
-    import onnxruntime  # noqa: PLC0415
-
-    available = onnxruntime.get_available_providers()
+    available = load_onnxruntime().get_available_providers()
     missing = [name for name in names if name not in available]
     if missing:
         raise ConfigurationError(
@@ -141,10 +156,8 @@ def _output(graph: Path, session: Any) -> str:
 
 def _load(path: Path, providers: Sequence[str]) -> tuple[tuple[type[Exception], ...], Any]:
     """Return the errors that onnxruntime raises, and a session that uses the calling thread."""
-    # Late: the import takes longer than the start of a command may.
-    import onnxruntime  # noqa: PLC0415
-    from onnxruntime.capi import onnxruntime_pybind11_state as binding  # noqa: PLC0415
-
+    onnxruntime = load_onnxruntime()
+    binding = onnxruntime.capi.onnxruntime_pybind11_state
     names = (
         *("Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NoSuchFile"),
         *("NotImplemented", "RuntimeException", "EPFail", "NoModel"),

@@ -8,17 +8,17 @@ import re
 from pathlib import Path
 from typing import Any
 
-import onnxruntime
 import pytest
 from processes import in_pipe
 
 from infinite_memory.config import CPU_PROVIDER
+from infinite_memory.embedding.session import load_onnxruntime
 
 SETTINGS = {
     "search": {"limit": 2},
     "conversation_scopes": True,
     "default_scope": "work",
-    "execution_providers": [*reversed(onnxruntime.get_available_providers())],
+    "execution_providers": [*reversed(load_onnxruntime().get_available_providers())],
 }
 
 

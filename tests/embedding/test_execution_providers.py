@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime
 import pytest
 from tiny_onnx import write_directory
 
 from infinite_memory import Config, ConfigurationError, EmbedderError, MemoryStore
 from infinite_memory.config import CPU_PROVIDER
 from infinite_memory.embedding import OnnxEmbedder, configured_embedder, model_directory
-from infinite_memory.embedding.session import CPU_ONLY
+from infinite_memory.embedding.session import CPU_ONLY, load_onnxruntime
 from infinite_memory.model.verification import State
 from infinite_memory.operations.verification.diagnose import diagnose_installation
 
+onnxruntime = load_onnxruntime()
 LACKING = sorted(set(onnxruntime.get_all_providers()) - set(onnxruntime.get_available_providers()))[
     0
 ]

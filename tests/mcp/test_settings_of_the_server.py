@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import onnxruntime
 import pytest
 from mcp import Client, StdioServerParameters
 from talking import call, refusal, server
 
 from infinite_memory.config import CONFIG_FILE, CPU_PROVIDER
+from infinite_memory.embedding.session import load_onnxruntime
 
 pytestmark = pytest.mark.anyio
 
@@ -97,7 +97,7 @@ async def test_a_conversation_gets_its_scope(tmp_path: Path, source: str) -> Non
 
 @pytest.mark.parametrize("source", ["file", "environment"])
 async def test_the_configured_providers_run_the_model(tmp_path: Path, source: str) -> None:
-    available = onnxruntime.get_available_providers()
+    available = load_onnxruntime().get_available_providers()
     settings = configured(tmp_path, {"execution_providers": available}, source)
     async with Client(settings) as client:
         receipt = await call(client, "store_memory", text="Alice was born on January 20")
