@@ -122,6 +122,19 @@ def test_opening_imports_neither_onnxruntime_nor_tokenizers() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.parametrize("before", ["", "0"])
+def test_the_switch_of_the_telemetry_is_all_that_it_changes_in_the_environment(before: str) -> None:
+    code = (
+        "import os; from infinite_memory.embedding import open_embedder\n"
+        "before = dict(os.environ)\n"
+        "open_embedder().embed(['a'])\n"
+        "assert dict(os.environ.items() - before.items()) == {'ORT_DISABLE_TELEMETRY': '1'}\n"
+        "assert before.keys() <= os.environ.keys()"
+    )
+    environment = {**os.environ, "ORT_DISABLE_TELEMETRY": before}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_it_works_in_a_forked_child() -> None:
     code = (

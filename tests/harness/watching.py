@@ -99,9 +99,9 @@ class Watched:
             self._input.close()
         return self._process.wait(timeout=120)
 
-    def has_opened(self, name: str) -> bool:
-        """Return whether it has opened a file with `name` in its path."""
-        return any(call in _OPENING and name in result for call, _, result in self._calls())
+    def has_called(self, part: str) -> bool:
+        """Return whether a call with `part` in it stands in the trace so far."""
+        return any(part in file.read_text(errors="replace") for file in self._traces())
 
     def list_faults(self, writable: Sequence[Path], *, listens: bool) -> list[str]:
         """Return its calls that reach out of the machine, or that write outside of `writable`.
@@ -137,10 +137,13 @@ class Watched:
 
     def _calls(self) -> Iterator[tuple[str, str, str]]:
         """Yield the name, the arguments and the result of each call so far."""
-        for file in sorted(self._folder.glob("thread.*")):
+        for file in self._traces():
             for line in file.read_text(errors="replace").splitlines():
                 if match := _CALL.match(line):
                     yield match[1], match[2], match[3]
+
+    def _traces(self) -> list[Path]:
+        return sorted(self._folder.glob("thread.*"))
 
     def __enter__(self) -> Self:
         return self
