@@ -9,6 +9,7 @@ which the environment that runs it has, and prints what the commands print.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -41,7 +42,10 @@ async def speak(command: str, home: str) -> None:
 def main() -> None:
     commands = Path(sys.argv[1])
     memory = str(commands / "infinite-memory")
-    with tempfile.TemporaryDirectory() as home:
+    # A dependency that is quiet in a CI may leave something behind at a user's.
+    os.environ.pop("CI", None)
+    with tempfile.TemporaryDirectory() as home, tempfile.TemporaryDirectory() as user:
+        os.environ["HOME"] = user
         say(memory, "--version")
         say(memory, "--help")
         say(memory, "--home", home, "doctor")
@@ -56,6 +60,8 @@ def main() -> None:
         anyio.run(speak, str(commands / "infinite-memory-mcp"), home)
         found = json.loads(say(memory, "--home", home, "search", "which era?", "--json"))
         assert len(found["hits"]) >= 2
+        left = sorted(path.name for path in Path(user).iterdir())
+        assert not left, f"{left} were left in the folder of the user"
 
 
 if __name__ == "__main__":
