@@ -238,6 +238,11 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
         "Conditions that could not be checked, and count as false ({count}): {names}",
         "有 {count} 个条件无法判断，按不满足处理：{names}",
     ),
+    "unchecked_count": (
+        "{count} of {total} conditions were not checked, since the others took the time of the"
+        " call; they come first next time: {names}",
+        "{total} 个条件中有 {count} 个没有判断，因为其他条件用完了时间；下次会先判断它们：{names}",
+    ),
     "disabled_count": (
         "Not enabled: {count}; `infinite-memory triggers` says which, and why.",
         "有 {count} 条未启用：具体是哪些、为什么，见 `infinite-memory triggers`。",
