@@ -17,7 +17,6 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
 from infinite_memory.errors import InfiniteMemoryError
-from infinite_memory.model.receipt import Searchable
 from infinite_memory_mcp.arguments import Arguments, input_schema, parse, resolve_ids, understand
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, cut_data, cut_text
 from infinite_memory_mcp.call_rates import CallRates
@@ -157,7 +156,8 @@ def _run_tool(
             rates.admit(store.config.limits, getattr(values, "conversation_id", None))
             values = resolve_ids(values, store.ids.resolve).in_folder(memory.folder)
             answer = _add_notes(spec.run(store, values), notes)
-        if answer.data.get("searchable") == Searchable.WORDS:
+        if not spec.reads:
+            # What was stored may have been left without vectors, so that the answer need not wait.
             memory.embed_when_quiet()
     except InfiniteMemoryError as error:
         raise ToolError(cut_text(replace_surrogates(str(error)), budget)) from error
