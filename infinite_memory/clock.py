@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
+
+from infinite_memory.errors import OutOfTime
 
 __all__ = ["Clock", "Deadline", "current_deadline", "system_clock", "within"]
 
@@ -31,13 +33,16 @@ class Deadline:
     """The moment at which a call must be over, or before it, when its server stops.
 
     Whoever works through what a caller gave or stored looks at it between two items, leaves the
-    rest, and says how much was left. `at` is in the seconds of `clock`, which never goes back.
+    rest, and says how much was left. A call that has changed nothing ends at its next read of the
+    storage, too. `changes` has how many memories each commit of the call changed, so that nothing
+    that was committed is told as unknown. `at` is in the seconds of `clock`, which never goes back.
     `is_stopping` returns whether the server stops.
     """
 
     at: float = math.inf
     clock: Callable[[], float] = time.monotonic
     is_stopping: Callable[[], bool] = _never
+    changes: list[int] = field(factory=list, eq=False)
 
     @property
     def is_awaited(self) -> bool:
@@ -53,6 +58,20 @@ class Deadline:
     def is_over(self) -> bool:
         """Whether the call must end now."""
         return not self.seconds_left
+
+    def check(self) -> None:
+        """End a call that has changed nothing, and whose time is over.
+
+        A call that is under way when the server stops may still end by itself.
+
+        Raises:
+            OutOfTime: it is.
+        """
+        if not self.changes and self.clock() >= self.at:
+            raise OutOfTime(
+                "the call took too long and was ended; nothing was changed: narrow it, by a scope"
+                " or a time, or give it less at once"
+            )
 
     def shortened_to(self, seconds: float) -> Deadline:
         """Return the deadline of a part of the call that may take `seconds` at most."""

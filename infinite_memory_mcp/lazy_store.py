@@ -114,10 +114,13 @@ class LazyStore:
             return self._store
 
     @contextmanager
-    def call(self, client: str | None = None) -> Iterator[MemoryStore]:
+    def call(
+        self, client: str | None = None, *, changes: list[int] | None = None
+    ) -> Iterator[MemoryStore]:
         """Yield the store for the duration of a call, which has a deadline; `close` waits for it.
 
         `client` is the name that the caller gives itself; a store of a single client ignores it.
+        `changes` gets the number of memories of each commit of the call, at once.
 
         Raises:
             StoreClosed: the server is stopping; nothing was changed.
@@ -127,7 +130,12 @@ class LazyStore:
         with self._calls.running():
             store = self._store_of(client)
             seconds = _SHARE_OF_CALL * store.config.limits.call_seconds
-            with within(Deadline(at=begun + seconds, is_stopping=lambda: self.is_stopping)):
+            deadline = Deadline(
+                at=begun + seconds,
+                is_stopping=lambda: self.is_stopping,
+                changes=[] if changes is None else changes,
+            )
+            with within(deadline):
                 yield store
 
     def _store_of(self, client: str | None) -> MemoryStore:

@@ -10,7 +10,7 @@ from functools import partial
 from attrs import evolve, frozen
 
 from infinite_memory.clock import current_deadline
-from infinite_memory.errors import Conflict, IdTaken, InfiniteMemoryError, InvalidInput
+from infinite_memory.errors import Conflict, IdTaken, InfiniteMemoryError, InvalidInput, OutOfTime
 from infinite_memory.model.checks import check_flag, check_labels
 from infinite_memory.model.commit import Commit, Expect, merge_commits
 from infinite_memory.model.draft import Draft
@@ -95,6 +95,8 @@ def remember_many(
         try:
             services.calls.check()
             done = len(receipts)
+            if done and current_deadline().is_over:
+                raise OutOfTime("the call took too long and was ended")
             step = None if progress is None else partial(_add_done, progress, done, len(wanted))
             receipts.extend(_store_batch(services, batch, progress=step))
         except InfiniteMemoryError as error:
