@@ -44,7 +44,7 @@ Stop = Callable[[], int]
 
 @contextmanager
 def serve(folder: Path, way: str) -> Iterator[tuple[Call, Stop]]:
-    """Give the call of a tool and the end of a server to which the vectors of the messages are two minutes."""
+    """Give the call of a tool, and the end, of a server whose vectors would take two minutes."""
     program = (sys.executable, "-c", _SLOW, str(folder), "--toolsets", "all", "--structured")
     if way == "stdio":
         with RawServer(program) as raw:
