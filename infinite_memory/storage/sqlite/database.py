@@ -13,7 +13,6 @@ from typing import TypeVar
 
 import apsw
 
-from infinite_memory.clock import current_deadline
 from infinite_memory.errors import StorageUnavailable, StoreClosed
 from infinite_memory.storage.forks import crossed_fork
 from infinite_memory.storage.sqlite.connection import BUSY_SECONDS, check_library, connect
@@ -179,7 +178,6 @@ class Database:
                 writes to it.
         """
         self._check_open()
-        current_deadline().check()
         with self._translate_errors():
             self._check_log("nothing was read", locked=False)
             with self._readers.snapshot() as snapshot:
