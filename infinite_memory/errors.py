@@ -13,6 +13,7 @@ Every error derives from `InfiniteMemoryError` and from the built-in error that 
     ├── AccessDenied (PermissionError)         a key is not accepted, or a handle may not do this
     │   └── ReadOnly                           the handle was made for reading alone
     ├── ConfigurationError (ValueError)        a setting cannot be used
+    ├── OutOfTime (TimeoutError)               the time of a call was over; nothing was changed
     ├── StoreClosed (RuntimeError)             the store was closed, or crossed a fork
     ├── StorageError (OSError)                 the database failed to carry out a call
     │   ├── StorageUnavailable                 it cannot be reached or written at the moment
@@ -49,6 +50,7 @@ __all__ = [
     "JudgeError",
     "KeyElsewhere",
     "NotFound",
+    "OutOfTime",
     "ReadOnly",
     "SchemaTooNew",
     "SchemaTooOld",
@@ -165,6 +167,10 @@ class ReadOnly(AccessDenied):
 
 class ConfigurationError(InfiniteMemoryError, ValueError):
     """A setting cannot be used."""
+
+
+class OutOfTime(InfiniteMemoryError, TimeoutError):
+    """The time of a call was over before it could answer; nothing was changed."""
 
 
 class StoreClosed(InfiniteMemoryError, RuntimeError):

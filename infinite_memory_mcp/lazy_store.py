@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from infinite_memory.clock import Deadline, within
 from infinite_memory.errors import InfiniteMemoryError, StoreClosed
 from infinite_memory.observe.recorder import Recorder
 from infinite_memory.operations.calls import Calls
@@ -24,6 +25,8 @@ _log = logging.getLogger(__name__)
 _QUIET_SECONDS = 0.25
 _EVERYTHING = 10**9
 _LAST_STEP_SECONDS = 3.0
+_SHARE_OF_CALL = 0.8
+"""So that a call that ends at its deadline is answered while its client still waits."""
 _STOPPING = "the server is stopping: nothing was changed"
 
 
@@ -46,6 +49,7 @@ class LazyStore:
         key_name: str | None = None,
         recorder: Recorder | None = None,
         folder: str | None = None,
+        stopping: threading.Event | None = None,
     ) -> None:
         """Open with `opener`, in the background after `quiet_seconds` without a request.
 
@@ -53,8 +57,10 @@ class LazyStore:
         does the upkeep in the background, unless `upkeep.worker` of the configuration is False.
         `client` is the name in the journal, not the name that a client gives itself. `key_name`
         names the access key of the clients. `recorder` records the calls of the tools. `folder` is
-        the folder that the client works in, None if it is unknown.
+        the folder that the client works in, None if it is unknown. `stopping` is the event of the
+        server that makes several such stores, None for a server with this one.
         """
+        self.stopping = threading.Event() if stopping is None else stopping
         self.key_name = key_name
         self.folder = folder
         self.recorder = Recorder() if recorder is None else recorder
@@ -80,6 +86,11 @@ class LazyStore:
         """Whether the store is open, so that the next call need not wait for it."""
         return self._store is not None
 
+    @property
+    def is_stopping(self) -> bool:
+        """Whether what runs is to end at its next step."""
+        return self.stopping.is_set() or self._closed.is_set()
+
     def note_client(self, name: str | None) -> None:
         """Use the name of this client in the journal, unless it has a name; None changes nothing.
 
@@ -103,17 +114,29 @@ class LazyStore:
             return self._store
 
     @contextmanager
-    def call(self, client: str | None = None) -> Iterator[MemoryStore]:
-        """Yield the store for the duration of a call; `close` waits for it.
+    def call(
+        self, client: str | None = None, *, changes: list[int] | None = None
+    ) -> Iterator[MemoryStore]:
+        """Yield the store for the duration of a call, which has a deadline; `close` waits for it.
 
         `client` is the name that the caller gives itself; a store of a single client ignores it.
+        `changes` gets the number of memories of each commit of the call, at once.
 
         Raises:
             StoreClosed: the server is stopping; nothing was changed.
             InfiniteMemoryError: the store cannot be opened; the next call tries again.
         """
+        begun = time.monotonic()
         with self._calls.running():
-            yield self._store_of(client)
+            store = self._store_of(client)
+            seconds = _SHARE_OF_CALL * store.config.limits.call_seconds
+            deadline = Deadline(
+                at=begun + seconds,
+                is_stopping=lambda: self.is_stopping,
+                changes=[] if changes is None else changes,
+            )
+            with within(deadline):
+                yield store
 
     def _store_of(self, client: str | None) -> MemoryStore:
         del client
@@ -188,7 +211,7 @@ class LazyStore:
 
     def _ingest(self, store: MemoryStore) -> None:
         try:
-            store.conversations.ingest_spool(stop=self._closed.is_set)
+            store.conversations.ingest_spool(stop=lambda: self.is_stopping)
         except OSError as error:
             _log.warning("what hooks have noted could not be taken in: %s", error)
 
@@ -211,7 +234,7 @@ class LazyStore:
             store.models.warm_up()
             if self._ingests:
                 self._ingest(store)
-            store.models.catch_up(limit=_EVERYTHING, stop=self._closed.is_set)
+            store.models.catch_up(limit=_EVERYTHING, stop=lambda: self.is_stopping)
             self._start_worker(store)
         except StoreClosed:
             return

@@ -31,7 +31,7 @@ __all__ = ["Pipes", "serve", "take_over_stdio"]
 
 _log = logging.getLogger(__name__)
 _DRAIN_SECONDS = 30.0
-_GRACE_SECONDS = 5.0
+_GRACE_SECONDS = 20.0
 _LAST_ANSWERS_SECONDS = 0.5
 _LAST_SPANS_SECONDS = 1.0
 
@@ -46,8 +46,8 @@ def serve(server: MCPServer[Any], memory: LazyStore) -> int:
 
     At the end of input the requests before it are answered, and the exit code is 0. At SIGTERM, at
     SIGINT, and when the client no longer reads, running calls finish, later calls are refused, the
-    store is closed, and the process exits with 0; with 1 if that takes more than five seconds or
-    the server fails. Standard input and output belong to this server until the process exits.
+    store is closed, and the process exits with 0; with 1 if that takes more than 20 seconds or the
+    server fails. Standard input and output belong to this server until the process exits.
     """
     source, target = take_over_stdio()
     try:

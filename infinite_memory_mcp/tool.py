@@ -17,7 +17,7 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
 from infinite_memory.errors import InfiniteMemoryError
-from infinite_memory.model.receipt import Searchable
+from infinite_memory.model.messages import format_count
 from infinite_memory_mcp.arguments import Arguments, input_schema, parse, resolve_ids, understand
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, cut_data, cut_text
 from infinite_memory_mcp.call_rates import CallRates
@@ -124,8 +124,9 @@ class MemoryTool(Tool):
             ToolError: the call failed; the message is for the assistant.
         """
         client = caller_name(context.session)
+        changes: list[int] = []
         try:
-            return await self.run_call(partial(self.fn, arguments, client=client))
+            return await self.run_call(partial(self.fn, arguments, client=client, changes=changes))
         except ToolError as error:
             note_failure(error.__cause__ or error)
             raise
@@ -135,7 +136,7 @@ class MemoryTool(Tool):
             reads = bool(self.annotations.read_only_hint)
             raise ToolError(
                 f"{self.name} took too long, and its answer is no longer awaited."
-                f" {_describe_outcome(reads=reads)}"
+                f" {_describe_outcome(changes, reads=reads, is_over=False)}"
             ) from error
 
 
@@ -146,6 +147,7 @@ def _run_tool(
     arguments: dict[str, Any],
     *,
     client: str | None = None,
+    changes: list[int],
     structured: bool,
 ) -> CallToolResult:
     budget = DEFAULT_TOKENS
@@ -153,11 +155,12 @@ def _run_tool(
         given, notes = understand(spec.arguments, arguments, partial(_page_size, memory))
         values = parse(spec.arguments, given)
         budget = getattr(values, "max_tokens", budget)
-        with memory.call(client) as store:
+        with memory.call(client, changes=changes) as store:
             rates.admit(store.config.limits, getattr(values, "conversation_id", None))
             values = resolve_ids(values, store.ids.resolve).in_folder(memory.folder)
             answer = _add_notes(spec.run(store, values), notes)
-        if answer.data.get("searchable") == Searchable.WORDS:
+        if not spec.reads:
+            # What was stored may have been left without vectors, so that the answer need not wait.
             memory.embed_when_quiet()
     except InfiniteMemoryError as error:
         raise ToolError(cut_text(replace_surrogates(str(error)), budget)) from error
@@ -166,7 +169,7 @@ def _run_tool(
     except Exception as error:
         # The boundary of the process: the server keeps serving after a defect.
         _log.exception("the tool %s failed", spec.run.__name__)
-        raise ToolError(_describe_defect(spec, error)) from error
+        raise ToolError(_describe_defect(spec, error, changes)) from error
     return CallToolResult(
         content=[TextContent(type="text", text=cut_text(replace_surrogates(answer.text), budget))],
         structured_content=(
@@ -190,14 +193,22 @@ def _add_notes(answer: Answer, notes: Sequence[str]) -> Answer:
     return Answer(text=text, data={**answer.data, "understood": shown})
 
 
-def _describe_defect(spec: ToolSpec[Any], error: Exception) -> str:
+def _describe_defect(spec: ToolSpec[Any], error: Exception, changes: Sequence[int]) -> str:
     return (
         f"{spec.run.__name__} failed through a defect of the server ({type(error).__name__});"
-        f" its log has the details. {_describe_outcome(reads=spec.reads)}"
+        f" its log has the details. {_describe_outcome(changes, reads=spec.reads, is_over=True)}"
     )
 
 
-def _describe_outcome(*, reads: bool) -> str:
+def _describe_outcome(changes: Sequence[int], *, reads: bool, is_over: bool) -> str:
+    """Return what a call changed by its commits, each with its number of memories.
+
+    A call that `is_over` makes no more of them.
+    """
+    if changes:
+        done = format_count(sum(changes), "memory was", "memories were")
+        more = "" if is_over else " More may follow."
+        return f"The change was made: {done} written, and stay so.{more} See memory_log."
     if reads:
         return "Nothing was changed."
     return "Whether the change was made is unknown: check with retrieve_memory, then try again."

@@ -11,7 +11,8 @@ from infinite_memory.archive.container.files import open_archive
 from infinite_memory.archive.restore import RestoreRequest
 from infinite_memory.archive.transfer.decoding import Decoder
 from infinite_memory.archive.transfer.records import MemoryUsage, Record
-from infinite_memory.errors import Conflict
+from infinite_memory.clock import current_deadline
+from infinite_memory.errors import Conflict, OutOfTime
 from infinite_memory.model.archive.backup import BackupStep, Restored, RestoreMode
 from infinite_memory.model.commit import Commit, Expect, Put
 from infinite_memory.model.entry import Operation
@@ -127,7 +128,17 @@ class _Merge:
         self._size_bytes += size_bytes
 
     def _flush_changes(self) -> None:
-        """Commit the memories, links and missing scopes, planned anew after a conflict."""
+        """Commit the memories, links and missing scopes, planned anew after a conflict.
+
+        Raises:
+            OutOfTime: the call is over; what was committed before stays.
+        """
+        if (self.added or self.changed) and current_deadline().is_over:
+            raise OutOfTime(
+                f"the call took too long and was ended; {self.added:,} memories were added and"
+                f" {self.changed:,} changed, which stay: merge the same archive again to go on, or"
+                " with `infinite-memory restore FILE --merge`, which takes as long as it needs"
+            )
         for last in attempts():
             plan = _plan_batch(self._storage, self._memories, self._scopes)
             links = _plan_links(self._storage, self._links, plan)

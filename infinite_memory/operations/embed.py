@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 
 import numpy as np
 from attrs import evolve, frozen
 
+from infinite_memory.clock import Deadline, current_deadline
 from infinite_memory.embedding import CheckedEmbedder
 from infinite_memory.errors import Conflict, InfiniteMemoryError, StoreDamaged
 from infinite_memory.model.checks import check_count
@@ -35,11 +37,15 @@ __all__ = [
 _log = logging.getLogger(__name__)
 _BATCH_MEMORIES = 256
 _BATCH_CHARS = 1 << 20
-_PASSAGES_BETWEEN_STOPS = 128
+_PASSAGES_BETWEEN_STOPS = 16
+"""They take a second at most, for which a stop, and the texts of another caller, wait."""
 _ATTEMPTS = 2
 # A passage of 256 tokens takes up to 50 ms. `catch_up` embeds longer texts, so that no write takes
 # minutes; until then their words find them.
 _MAX_CHARS_AT_ONCE = 50_000
+_MAX_AWAITED_TEXTS = 20
+_MAX_AWAITED_BYTES = 20_000
+"""A client that waits for its answer waits for the vectors of no more than this in a call."""
 _NO_SPANS = np.empty((0, 2), np.int32)
 
 
@@ -65,8 +71,7 @@ def embed_memories(
 
     Raises:
         EmbedderError: the model cannot be loaded or run.
-        Stopped: `stop` returned True; it is called every 128 passages, which take up to some
-            seconds.
+        Stopped: `stop` returned True; it is called every 16 passages, which take up to a second.
     """
     embedder = CheckedEmbedder(embedder)
     spans = [embedder.spans(memory.text) if memory.is_indexed else _NO_SPANS for memory in memories]
@@ -99,12 +104,26 @@ class EmbeddedMemories:
         return memory_id in self.ids
 
 
+@frozen
+class _Embedded:
+    """How much a call with that deadline has stored so far."""
+
+    deadline: Deadline
+    texts: int = 0
+    size_bytes: int = 0
+
+
+_embedded: ContextVar[_Embedded | None] = ContextVar("embedded", default=None)
+
+
 def embed_new(services: Services, memories: Sequence[Memory]) -> EmbeddedMemories:
     """Embed memories that were just stored, and return which of them have vectors.
 
-    Memories that are too long to wait for, or that the model refuses, are found by their words, and
-    `catch_up` embeds them later.
+    Memories that are too long or too many to wait for, or that the model refuses, are found by
+    their words, and `catch_up` embeds them later.
     """
+    if _are_left(memories):
+        return EmbeddedMemories()
     short = [
         memory
         for memory in memories
@@ -123,6 +142,27 @@ def embed_new(services: Services, memories: Sequence[Memory]) -> EmbeddedMemorie
     if failure is not None:
         return EmbeddedMemories(failure=f"it is not found by its meaning yet: {failure}")
     return EmbeddedMemories(ids=frozenset(memory.id for memory in short))
+
+
+def _are_left(memories: Sequence[Memory]) -> bool:
+    """Return whether the call has too little time, or too many texts, to embed these as well.
+
+    A call that nobody waits for, as in a Python program, embeds whatever it stores.
+    """
+    deadline = current_deadline()
+    if not deadline.is_awaited:
+        return False
+    before = _embedded.get()
+    if before is None or before.deadline is not deadline:
+        before = _Embedded(deadline)
+    total = _Embedded(
+        deadline,
+        texts=before.texts + len(memories),
+        size_bytes=before.size_bytes + sum(len(memory.text.encode()) for memory in memories),
+    )
+    _embedded.set(total)
+    too_many = total.texts > _MAX_AWAITED_TEXTS or total.size_bytes > _MAX_AWAITED_BYTES
+    return too_many or deadline.is_over
 
 
 def embed_again(services: Services, ids: Sequence[str]) -> int:

@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 from attrs import evolve
 
 from infinite_memory.conversations.long_term.due import find_holding_now
+from infinite_memory.conversations.long_term.values import describe_unchecked
 from infinite_memory.conversations.repository import PREFIX
 from infinite_memory.model.checks import check_count
 from infinite_memory.model.memory import Kind, Memory, shorten
@@ -44,7 +45,6 @@ _MAX_TECHNOLOGIES = 5
 # What stands in the headline is no sentence of somebody's.
 _SUFFIX = re.compile(r"\.\w{1,12}")
 _OPEN_DAYS = 90
-# A condition that hangs is stopped after a second.
 _CODE_SECONDS = 0.1
 _TOLD = CHUNK_KINDS - {Kind.DECISION, Kind.LESSON}
 
@@ -80,14 +80,17 @@ def brief_scope(
     name, visible = find_briefed_scopes(services, scope)
     is_repository = scope is not None and fold_name(name).startswith(PREFIX)
     additions = _add(services, name, recent_days) if is_repository else Additions()
-    due = find_holding_now(services, visible, code_seconds=_CODE_SECONDS)
-    if due:
+    found = find_holding_now(services, visible, code_seconds=_CODE_SECONDS)
+    if found.memories:
         now = services.clock()
         additions = evolve(
             additions,
-            memories={**additions.memories, BriefingPart.DUE: due},
-            due_at={memory.id: now for memory in due},
+            memories={**additions.memories, BriefingPart.DUE: found.memories},
+            due_at={memory.id: now for memory in found.memories},
         )
+    if found.unchecked:
+        left = describe_unchecked(found.unchecked, found.conditions)
+        additions = evolve(additions, headline=f"{additions.headline} {left}".strip())
     return brief(services, scope, budget=budget, additions=additions)
 
 

@@ -26,7 +26,9 @@ class TriggerEvaluator(Protocol):
         """Return whether each condition holds on an occasion, under the same names.
 
         A condition that fails or takes too long does not hold, and takes no other with it. Nothing
-        is raised for it: the verdict says why.
+        is raised for it: the verdict says why. At the end of `clock.current_deadline()` the rest is
+        left unchecked, without a verdict. Without conditions, whatever takes long to start is
+        started.
         """
 
     def close(self) -> None:

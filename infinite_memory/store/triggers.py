@@ -6,8 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
+from attrs import evolve
+
 from infinite_memory.conversations.long_term.activating import activate, describe_all
 from infinite_memory.conversations.long_term.book import select_tracked
+from infinite_memory.conversations.long_term.checking import prepare_conditions
 from infinite_memory.conversations.long_term.due import DEFAULT_WITHIN, find_due
 from infinite_memory.conversations.long_term.enabling import disable, enable
 from infinite_memory.conversations.long_term.finding import check_conversation, find_named
@@ -15,7 +18,7 @@ from infinite_memory.conversations.long_term.naming import DEFAULT_CONVERSATION
 from infinite_memory.conversations.long_term.storing import NewMemory, add, delete, update
 from infinite_memory.conversations.long_term.values import (
     Activation,
-    DueReminder,
+    DueReminders,
     LongTermMemory,
 )
 from infinite_memory.model.conversation.message import ChatMessage
@@ -28,6 +31,7 @@ from infinite_memory.store.lifetime import Group
 
 __all__ = ["Triggers"]
 
+_UNPREPARED = "its condition was not tried yet, since the others took the time of the call"
 Messages = Iterable[ChatMessage | Mapping[str, Any]]
 
 
@@ -147,19 +151,19 @@ class Triggers(Group):
         """Return the long-term memories of a conversation, by default of all, oldest first.
 
         Without a conversation and a scope, every open scope is read. The enabled conditions are
-        prepared, so that `error` says which of them cannot be checked here.
+        prepared, so that `error` says which of them cannot be checked here, or had no time for it.
         """
         services = self._services
         conversation = None if conversation_id is None else check_conversation(conversation_id)
         if scope is None and conversation is None:
             scope = ALL
         tracked = select_tracked(services, conversation, scope)
-        for entry in tracked:
-            # To prepare JavaScript takes a while, and nobody approved the others.
-            if entry.disabled_because(services) is None:
-                entry.prepare(services)
+        unprepared = prepare_conditions(services, tracked)
         services.note_returned(entry.memory for entry in tracked)
-        return tuple(describe_all(services, tracked))
+        return tuple(
+            evolve(memory, error=_UNPREPARED) if memory.id in unprepared else memory
+            for memory in describe_all(services, tracked)
+        )
 
     @count_call
     def activate(
@@ -197,12 +201,13 @@ class Triggers(Group):
         within: timedelta = DEFAULT_WITHIN,
         conversation_id: str | None = None,
         scope: str | Iterable[str] | None = None,
-    ) -> tuple[DueReminder, ...]:
+    ) -> DueReminders:
         """Return the reminders that are due now, within the time ahead, or since a week ago.
 
         They are dated reminders, and long-term memories whose condition holds without any message:
         now, or for rules at a full hour within that time. Nothing counts as fired. Without a scope,
-        every open scope is read.
+        every open scope is read. `unchecked` of the result names the memories whose condition there
+        was no time to check.
 
         Raises:
             InvalidInput: a value cannot be used.

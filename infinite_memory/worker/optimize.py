@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 from attrs import evolve
 
+from infinite_memory.clock import current_deadline
 from infinite_memory.dreamer.job import DREAM
 from infinite_memory.errors import InvalidInput
 from infinite_memory.operations.services import Services
@@ -15,12 +16,14 @@ from infinite_memory.storage.read_only import ReadOnlyStorage
 from infinite_memory.upkeep.context import JobContext
 from infinite_memory.upkeep.job import Job
 from infinite_memory.upkeep.notes import read_notes
-from infinite_memory.upkeep.report import UpkeepReport
+from infinite_memory.upkeep.report import JobReport, UpkeepReport
 from infinite_memory.worker.jobs import JOBS
 from infinite_memory.worker.run import run_job
 from infinite_memory.worker.schedule import due_jobs
 
 __all__ = ["available_jobs", "may_work", "optimize", "scheduled_jobs"]
+
+_NO_TIME = "the jobs before it took the time of the call; ask for it again"
 
 
 def may_work(services: Services) -> bool:
@@ -47,15 +50,20 @@ def optimize(services: Services, *, dry_run: bool, jobs: Sequence[str] | None) -
     Raises:
         InvalidInput: there is no job of that name.
     """
-    context = JobContext(services, notes=read_notes(services))
+    deadline = current_deadline()
+    context = JobContext(services, notes=read_notes(services), stop=lambda: deadline.is_over)
     if jobs is None:
         chosen = due_jobs(scheduled_jobs(services), context.notes, context.now, quiet=True)
     else:
         available = available_jobs(services)
         chosen = [_find(name, available) for name in dict.fromkeys(jobs)]
-    return UpkeepReport(
-        dry_run=dry_run, jobs=tuple(run_job(job, context, dry_run=dry_run) for job in chosen)
-    )
+    reports = [
+        JobReport(job=job.name, failure=_NO_TIME)
+        if deadline.is_over
+        else run_job(job, context, dry_run=dry_run)
+        for job in chosen
+    ]
+    return UpkeepReport(dry_run=dry_run, jobs=tuple(reports))
 
 
 def _find(name: str, jobs: Sequence[Job]) -> Job:

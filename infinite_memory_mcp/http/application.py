@@ -122,8 +122,12 @@ class HttpApplication:
             yield
 
     async def drain(self) -> None:
-        """Refuse later requests, wait until those before are answered, and end all streams."""
+        """Refuse later requests, wait until those before are answered, and end all streams.
+
+        Calls that run end at their next step, and their answers say what is left.
+        """
         self._is_draining = True
+        self._memory.stopping.set()
         while self._slots.running or any(not exchange.is_stream for exchange in self._exchanges):
             self._fewer = anyio.Event()
             with anyio.move_on_after(0.1):

@@ -44,7 +44,7 @@ __all__ = ["build_application", "serve_http"]
 
 _log = logging.getLogger(__name__)
 _CALLS_AT_ONCE = 16
-_DRAIN_SECONDS = 30.0
+_DRAIN_SECONDS = 18.0
 _GRACE_SECONDS = 10.0
 _KEEP_ALIVE_SECONDS = 75
 _LAST_SPANS_SECONDS = 2.0
@@ -68,6 +68,7 @@ def build_application(memory: LazyStore, options: HttpOptions) -> HttpApplicatio
             return SharedStore(
                 lambda: base().confine(scopes="*", client=CLIENT),
                 recorder=_recorder_of(memory, options, "*"),
+                stopping=memory.stopping,
             )
         return LazyStore(
             lambda: base().confine(
@@ -79,6 +80,7 @@ def build_application(memory: LazyStore, options: HttpOptions) -> HttpApplicatio
             client=key.name,
             key_name=key.name,
             recorder=_recorder_of(memory, options, key.scopes),
+            stopping=memory.stopping,
         )
 
     def build(handle: LazyStore, key: AccessKey | None) -> MCPServer[Any]:
@@ -119,8 +121,9 @@ def _toolsets_of(key: AccessKey, toolsets: Sequence[str]) -> Sequence[str]:
 def serve_http(memory: LazyStore, listener: socket, options: HttpOptions) -> int:
     """Serve until SIGTERM or SIGINT; return the exit code if the server cannot start.
 
-    At a signal later requests are refused, running calls are answered, the store is closed, and the
-    process exits with 0; with 1 after a second signal, or if that takes more than 40 seconds.
+    At a signal later requests are refused, running calls end at their next step and are answered,
+    the store is closed, and the process exits with 0; with 1 after a second signal, or if that
+    takes more than 28 seconds.
     """
     try:
         check_tool_filter(options.tool_filter)

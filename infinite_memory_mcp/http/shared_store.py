@@ -25,9 +25,15 @@ class SharedStore(LazyStore):
     `CLIENT`.
     """
 
-    def __init__(self, opener: Callable[[], MemoryStore], *, recorder: Recorder) -> None:
+    def __init__(
+        self,
+        opener: Callable[[], MemoryStore],
+        *,
+        recorder: Recorder,
+        stopping: threading.Event | None = None,
+    ) -> None:
         """Open with `opener`, whose store is that of the clients without a name."""
-        super().__init__(opener, client=CLIENT, recorder=recorder)
+        super().__init__(opener, client=CLIENT, recorder=recorder, stopping=stopping)
         self._naming = threading.Lock()
         self._handles: dict[str, MemoryStore] = {}
 

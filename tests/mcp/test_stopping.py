@@ -98,7 +98,8 @@ def test_a_server_whose_closing_hangs_ends_all_the_same_and_says_so_by_its_code(
     script = textwrap.dedent(
         """
         import sys, threading
-        from infinite_memory_mcp import command, lazy_store
+        from infinite_memory_mcp import command, lazy_store, stdio
+        stdio._GRACE_SECONDS = 2.0
         lazy_store.LazyStore.close = lambda self: threading.Event().wait()
         sys.exit(command.main())
         """

@@ -39,7 +39,7 @@ def ask(text):
 
 evaluator = JavaScriptEvaluator()
 prepared = evaluator.prepare(%r)
-print(evaluator._worker._process.pid, flush=True)
+print(evaluator._workers._idle[0]._process.pid, flush=True)
 sys.stdin.readline()
 while True:
     ask("slow")
@@ -76,8 +76,7 @@ def read_ticks(pid: int) -> int:
 
 
 def pid_of(evaluator: JavaScriptEvaluator) -> int:
-    worker = evaluator._worker
-    assert worker is not None
+    (worker,) = evaluator._workers._idle
     return worker._process.pid
 
 
@@ -98,7 +97,7 @@ def kill_parent(parent: subprocess.Popen[bytes]) -> None:
 def test_it_starts_with_the_first_condition_and_ends_with_the_evaluator(
     javascript: JavaScriptEvaluator,
 ) -> None:
-    assert javascript._worker is None
+    assert not javascript._workers._idle
     assert holds(javascript, CAKE, SAID)
     pid = pid_of(javascript)
     assert holds(javascript, CAKE, SAID)
@@ -180,6 +179,27 @@ def test_threads_share_it(javascript: JavaScriptEvaluator) -> None:
         list(pool.map(ask, range(9)))
 
 
+def test_the_conditions_of_a_caller_never_hold_those_of_another(
+    javascript: JavaScriptEvaluator,
+) -> None:
+    hanging = {f"slow {n}": javascript.prepare(f"{SLOW} // {n}") for n in range(50)}
+    cake = {"it": javascript.prepare(CAKE)}
+    pid = pid_of(javascript)
+    verdicts: dict[str, object] = {}
+    other = threading.Thread(
+        target=lambda: verdicts.update(javascript.evaluate(hanging, occasion(("user", "slow"))))
+    )
+    other.start()
+    wait_busy(pid)
+    for _ in range(3):
+        assert javascript.evaluate(cake, SAID)["it"].holds
+    assert javascript.prepare("true") is not None
+    assert not verdicts
+    javascript.close()
+    other.join(timeout=10)
+    assert not other.is_alive()
+
+
 def test_closing_does_not_wait_for_the_conditions_that_are_being_checked(
     javascript: JavaScriptEvaluator,
 ) -> None:
@@ -252,8 +272,7 @@ def test_a_forked_child_does_not_keep_it_alive(javascript: JavaScriptEvaluator) 
         os.read(read, 1)
         os._exit(0)
     os.close(read)
-    worker = javascript._worker
-    assert worker is not None
+    (worker,) = javascript._workers._idle
     assert worker._process.stdin is not None
     worker._process.stdin.close()
     wait_until(lambda: not is_alive(pid))

@@ -149,7 +149,7 @@ def test_random_numbers_are_the_same_for_the_same_condition_and_moment(
         ("() => true", "it is a function, which would always hold"),
         ("(context) => match_keys(context.messages, ['a'])", "it is a function"),
         ("(async () => true)()", "it is a promise"),
-        ("while (true);", "longer than a second on a short message"),
+        ("while (true);", "longer than half a second on a short message"),
         ("'x'.repeat(2 ** 29)", "out of memory on a short message"),
     ],
 )
@@ -185,7 +185,7 @@ def test_a_failing_condition_takes_no_other_with_it(
     verdicts = shared_javascript.evaluate(prepared, occasion(("user", "a"), ("user", "cake")))
     assert [name for name, verdict in verdicts.items() if verdict.holds] == ["first", "last"]
     assert [name for name, verdict in verdicts.items() if verdict.is_timeout] == ["slow"]
-    assert verdicts["slow"].error == "it took longer than a second"
+    assert verdicts["slow"].error == "it took longer than half a second"
     assert verdicts["foreign"].error == "it was not prepared by this evaluator"
     assert caplog.messages == [
         "3 of 5 conditions in JavaScript failed: 1 other, 1 TypeError, 1 too late"
@@ -211,7 +211,7 @@ def test_a_condition_that_is_late_three_times_in_a_row_rests_for_an_hour() -> No
         assert resting["other"].holds
         assert not resting["it"].holds
         assert resting["it"].error == (
-            "it rests for 60 minutes, since it took longer than a second three times in a row"
+            "it rests for 60 minutes, since it took longer than half a second three times in a row"
         )
         now = 3601.0
         assert evaluator.evaluate(prepared, slow)["it"].is_timeout

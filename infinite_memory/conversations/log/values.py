@@ -18,7 +18,8 @@ class LoggedMessages(PlainData):
 
     `ids` has the id of every message in the order given. `stored` of them are new, `known` were in
     the log before. `trivial` of the new ones say nothing, such as "ok": they are kept, and no
-    search finds them. `attachments` are the ids of what was attached to the last of them.
+    search finds them. `unembedded` of the new ones are found by their words now, and by meaning as
+    soon as they are embedded. `attachments` are the ids of what was attached to the last of them.
     """
 
     conversation_id: str
@@ -27,6 +28,7 @@ class LoggedMessages(PlainData):
     stored: int
     known: int
     trivial: int
+    unembedded: int = 0
     attachments: tuple[str, ...] = ()
 
 

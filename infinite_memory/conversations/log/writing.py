@@ -21,6 +21,7 @@ from infinite_memory.model.conversation.message import (
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.draft import Draft
 from infinite_memory.model.memory import Kind, Memory, Origin, Status
+from infinite_memory.model.receipt import Searchable
 from infinite_memory.model.scope import find_spelling
 from infinite_memory.operations.conversation_scopes import unnamed_scope
 from infinite_memory.operations.load_memories import load_memories
@@ -79,6 +80,7 @@ def log_messages(
         stored=len(new),
         known=len(named) - len(new),
         trivial=sum(is_trivial(message.message.content) for message in new),
+        unembedded=sum(receipt.searchable is Searchable.WORDS for receipt in receipts),
         attachments=attached_ids,
     )
 

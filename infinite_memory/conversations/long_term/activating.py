@@ -7,7 +7,12 @@ from datetime import datetime
 from itertools import islice
 
 from infinite_memory.conversations.long_term.book import TrackedMemory, select_tracked
-from infinite_memory.conversations.long_term.checking import check_conditions, find_resting
+from infinite_memory.conversations.long_term.checking import (
+    CODE_SECONDS,
+    begin_code,
+    check_conditions,
+    find_resting,
+)
 from infinite_memory.conversations.long_term.drawing import draw
 from infinite_memory.conversations.long_term.finding import check_conversation
 from infinite_memory.conversations.long_term.firing import count_firing, read_firings
@@ -53,7 +58,8 @@ def activate(
     number = _read_seed(services, seed)
     tracked = select_tracked(services, occasion.conversation_id, scope)
     now = services.clock()
-    checked = check_conditions(services, tracked, occasion)
+    code = begin_code(services, tracked, occasion.now, seconds=CODE_SECONDS)
+    checked = check_conditions(services, tracked, occasion, code=code)
     excluded = {id(entry) for entry in (*checked.holding, *checked.resting, *checked.disabled)}
     candidates = [entry for entry in tracked if id(entry) not in excluded]
     drawn = _draw(services, candidates, number, now)
@@ -73,6 +79,8 @@ def activate(
             TriggerFailure(id=entry.memory.id, name=entry.name, error=entry.error or "")
             for entry in checked.failing
         ),
+        conditions=checked.count,
+        unchecked=tuple(entry.name for entry in checked.unchecked),
     )
 
 

@@ -45,6 +45,8 @@ class TrackedMemory:
 
     `trigger` is None for a reminder without a condition. `prepared` is the condition as its
     evaluator takes it, None before the first use; `error` says why it could not be checked.
+    `turn` is the number of the last call that checked it, 0 for none, and `was_late` whether the
+    condition took too long then.
     """
 
     memory: Memory
@@ -55,6 +57,8 @@ class TrackedMemory:
     is_on: bool
     prepared: object = None
     error: str | None = None
+    turn: int = 0
+    was_late: bool = False
     _is_approved: bool | None = field(default=None, init=False)
 
     @classmethod
@@ -80,7 +84,11 @@ class TrackedMemory:
         return None if self._is_approved else NOT_APPROVED
 
     def prepare(self, services: Services) -> bool:
-        """Prepare the condition at the first use; return whether it can be checked."""
+        """Prepare the condition at the first use; return whether it can be checked.
+
+        Raises:
+            OutOfTime: the call was over before it was prepared.
+        """
         if self.prepared is None:
             assert self.trigger is not None
             try:

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 
+from attrs import define, field, frozen
+
+from infinite_memory.clock import Deadline, current_deadline
 from infinite_memory.conversations.long_term.book import TrackedMemory, read_book
-from infinite_memory.conversations.long_term.checking import check_conditions
-from infinite_memory.conversations.long_term.values import DueReminder
+from infinite_memory.conversations.long_term.checking import (
+    CODE_SECONDS,
+    begin_code,
+    check_conditions,
+    is_code,
+)
+from infinite_memory.conversations.long_term.values import DueReminder, DueReminders
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.conversation.message import check_conversation_id
-from infinite_memory.model.conversation.trigger import Language, Occasion, Trigger
+from infinite_memory.model.conversation.trigger import Occasion
 from infinite_memory.model.memory import JsonValue, Memory
 from infinite_memory.model.timestamps import in_zone
 from infinite_memory.operations.reminders import due_at
 from infinite_memory.operations.scopes import choose_scopes
 from infinite_memory.operations.services import Services
 
-__all__ = ["DEFAULT_WITHIN", "find_due", "find_holding_now"]
+__all__ = ["DEFAULT_WITHIN", "HoldingNow", "find_due", "find_holding_now"]
 
 DEFAULT_WITHIN = timedelta(days=7)
 """How far ahead reminders are looked for."""
@@ -37,7 +44,7 @@ def find_due(
     within: timedelta,
     conversation_id: str | None,
     scope: str | Iterable[str] | None,
-) -> tuple[DueReminder, ...]:
+) -> DueReminders:
     """Return the reminders that are due, the earliest first; see `Triggers.due`.
 
     Raises:
@@ -57,7 +64,7 @@ def find_due(
         if (scopes is None or entry.memory.scope in scopes)
         and conversation in (None, entry.conversation_id)
     ]
-    triggers = [entry for entry in selected if _depends_on_time(entry.trigger)]
+    triggers = [entry for entry in selected if _depends_on_time(entry)]
     moments = {
         entry.memory.id: moment
         for entry in selected
@@ -65,7 +72,8 @@ def find_due(
         and (moment := due_at(entry.memory)) is not None
         and now - _OVERDUE <= moment <= now + within
     }
-    moments |= _find_moments(services, triggers, now, within)
+    found, checked = _find_moments(services, triggers, now, within)
+    moments |= found
     due = [
         _describe(entry, moments[entry.memory.id])
         for entry in selected
@@ -73,63 +81,93 @@ def find_due(
     ]
     due.sort(key=lambda reminder: (reminder.due_at, reminder.id))
     services.note_read(entry.memory for entry in selected if entry.memory.id in moments)
-    return tuple(due)
+    return DueReminders(
+        due,
+        conditions=checked.count,
+        unchecked=[entry.name for entry in checked.unchecked],
+    )
+
+
+@frozen(kw_only=True)
+class HoldingNow:
+    """The long-term memories whose condition holds now.
+
+    Of the `conditions` that were to be checked, there was no time for so many `unchecked` ones.
+    """
+
+    memories: Sequence[Memory]
+    conditions: int
+    unchecked: int
 
 
 def find_holding_now(
     services: Services, scopes: Collection[str], *, code_seconds: float
-) -> list[Memory]:
+) -> HoldingNow:
     """Return the long-term memories in `scopes` whose condition of time holds without a message.
 
-    Conditions that are code are checked for `code_seconds`, and as long as the last of them takes.
+    Conditions that are code have `code_seconds` together.
     """
     triggers = [
         entry
         for entry in read_book(services).values()
-        if _depends_on_time(entry.trigger) and entry.memory.scope in scopes
+        if _depends_on_time(entry) and entry.memory.scope in scopes
     ]
-    code_until = time.monotonic() + code_seconds
-    holding = _check_now(services, triggers, services.clock(), code_until=code_until)
-    ordered = sorted(holding, key=lambda entry: (entry.memory.happened_at, entry.memory.id))
-    return [entry.memory for entry in ordered]
+    now = services.clock()
+    code = begin_code(services, triggers, now, seconds=code_seconds)
+    checked = _check_now(services, triggers, now, code)
+    ordered = sorted(checked.holding, key=lambda entry: (entry.memory.happened_at, entry.memory.id))
+    return HoldingNow(
+        memories=[entry.memory for entry in ordered],
+        conditions=checked.count,
+        unchecked=len(checked.unchecked),
+    )
+
+
+@define
+class _CheckedNow:
+    """What was checked of many conversations, as in `Checked`."""
+
+    holding: list[TrackedMemory] = field(factory=list)
+    unchecked: list[TrackedMemory] = field(factory=list)
+    count: int = 0
 
 
 def _find_moments(
     services: Services, triggers: Sequence[TrackedMemory], now: datetime, within: timedelta
-) -> dict[str, datetime]:
-    """Return when the conditions hold without any message: now, or for rules at a later hour."""
-    moments = {
-        entry.memory.id: now for entry in _check_now(services, triggers, now, code_until=None)
-    }
+) -> tuple[dict[str, datetime], _CheckedNow]:
+    """Return when the conditions hold without any message: now, or for rules at a later hour.
+
+    The second value is what was checked for now.
+    """
+    code = begin_code(services, triggers, now, seconds=CODE_SECONDS)
+    checked = _check_now(services, triggers, now, code)
+    moments = {entry.memory.id: now for entry in checked.holding}
     waiting = [
-        entry
-        for entry in triggers
-        if entry.memory.id not in moments and not _is_code(entry.trigger)
+        entry for entry in triggers if entry.memory.id not in moments and not is_code(entry)
     ][:_MOST_LOOKED_AHEAD]
     # The full hours of the configured time zone, whose offset may be half an hour.
     local = in_zone(now, services.config.time_zone)
     hour = now - timedelta(minutes=local.minute, seconds=local.second, microseconds=now.microsecond)
     while waiting and (hour := hour + _STEP) <= now + within:
-        held = _check_now(services, waiting, hour, code_until=None)
+        if current_deadline().is_over:
+            checked.unchecked += waiting
+            break
+        held = _check_now(services, waiting, hour, code).holding
         moments |= {entry.memory.id: hour for entry in held}
         waiting = [entry for entry in waiting if entry.memory.id not in moments]
-    return moments
+    return moments, checked
 
 
-def _is_code(trigger: Trigger | None) -> bool:
-    return trigger is not None and trigger.language is Language.JAVASCRIPT
-
-
-def _depends_on_time(trigger: Trigger | None) -> bool:
+def _depends_on_time(entry: TrackedMemory) -> bool:
     """Return whether a trigger has a part on the time: a rule at any depth, or `Date` in code.
 
     Without one nothing is due: "no message is about work" holds whenever nobody says anything.
     """
-    if trigger is None:
+    if entry.trigger is None:
         return False
-    if _is_code(trigger):
-        return "Date" in str(trigger.condition)
-    parts: list[JsonValue] = [trigger.condition]
+    if is_code(entry):
+        return "Date" in str(entry.trigger.condition)
+    parts: list[JsonValue] = [entry.trigger.condition]
     while parts:
         part = parts.pop()
         if isinstance(part, dict):
@@ -142,26 +180,25 @@ def _depends_on_time(trigger: Trigger | None) -> bool:
 
 
 def _check_now(
-    services: Services,
-    triggers: Sequence[TrackedMemory],
-    moment: datetime,
-    *,
-    code_until: float | None,
-) -> Sequence[TrackedMemory]:
+    services: Services, triggers: Sequence[TrackedMemory], moment: datetime, code: Deadline
+) -> _CheckedNow:
     """Return the memories that may come up at a moment without any message, each by itself.
 
     The conversation and the scope of an occasion are those of the memory.
     """
     local = in_zone(moment, services.config.time_zone)
     places: defaultdict[tuple[str, str], list[TrackedMemory]] = defaultdict(list)
-    for entry in triggers:
+    # The places that were checked the longest ago come first, as there may not be time for all.
+    for entry in sorted(triggers, key=lambda entry: entry.turn):
         places[entry.conversation_id, entry.memory.scope].append(entry)
-    holding: list[TrackedMemory] = []
+    found = _CheckedNow()
     for (conversation, scope), entries in places.items():
         occasion = Occasion(now=local, conversation_id=conversation, scope=scope)
-        checked = check_conditions(services, entries, occasion, code_until=code_until)
-        holding += checked.holding
-    return holding
+        checked = check_conditions(services, entries, occasion, code=code)
+        found.holding += checked.holding
+        found.unchecked += checked.unchecked
+        found.count += checked.count
+    return found
 
 
 def _describe(entry: TrackedMemory, moment: datetime) -> DueReminder:

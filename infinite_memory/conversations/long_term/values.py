@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
+from typing import Self
 
 from attrs import frozen
 
 from infinite_memory.model.conversation.trigger import Trigger
 from infinite_memory.plain import PlainData
 
-__all__ = ["Activation", "DueReminder", "LongTermMemory", "TriggerFailure"]
+__all__ = [
+    "Activation",
+    "DueReminder",
+    "DueReminders",
+    "LongTermMemory",
+    "TriggerFailure",
+    "describe_unchecked",
+]
 
 
 @frozen(kw_only=True)
@@ -57,7 +66,9 @@ class Activation(PlainData):
     `activated` are the memories whose condition holds, the earliest first; `random` are at most two
     further memories of the conversation, drawn with `seed`. `total` counts the memories of the
     conversation, `disabled` the memories whose trigger is not enabled, and `resting` the memories
-    whose condition holds during their cooldown, or after their last firing.
+    whose condition holds during their cooldown, or after their last firing. Of the `conditions`
+    that were to be checked, those of the memories named in `unchecked` were not, because the time
+    of the call was over; they come first in the next one.
     """
 
     conversation_id: str
@@ -68,6 +79,8 @@ class Activation(PlainData):
     disabled: int = 0
     resting: int = 0
     failures: tuple[TriggerFailure, ...] = ()
+    conditions: int = 0
+    unchecked: tuple[str, ...] = ()
 
 
 @frozen(kw_only=True)
@@ -85,3 +98,34 @@ class DueReminder(PlainData):
     due_at: datetime
     is_trigger: bool = False
     important: bool = False
+
+
+class DueReminders(tuple[DueReminder, ...]):
+    """The reminders that are due, the earliest first.
+
+    Of the `conditions` that were to be checked, those of the memories named in `unchecked` were
+    not, because the time of the call was over.
+    """
+
+    conditions: int
+    unchecked: tuple[str, ...]
+
+    def __new__(
+        cls,
+        reminders: Iterable[DueReminder],
+        *,
+        conditions: int = 0,
+        unchecked: Iterable[str] = (),
+    ) -> Self:
+        """Return the reminders with what was not checked."""
+        self = super().__new__(cls, tuple(reminders))
+        self.conditions, self.unchecked = conditions, tuple(unchecked)
+        return self
+
+
+def describe_unchecked(unchecked: int, conditions: int) -> str:
+    """Return the sentence on conditions that there was no time to check."""
+    return (
+        f"{unchecked:,} of {conditions:,} conditions of reminders were not checked, since the"
+        " others took the time of the call."
+    )

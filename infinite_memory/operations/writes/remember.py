@@ -9,7 +9,8 @@ from functools import partial
 
 from attrs import evolve, frozen
 
-from infinite_memory.errors import Conflict, IdTaken, InfiniteMemoryError, InvalidInput
+from infinite_memory.clock import current_deadline
+from infinite_memory.errors import Conflict, IdTaken, InfiniteMemoryError, InvalidInput, OutOfTime
 from infinite_memory.model.checks import check_flag, check_labels
 from infinite_memory.model.commit import Commit, Expect, merge_commits
 from infinite_memory.model.draft import Draft
@@ -94,6 +95,8 @@ def remember_many(
         try:
             services.calls.check()
             done = len(receipts)
+            if done and current_deadline().is_over:
+                raise OutOfTime("the call took too long and was ended")
             step = None if progress is None else partial(_add_done, progress, done, len(wanted))
             receipts.extend(_store_batch(services, batch, progress=step))
         except InfiniteMemoryError as error:
@@ -188,9 +191,11 @@ def _store_batch(
     """
     batch = _commit_batch(services, wanted, scopes)
     new = batch.placement.memories
+    # Of a call that a client waits for, whose vectors may come later, all or none.
+    step = max(1, len(new)) if current_deadline().is_awaited else _EMBEDDED_MEMORIES
     receipts: dict[str, Receipt] = {}
-    for start in range(0, len(new), _EMBEDDED_MEMORIES):
-        receipts |= _embed_part(services, batch.placement, start)
+    for start in range(0, len(new), step):
+        receipts |= _embed_part(services, batch.placement, start, step)
         if progress is not None:
             progress(len(receipts))
     duplicates = _receipts_of_duplicates(services, batch.duplicates, receipts)
@@ -198,9 +203,11 @@ def _store_batch(
     return _order_receipts(ids, {**receipts, **batch.earlier, **duplicates})
 
 
-def _embed_part(services: Services, placement: Placement, start: int) -> dict[str, Receipt]:
-    """Embed the stored memories from the position `start`, and return their receipts."""
-    memories = list(placement.memories.values())[start : start + _EMBEDDED_MEMORIES]
+def _embed_part(
+    services: Services, placement: Placement, start: int, count: int
+) -> dict[str, Receipt]:
+    """Embed `count` stored memories from the position `start`, and return their receipts."""
+    memories = list(placement.memories.values())[start : start + count]
     embedded = embed_new(services, memories)
     receipts = {
         memory.id: _receipt_of_new(memory, placement, meaning=memory.id in embedded)

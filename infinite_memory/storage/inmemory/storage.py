@@ -21,6 +21,7 @@ from infinite_memory.model.record import Change, Changes, Page, Record, Size, Us
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.verification import Verification, Walked
 from infinite_memory.protocols import Replacement, Storage
+from infinite_memory.storage.awaited import note_change
 from infinite_memory.storage.inmemory.lease import InMemoryLease, Leases
 from infinite_memory.storage.inmemory.replacement import InMemoryReplacement
 from infinite_memory.storage.inmemory.state import State
@@ -67,6 +68,7 @@ class InMemoryStorage:
             state = self._open()
             refuse_changes(commit, state)
             state.apply(commit)
+            note_change(commit)
             return state.sequence
 
     def get(

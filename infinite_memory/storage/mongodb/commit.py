@@ -18,6 +18,7 @@ from infinite_memory.model.commit import Commit, ExpectContent, ExpectKey
 from infinite_memory.model.memory import Status
 from infinite_memory.model.record import Usage
 from infinite_memory.model.scope import Scope
+from infinite_memory.storage.awaited import note_change
 from infinite_memory.storage.damage import DamageLog
 from infinite_memory.storage.mongodb.access_keys import find_access_keys
 from infinite_memory.storage.mongodb.brief_calls import BRIEF_SECONDS, is_brief
@@ -68,7 +69,9 @@ class Committer:
 
     def commit(self, commit: Commit) -> int:
         """Carry out all of `commit`, or nothing; see `Storage.commit`."""
-        return self._carry_out(lambda session: self._prepare_commit(commit, session))
+        position = self._carry_out(lambda session: self._prepare_commit(commit, session))
+        note_change(commit)
+        return position
 
     def count_usage(self, used: Mapping[str, Usage]) -> None:
         """Add the counts of `used`; see `Storage.count_usage`."""

@@ -14,6 +14,7 @@ from pymongo.errors import (
     ServerSelectionTimeoutError,
 )
 
+from infinite_memory.clock import current_deadline
 from infinite_memory.errors import StorageUnavailable, StoreClosed
 from infinite_memory.model.access.key import AccessKey
 from infinite_memory.model.archive.copying import CopyMark
@@ -321,6 +322,7 @@ class MongoStorage:
         `work` is retried once, unless the driver has already waited for the server.
         """
         self._check_usable()
+        current_deadline().check()
         began = time.monotonic()
         tries = 0
         while True:

@@ -11,6 +11,7 @@ from typing import Any
 
 import apsw
 
+from infinite_memory.clock import current_deadline
 from infinite_memory.storage.sqlite.connection import connect
 
 __all__ = ["Readers", "Snapshot", "release"]
@@ -57,7 +58,12 @@ class Readers:
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
-        """Give a snapshot for the length of a block."""
+        """Give a snapshot for the length of a block.
+
+        Raises:
+            OutOfTime: the time of the call is over, and it has changed nothing.
+        """
+        current_deadline().check()
         connection = self._borrow()
         snapshot = Snapshot(connection)
         try:

@@ -12,6 +12,7 @@ from pathlib import Path
 import apsw
 from attrs import evolve
 
+from infinite_memory.clock import current_deadline
 from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.access.key import AccessKey
 from infinite_memory.model.archive.copying import CopyMark
@@ -25,6 +26,7 @@ from infinite_memory.model.record import Changes, Page, Record, Size, Usage
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.verification import Finding, RecordKind, Verification, Walked
 from infinite_memory.protocols import Replacement, Storage
+from infinite_memory.storage.awaited import note_change
 from infinite_memory.storage.damage import USAGE, DamageLog, name_of
 from infinite_memory.storage.paging import check_limit, decode_cursor
 from infinite_memory.storage.preconditions import (
@@ -114,6 +116,7 @@ class SqliteStorage:
         check_commit(commit)
         if commit.is_empty:
             return self.position()
+        current_deadline().check()
         encoded = encode_commit(commit)
         steps = () if commit.entry is None else commit.entry.memories
         logged = frozenset(step.id for step in steps)
@@ -140,6 +143,7 @@ class SqliteStorage:
             work, forgetting=lambda: _only_removes(commit), erasing=bool(commit.erases)
         )
         self._damage.note_commit(commit)
+        note_change(commit)
         return position
 
     def get(

@@ -7,11 +7,10 @@ import logging
 import os
 import re
 import signal
-import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from importlib.util import find_spec
@@ -19,20 +18,24 @@ from weakref import WeakSet
 
 from attrs import frozen
 
-from infinite_memory.errors import ConfigurationError, InvalidInput, install_hint
+from infinite_memory.clock import Deadline, current_deadline
+from infinite_memory.errors import ConfigurationError, InvalidInput, OutOfTime, install_hint
 from infinite_memory.model.conversation.message import ChatMessage
 from infinite_memory.model.conversation.trigger import Occasion, Verdict
 from infinite_memory.model.memory import JsonValue
 from infinite_memory.model.timestamps import in_zone
 from infinite_memory.triggers.javascript.resting import LateConditions
 from infinite_memory.triggers.javascript.worker import Worker, WorkerEnded, WorkerLate
+from infinite_memory.triggers.javascript.workers import CLOSED, NO_START, Workers
 from infinite_memory.triggers.messages import choose_messages
 
 __all__ = ["JavaScriptEvaluator", "Prepared"]
 
 _log = logging.getLogger(__name__)
 
-_SECONDS = 1.0
+_SECONDS = 0.5
+_LEAST_SECONDS = 0.25
+"""A condition that ran for less when the time of a call was over was not late."""
 _ATTEMPTS = 2
 _MOST_CHARS = 20_000
 _MISSING = re.compile(r"ReferenceError: (\S+) is not defined")
@@ -45,13 +48,8 @@ _ALWAYS = {
     " match_keys(context.messages, ['birthday'], 'any'), without => or function",
     "promise": "it is a promise, which would always hold: write an expression without async",
 }
-_TOO_LATE = "it took longer than a second"
+_TOO_LATE = "it took longer than half a second"
 _ENDED = "it ended its process"
-_CLOSED = "the store is closed"
-_NO_START = (
-    "the process for conditions in JavaScript does not start: run `python -m pip check` to see"
-    " whether the installation is complete"
-)
 _ALARM = -int(getattr(signal, "SIGALRM", 0))
 """The exit code of a process that the system ended at its alarm."""
 _SAMPLE = (ChatMessage(role="user", content="a message to try the condition on"),)
@@ -68,7 +66,8 @@ class JavaScriptEvaluator:
     """Checks expressions in JavaScript; see `TriggerEvaluator`.
 
     They run in a child process, which is started at the first condition, has 32 MB for a condition,
-    and is ended if a condition takes longer than a second; a new process goes on with the rest.
+    and is ended if a condition takes longer than half a second; a new process goes on with the
+    rest. Calls that run at the same time have a process each, so that none waits for another.
     Every condition has a fresh context, in which no earlier condition left a trace. It sees
     `context`, `match_keys` and `match_keys_all`, and no files, network, processes or environment.
     `Date` is at the moment of the occasion in its time zone, and `Math.random` is the same for the
@@ -84,10 +83,8 @@ class JavaScriptEvaluator:
         not be replaced for them. `clock` returns seconds, and measures how long a condition rests.
         """
         self._zone = zone
-        self._lock = threading.Lock()
         self._late = LateConditions(clock)
-        self._worker: Worker | None = None
-        self._closed = threading.Event()
+        self._workers = Workers()
         _evaluators.add(self)
 
     def prepare(self, condition: JsonValue) -> object:
@@ -99,6 +96,7 @@ class JavaScriptEvaluator:
         Raises:
             InvalidInput: it cannot be used; the message shows the place and the way out.
             ConfigurationError: the extra `triggers` is not installed, or no process can be started.
+            OutOfTime: the call was over before the condition had its time.
         """
         if not isinstance(condition, str) or not condition.strip():
             raise InvalidInput(f"the condition {condition!r:.100} is no text in JavaScript")
@@ -108,16 +106,17 @@ class JavaScriptEvaluator:
                 " shorten it"
             )
         _check_installed()
-        with self._lock:
-            now = in_zone(datetime.now(UTC), self._zone)
-            if self._worker is not None:
-                # The zone makes no difference here, and the process need not be replaced.
-                now = now.astimezone(self._worker.tzinfo)
-            sample = Occasion(now=now, messages=_SAMPLE, participants={})
-            self._start_worker(now)
-            verdict = next(self._judge([condition], sample))
-        problem = _find_problem(verdict)
-        if verdict.is_timeout or problem is not None:
+        now = in_zone(datetime.now(UTC), self._zone)
+        sample = Occasion(now=now, messages=_SAMPLE, participants={})
+        # The zone makes no difference here, and the process need not be replaced.
+        verdicts = list(self._judge([condition], sample, in_any_zone=True))
+        if not verdicts:
+            raise OutOfTime(
+                f"the condition {condition!r:.200} was not tried, since the time of the call was"
+                " over: try again"
+            )
+        problem = _find_problem(verdicts[0])
+        if verdicts[0].is_timeout or problem is not None:
             raise InvalidInput(f"the condition {condition!r:.200} cannot be used: {problem}")
         return Prepared(source=condition)
 
@@ -125,139 +124,122 @@ class JavaScriptEvaluator:
         """Return the verdict on every condition; see `TriggerEvaluator`.
 
         A condition that took too long three times in a row rests for an hour in this process, and
-        does not hold meanwhile.
+        does not hold meanwhile. Without conditions, only the child process is started.
         """
+        if not prepared:
+            with suppress(ConfigurationError):
+                self._workers.give_back(self._workers.take(occasion.now))
+            return {}
         verdicts: dict[str, Verdict] = {}
         awake: dict[str, str] = {}
-        with self._lock:
-            for name, condition in prepared.items():
-                if not isinstance(condition, Prepared):
-                    verdicts[name] = _failed("it was not prepared by this evaluator")
-                elif (minutes := self._late.minutes_left(condition.source)) is not None:
-                    verdicts[name] = _failed(
-                        f"it rests for {minutes:.0f} minutes, since it took longer than a second"
-                        " three times in a row"
-                    )
-                else:
-                    awake[name] = condition.source
-            for name, verdict in zip(
-                awake, self._judge(list(awake.values()), occasion), strict=True
-            ):
-                self._late.note(awake[name], is_late=verdict.is_timeout)
-                verdicts[name] = verdict
-                if verdict.error is not None:
-                    _log.debug("the condition %r failed: %s", awake[name], verdict.error)
+        for name, condition in prepared.items():
+            if not isinstance(condition, Prepared):
+                verdicts[name] = _failed("it was not prepared by this evaluator")
+            elif (minutes := self._late.minutes_left(condition.source)) is not None:
+                verdicts[name] = _failed(
+                    f"it rests for {minutes:.0f} minutes, since it took longer than half a second"
+                    " three times in a row"
+                )
+            else:
+                awake[name] = condition.source
+        judged: list[Verdict] = []
+        try:
+            judged.extend(self._judge(list(awake.values()), occasion))
+        except ConfigurationError as error:
+            judged += [_failed(str(error))] * (len(awake) - len(judged))
+        # Those without a verdict were not checked, because the time of the call was over.
+        for (name, source), verdict in zip(awake.items(), judged, strict=False):
+            self._late.note(source, is_late=verdict.is_timeout)
+            verdicts[name] = verdict
+            if verdict.error is not None:
+                _log.debug("the condition %r failed: %s", source, verdict.error)
         _log_failures(verdicts)
-        return {name: verdicts[name] for name in prepared}
+        return {name: verdicts[name] for name in prepared if name in verdicts}
 
     def close(self) -> None:
-        """End the process; conditions that are being checked do not hold. Never waits for them."""
-        self._closed.set()
-        worker, self._worker = self._worker, None
-        if worker is not None:
-            worker.end()
+        """End the processes; what they are checking does not hold. Never waits for them."""
+        self._workers.close()
         _evaluators.discard(self)
 
-    def _judge(self, sources: Sequence[str], occasion: Occasion) -> Iterator[Verdict]:
-        """Yield the verdicts in order; a process that fails a condition is replaced."""
+    def _judge(
+        self, sources: Sequence[str], occasion: Occasion, *, in_any_zone: bool = False
+    ) -> Iterator[Verdict]:
+        """Yield the verdicts in order, until the time is over; a process that fails is replaced.
+
+        Raises:
+            ConfigurationError: no process can be started.
+        """
+        deadline: Deadline | None = None
+        seconds = current_deadline().seconds_left
         context = _write_context(occasion)
         remaining = list(sources)
-        try:
-            while remaining:
-                worker = self._ask(remaining, context, occasion.now)
-                while remaining:
-                    verdict = self._receive(worker)
-                    remaining.pop(0)
-                    yield verdict
-                    if self._worker is not worker:
-                        break
-        except ConfigurationError as error:
-            yield from [_failed(str(error))] * len(remaining)
-        finally:
-            if remaining:
-                # Its replies to whoever was interrupted must not be taken for those to another.
-                self._end_worker()
+        while remaining and seconds and not (deadline and deadline.is_over):
+            worker = self._ask(remaining, context, occasion.now, in_any_zone=in_any_zone)
+            # The time that the process takes to start is no fault of the conditions.
+            deadline = deadline or current_deadline().moved_to(seconds)
+            for verdict in self._receive(worker, len(remaining), deadline):
+                remaining.pop(0)
+                yield verdict
+        if remaining:
+            self._workers.start_ahead(occasion.now)
 
-    def _ask(self, sources: Sequence[str], context: str, now: datetime) -> Worker:
+    def _ask(
+        self, sources: Sequence[str], context: str, now: datetime, *, in_any_zone: bool
+    ) -> Worker:
         """Return a process that was asked for the verdicts of conditions.
 
         Raises:
             ConfigurationError: there is none, and none can be started.
         """
         for _ in range(_ATTEMPTS):
-            worker = self._start_worker(now)
+            worker = self._workers.take(now, in_any_zone=in_any_zone)
             try:
                 worker.send(sources, context=context, now=now)
             except WorkerEnded:
                 # Something else ended it since the last condition.
-                self._end_worker()
+                self._workers.end(worker)
+            except BaseException:
+                self._workers.end(worker)
+                raise
             else:
                 return worker
-        raise ConfigurationError(_NO_START)
+        raise ConfigurationError(NO_START)
 
-    def _receive(self, worker: Worker) -> Verdict:
-        """Return the verdict of the next condition, and end the process if it has none."""
+    def _receive(self, worker: Worker, count: int, deadline: Deadline) -> Iterator[Verdict]:
+        """Yield verdicts until the process fails or the time is over, and take the process back."""
+        failure: Verdict | None = None
+        is_done = False
         begun = time.perf_counter()
         try:
-            reply = worker.receive(_SECONDS)
+            for _ in range(count):
+                begun = time.perf_counter()
+                reply = worker.receive(min(_SECONDS, deadline.seconds_left))
+                yield _read(reply, time.perf_counter() - begun)
+            is_done = True
         except WorkerLate:
-            self._end_worker()
-            return _failed(_TOO_LATE, seconds=time.perf_counter() - begun, is_timeout=True)
+            seconds = time.perf_counter() - begun
+            # One that began just before the end of the time was not late: it comes first next time.
+            if seconds >= _LEAST_SECONDS:
+                failure = _failed(_TOO_LATE, seconds=seconds, is_timeout=True)
         except WorkerEnded:
-            is_late = self._end_worker() == _ALARM
+            seconds = time.perf_counter() - begun
+            is_late = self._workers.end(worker) == _ALARM
             reason = _TOO_LATE if is_late else _ENDED
-            if self._closed.is_set():
-                is_late, reason = False, _CLOSED
-            return _failed(reason, seconds=time.perf_counter() - begun, is_timeout=is_late)
-        seconds = time.perf_counter() - begun
-        if "error" in reply:
-            return _failed(reply["error"], seconds=seconds)
-        if reply["value"] in _ALWAYS:
-            return _failed(_ALWAYS[reply["value"]], seconds=seconds)
-        return Verdict(holds=reply["value"] == "true", seconds=seconds)
-
-    def _start_worker(self, now: datetime) -> Worker:
-        """Return a process with the time zone of `now`, the present or a new process."""
-        if self._closed.is_set():
-            raise ConfigurationError(_CLOSED)
-        worker = self._worker
-        if worker is not None and worker.has_zone_of(now):
-            return worker
-        self._end_worker()
-        # A program that was frozen into a file would start itself.
-        if not sys.executable or getattr(sys, "frozen", False):
-            raise ConfigurationError(
-                "conditions in JavaScript run in a process of their own, and this program has no"
-                " Python interpreter to start: write them as rules"
-            )
-        try:
-            worker = self._worker = Worker(now)
-        except OSError as error:
-            raise ConfigurationError(
-                f"the process for conditions in JavaScript cannot be started: {error}"
-            ) from error
-        if self._closed.is_set():
-            # It was closed meanwhile, when there was no process to end yet.
-            self._end_worker()
-            raise ConfigurationError(_CLOSED)
-        try:
-            worker.wait_ready()
-        except (WorkerEnded, WorkerLate) as error:
-            self._end_worker()
-            raise ConfigurationError(_CLOSED if self._closed.is_set() else _NO_START) from error
-        return worker
-
-    def _end_worker(self) -> int | None:
-        """End the process, and return its exit code, None without a process."""
-        worker, self._worker = self._worker, None
-        return None if worker is None else worker.end()
+            if self._workers.is_closed:
+                is_late, reason = False, CLOSED
+            failure = _failed(reason, seconds=seconds, is_timeout=is_late)
+        finally:
+            if is_done:
+                self._workers.give_back(worker)
+            else:
+                # Its replies to whoever was interrupted must not be taken for those to another.
+                self._workers.end(worker)
+        if failure is not None:
+            yield failure
 
     def _cross_fork(self) -> None:
-        """Leave the process to the parent of a fork; this child starts its own if need be."""
-        self._lock = threading.Lock()
-        worker, self._worker = self._worker, None
-        if worker is not None:
-            worker.forget()
+        """Leave the processes to the parent of a fork; this child starts its own if need be."""
+        self._workers.cross_fork()
 
 
 _evaluators: WeakSet[JavaScriptEvaluator] = WeakSet()
@@ -270,6 +252,15 @@ def _cross_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_cross_fork)
+
+
+def _read(reply: Mapping[str, str], seconds: float) -> Verdict:
+    """Return the verdict that a reply of the process tells."""
+    if "error" in reply:
+        return _failed(reply["error"], seconds=seconds)
+    if reply["value"] in _ALWAYS:
+        return _failed(_ALWAYS[reply["value"]], seconds=seconds)
+    return Verdict(holds=reply["value"] == "true", seconds=seconds)
 
 
 def _check_installed() -> None:

@@ -69,6 +69,7 @@ class Worker:
             target=self._read, name="infinite-memory-triggers", daemon=True
         )
         self._reader.start()
+        self._is_ready = False
 
     def has_zone_of(self, now: datetime) -> bool:
         """Return whether the local time of the process is that of `now`."""
@@ -81,7 +82,9 @@ class Worker:
             WorkerEnded: it ended instead.
             WorkerLate: it did not become ready within half a minute.
         """
-        self.receive(_START_SECONDS)
+        if not self._is_ready:
+            self.receive(_START_SECONDS)
+            self._is_ready = True
 
     def send(self, sources: Sequence[str], *, context: str, now: datetime) -> None:
         """Ask for the verdicts of conditions; `receive` returns them in order.

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Mapping
 
+from infinite_memory.clock import current_deadline
 from infinite_memory.model.conversation.trigger import Occasion, Verdict
 from infinite_memory.model.memory import JsonValue
 from infinite_memory.triggers.rules.compiling import CompiledRules, compile_rules
@@ -31,8 +32,11 @@ class RulesEvaluator:
         """Return the verdict on every condition; see `TriggerEvaluator`."""
         moment = Moment(occasion)
         verdicts: dict[str, Verdict] = {}
+        deadline = current_deadline()
         begun = time.perf_counter()
         for name, rules in prepared.items():
+            if deadline.is_over:
+                break
             holds, error = False, None
             try:
                 if not isinstance(rules, CompiledRules):

@@ -330,6 +330,16 @@ def _describe_rest(activation: Activation, language: Language) -> Sequence[str]:
             for failure in activation.failures[:_MAX_NAMED]
         )
         lines.append(say("failures", language, count=len(activation.failures), names=shown))
+    if activation.unchecked:
+        lines.append(
+            say(
+                "unchecked_count",
+                language,
+                count=len(activation.unchecked),
+                total=activation.conditions,
+                names="; ".join(escape_label(name) for name in activation.unchecked[:_MAX_NAMED]),
+            )
+        )
     if activation.disabled:
         lines.append(say("disabled_count", language, count=activation.disabled))
     if activation.resting:

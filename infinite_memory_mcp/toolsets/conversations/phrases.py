@@ -69,6 +69,10 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
         " Kept, but found by no search, since they say nothing, such as “ok”: {count}.",
         "其中 {count} 条没有实际内容（如“好的”）：照常保留，但不会出现在搜索结果中。",
     ),
+    "by_words": (
+        " Found by their words from now on, by meaning as soon as they are embedded: {count}.",
+        "其中 {count} 条现在可按词语搜到，生成向量后即可按含义搜到。",
+    ),
     "attached": (" Attached: {ids}.", "附件：{ids}。"),
     "messages": (
         "Conversation {id}: messages {first} to {last} of {total}, in order. {notice}",
@@ -237,6 +241,11 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
     "failures": (
         "Conditions that could not be checked, and count as false ({count}): {names}",
         "有 {count} 个条件无法判断，按不满足处理：{names}",
+    ),
+    "unchecked_count": (
+        "{count} of {total} conditions were not checked, since the others took the time of the"
+        " call; they come first next time: {names}",
+        "{total} 个条件中有 {count} 个没有判断，因为其他条件用完了时间；下次会先判断它们：{names}",
     ),
     "disabled_count": (
         "Not enabled: {count}; `infinite-memory triggers` says which, and why.",

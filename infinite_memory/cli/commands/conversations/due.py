@@ -11,7 +11,7 @@ from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, remark
 from infinite_memory.cli.render import one_line
-from infinite_memory.conversations.long_term.values import DueReminder
+from infinite_memory.conversations.long_term.values import DueReminder, describe_unchecked
 from infinite_memory.model.messages import format_count
 from infinite_memory.model.timestamps import show_moment
 
@@ -52,11 +52,19 @@ def due_command(
         )
         zone = store.config.time_zone
     if wants_json(context):
-        emit_json({"reminders": [reminder.to_dict() for reminder in reminders]})
+        emit_json(
+            {
+                "reminders": [reminder.to_dict() for reminder in reminders],
+                "conditions": reminders.conditions,
+                "unchecked": list(reminders.unchecked),
+            }
+        )
     elif reminders:
         emit_lines(_make_line(reminder, zone) for reminder in reminders)
     else:
         remark(f"Nothing is due within {format_count(days, 'day')}.")
+    if reminders.unchecked:
+        remark(describe_unchecked(len(reminders.unchecked), reminders.conditions))
 
 
 def _make_line(reminder: DueReminder, zone: str | None) -> Line:
