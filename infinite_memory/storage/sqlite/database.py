@@ -13,15 +13,16 @@ from typing import TypeVar
 
 import apsw
 
-from infinite_memory.errors import StorageUnavailable, StoreClosed
+from infinite_memory.errors import StorageUnavailable, StoreClosed, StoreDamaged
 from infinite_memory.storage.forks import crossed_fork
-from infinite_memory.storage.sqlite.connection import BUSY_SECONDS, check_library, connect
+from infinite_memory.storage.sqlite.connection import BUSY_SECONDS, check_library
 from infinite_memory.storage.sqlite.creation import ensure_store, find_sound_store, prepare_folder
 from infinite_memory.storage.sqlite.errors import (
     DAMAGE,
     damaged_database,
     full_disk,
     is_full,
+    look_twice,
     storage_error,
 )
 from infinite_memory.storage.sqlite.files.disk_reserve import OPENING_BYTES, RESERVE_BYTES, Reserve
@@ -37,11 +38,10 @@ from infinite_memory.storage.sqlite.files.open_files import file_identity
 from infinite_memory.storage.sqlite.files.paths import Places
 from infinite_memory.storage.sqlite.files.quarantine import Suspicion
 from infinite_memory.storage.sqlite.files.scrub_mark import ScrubMark
-from infinite_memory.storage.sqlite.metadata import read_identity
-from infinite_memory.storage.sqlite.migrations import check_version, migrate
+from infinite_memory.storage.sqlite.migrations import migrate
 from infinite_memory.storage.sqlite.readers import Readers, Snapshot
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
-from infinite_memory.storage.sqlite.writer import Writer
+from infinite_memory.storage.sqlite.writer import Writer, open_writer
 
 __all__ = ["Database", "Snapshot"]
 
@@ -80,15 +80,29 @@ class Database:
         self._scrub_again_at = 0.0
         prepare_folder(self.places, vfs)
         with self._lock.hold_within(_OPENING_SECONDS) as held:
-            find = ensure_store if held else find_sound_store
-            started = self._start(find(self.places, vfs), checkpoint_pages, locked=held)
-        if not started:
+            opened = self._open(checkpoint_pages, locked=held)
+        if not opened:
             with self._lock.hold():
-                self._start(ensure_store(self.places, vfs), checkpoint_pages, locked=True)
+                self._open(checkpoint_pages, locked=True)
         _open_databases.add(self)
 
+    def _open(self, checkpoint_pages: int | None, *, locked: bool) -> bool:
+        """Check and open the files; return False if that needs the lock and it is not `locked`."""
+        find = ensure_store if locked else find_sound_store
+
+        def start() -> bool:
+            identity = find(self.places, self._vfs)
+            return self._start(identity, checkpoint_pages, locked=locked)
+
+        if locked:
+            return look_twice(start)
+        try:
+            return start()
+        except StoreDamaged:
+            return False  # somebody may have written, or put other files in place
+
     def _start(self, identity: str | None, checkpoint_pages: int | None, *, locked: bool) -> bool:
-        """Open the writer; return False if that needs the lock and it is not `locked`."""
+        """Open the writer of the store that was found, as `_open` does."""
         if identity is None:
             return False
         self.identity = identity
@@ -98,7 +112,8 @@ class Database:
             if not locked and connection.pragma("user_version") != SCHEMA_VERSION:
                 connection.close()
                 return False
-            pages = self._usual_pages if checkpoint_pages is None else checkpoint_pages
+            usual_pages = _CHECKPOINT_BYTES // connection.pragma("page_size")
+            pages = usual_pages if checkpoint_pages is None else checkpoint_pages
             self._writer = Writer(connection, self.path, pages)
             if locked:
                 self._bring_forward()
@@ -119,23 +134,8 @@ class Database:
             return self._open_writer()
 
     def _open_writer(self) -> apsw.Connection:
-        before = look_at_files(self.places)
-        self._check_other_handles(before)
-        connection = connect(self.path, vfs=self._vfs)
-        try:
-            connection.pragma("journal_mode", "wal")
-            check_version(connection.pragma("user_version"), self.path)
-            identity = read_identity(connection, self.path)
-            if identity != self.identity:
-                raise damaged_database(self.path, f"is the store {identity}, not {self.identity}")
-            self._usual_pages = _CHECKPOINT_BYTES // connection.pragma("page_size")
-            # By now SQLite has opened its files, and has made the missing ones.
-            self._files = look_at_files(self.places)
-            if before.database != self._files.database or before.log not in (None, self._files.log):
-                raise moved_files(self.places, self.path.name, NOTHING_STORED)
-        except BaseException:
-            connection.close()
-            raise
+        self._check_other_handles(look_at_files(self.places))
+        connection, self._files = open_writer(self.places, self.identity, vfs=self._vfs)
         return connection
 
     def _check_other_handles(self, files: LiveFiles) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import apsw
 
 from infinite_memory.errors import StorageError, StorageUnavailable, StoreDamaged
 
-__all__ = ["DAMAGE", "damaged_database", "full_disk", "is_full", "storage_error"]
+__all__ = ["DAMAGE", "damaged_database", "full_disk", "is_full", "look_twice", "storage_error"]
+
+_Result = TypeVar("_Result")
 
 DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 """The errors that SQLite raises for a damaged file."""
@@ -21,6 +25,21 @@ _UNAVAILABLE: tuple[tuple[type[apsw.Error], str], ...] = (
     (apsw.BusyError, "other connections kept it busy for too long: look for a process that hangs"),
     (apsw.IOError, "the disk reported an error: check the disk before you go on"),
 )
+
+
+def look_twice(look: Callable[[], _Result]) -> _Result:
+    """Return the result of `look`; if it sees damage, look again once.
+
+    A person who is told of damage may replace the store by a backup, so a single look is never
+    enough. Nobody may write to the files meanwhile, unless `look` has locks of SQLite.
+
+    Raises:
+        StoreDamaged, apsw.Error: the second look saw damage as well.
+    """
+    try:
+        return look()
+    except (StoreDamaged, *DAMAGE):
+        return look()
 
 
 def damaged_database(path: Path, problem: str) -> StoreDamaged:
