@@ -11,7 +11,6 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
-import apsw
 import pytest
 
 import infinite_memory
@@ -22,8 +21,8 @@ from infinite_memory.storage.sqlite.creation import find_sound_store
 from infinite_memory.storage.sqlite.files.paths import Places
 from infinite_memory.testing.storage_contract import put
 from tests.harness.interrupted_disk import InterruptedDisk
+from tests.harness.older_stores import make_older_store
 
-HERE = Path(__file__).parent
 PACKAGE = Path(infinite_memory.__file__).parent
 
 
@@ -35,13 +34,7 @@ def disk() -> Iterator[InterruptedDisk]:
 
 
 def older(home: Path) -> None:
-    """Make a store of schema 1 that was copied without its lock."""
-    home.mkdir()
-    with closing(apsw.Connection(str(home / "memory.db"))) as connection:
-        connection.execute((HERE / "schema_1.sql").read_text(encoding="utf-8"))
-        identity = connection.execute("SELECT identity FROM ledger").get
-        connection.pragma("journal_mode", "wal")
-    (home / "memory.db.marker").write_text(f"Infinite Memory store {identity}\n")
+    make_older_store(home, schema=1)
 
 
 def older_with_lock(home: Path) -> None:
