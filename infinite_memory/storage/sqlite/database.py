@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import apsw
 
-from infinite_memory.errors import StorageUnavailable, StoreClosed, StoreDamaged
+from infinite_memory.errors import StorageError, StorageUnavailable, StoreClosed, StoreDamaged
 from infinite_memory.storage.forks import crossed_fork
 from infinite_memory.storage.sqlite.connection import BUSY_SECONDS, check_library
 from infinite_memory.storage.sqlite.creation import ensure_store, find_sound_store, prepare_folder
@@ -23,6 +23,7 @@ from infinite_memory.storage.sqlite.errors import (
     full_disk,
     is_full,
     look_twice,
+    misread_database,
     storage_error,
 )
 from infinite_memory.storage.sqlite.files.disk_reserve import OPENING_BYTES, RESERVE_BYTES, Reserve
@@ -39,7 +40,7 @@ from infinite_memory.storage.sqlite.files.paths import Places
 from infinite_memory.storage.sqlite.files.quarantine import Suspicion
 from infinite_memory.storage.sqlite.files.scrub_mark import ScrubMark
 from infinite_memory.storage.sqlite.migrations import migrate
-from infinite_memory.storage.sqlite.readers import Readers, Snapshot
+from infinite_memory.storage.sqlite.readers import Readers, Snapshot, is_sound
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
 from infinite_memory.storage.sqlite.writer import Writer, open_writer
 
@@ -91,8 +92,7 @@ class Database:
         find = ensure_store if locked else find_sound_store
 
         def start() -> bool:
-            identity = find(self.places, self._vfs)
-            return self._start(identity, checkpoint_pages, locked=locked)
+            return self._start(find(self.places, self._vfs), checkpoint_pages, locked=locked)
 
         if locked:
             return look_twice(start)
@@ -108,7 +108,7 @@ class Database:
         self.identity = identity
         self._suspicion = Suspicion(self.path, identity)
         try:
-            connection = self._open_first(locked=locked)
+            connection, self._files = self._open_first(locked=locked)
             if not locked and connection.pragma("user_version") != SCHEMA_VERSION:
                 connection.close()
                 return False
@@ -124,7 +124,7 @@ class Database:
             self._reserve.fill()
         return True
 
-    def _open_first(self, *, locked: bool) -> apsw.Connection:
+    def _open_first(self, *, locked: bool) -> tuple[apsw.Connection, LiveFiles]:
         """Open the writer; on a full disk, free a part of the reserve for the start of SQLite."""
         try:
             return self._open_writer()
@@ -133,10 +133,9 @@ class Database:
                 raise
             return self._open_writer()
 
-    def _open_writer(self) -> apsw.Connection:
+    def _open_writer(self) -> tuple[apsw.Connection, LiveFiles]:
         self._check_other_handles(look_at_files(self.places))
-        connection, self._files = open_writer(self.places, self.identity, vfs=self._vfs)
-        return connection
+        return open_writer(self.places, self.identity, vfs=self._vfs)
 
     def _check_other_handles(self, files: LiveFiles) -> None:
         """Refuse a database whose removed log, or its index, this process still uses.
@@ -223,13 +222,13 @@ class Database:
     def _writing(self, wait_seconds: float = BUSY_SECONDS) -> Iterator[None]:
         """Hold the writers' lock of a database that may be written."""
         self._check_open()
-        with self._lock.hold(wait_seconds):
+        # A second look at damage takes long on a large store, so it comes after the lock.
+        with self._translate_errors(), self._lock.hold(wait_seconds):
             try:
-                with self._translate_errors():
-                    self._check_open()
-                    self._suspicion.check()
-                    self._check_files(NOTHING_STORED)
-                    yield
+                self._check_open()
+                self._suspicion.check()
+                self._check_files(NOTHING_STORED)
+                yield
             finally:
                 if self._closed:  # meanwhile, by a thread that did not wait for this block
                     self._writer.close()
@@ -241,7 +240,7 @@ class Database:
         try:
             self._writer.checkpoint()
         except apsw.Error as error:
-            self._remember(error)
+            self._judge(error)
             _logger.warning("%s: the log could not be copied yet: %s", self.path, error)
         else:
             self._reserve.fill()
@@ -284,15 +283,14 @@ class Database:
         try:
             self._writer.scrub_log(0.0)
         except apsw.Error as error:
-            self._remember(error)
+            self._judge(error)
             _logger.info("%s: the log could not be emptied yet: %s", self.path, error)
         else:
             self._scrub_mark.clear()
 
-    def size_bytes(self) -> int:
-        """Return the size of the database and its log."""
-        log = self.places.log
-        return self.path.stat().st_size + (log.stat().st_size if log.exists() else 0)
+    def forget_reads(self) -> None:
+        """Read from the disk anew, through other connections."""
+        self._readers.forget()
 
     def close(self) -> None:
         """Close every connection, and empty the log if nobody reads from it; never wait for long.
@@ -332,7 +330,7 @@ class Database:
         except apsw.BusyError:
             _logger.debug("%s: the log stays, since it still has readers", self.path)
         except apsw.Error as error:
-            self._remember(error)
+            self._judge(error)
             _logger.warning("%s: the log could not be copied yet: %s", self.path, error)
 
     def _check_open(self) -> None:
@@ -382,18 +380,21 @@ class Database:
         try:
             yield
         except apsw.Error as error:
-            self._remember(error)
-            raise storage_error(error, self.path) from error
+            raise self._judge(error) from error
         except UnicodeDecodeError as error:
             # Columns are cast to the types that they were written with; foreign content may not be.
-            raise damaged_database(
-                self.path, f"holds bytes that are not a text ({error})"
-            ) from error
+            problem = f"holds bytes that are not a text ({error})"
+            raise damaged_database(self.path, problem) from error
 
     def suspect(self, problem: str) -> None:
         """Refuse all further writes, since the file is damaged; `problem` describes the damage."""
         self._suspicion.note(damaged_database(self.path, f"is damaged ({problem})"))
 
-    def _remember(self, error: apsw.Error) -> None:
-        if isinstance(error, DAMAGE):
-            self.suspect(str(error))
+    def _judge(self, error: apsw.Error) -> StorageError:
+        """Return the typed error; damage must be seen again, then this process writes no more."""
+        if not isinstance(error, DAMAGE):
+            return storage_error(error, self.path)
+        if self._suspicion.error is None and is_sound(self.path, self._vfs):
+            return misread_database(error, self.path)
+        self.suspect(str(error))
+        return storage_error(error, self.path)

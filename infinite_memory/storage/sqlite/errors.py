@@ -11,7 +11,15 @@ import apsw
 
 from infinite_memory.errors import StorageError, StorageUnavailable, StoreDamaged
 
-__all__ = ["DAMAGE", "damaged_database", "full_disk", "is_full", "look_twice", "storage_error"]
+__all__ = [
+    "DAMAGE",
+    "damaged_database",
+    "full_disk",
+    "is_full",
+    "look_twice",
+    "misread_database",
+    "storage_error",
+]
 
 _Result = TypeVar("_Result")
 
@@ -47,6 +55,14 @@ def damaged_database(path: Path, problem: str) -> StoreDamaged:
     return StoreDamaged(
         f"{path} {problem}. Nothing was changed. Keep a copy of the whole folder, then restore a "
         "backup"
+    )
+
+
+def misread_database(error: apsw.Error, path: Path) -> StorageUnavailable:
+    """Return the error for a database at `path` that read as damaged, and then as sound."""
+    return StorageUnavailable(
+        f"{path} was read wrongly once ({error}) and is sound at a second look: try again, and "
+        "check the disk and the memory of this machine if it happens again"
     )
 
 
