@@ -5,20 +5,24 @@ from __future__ import annotations
 import ast
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from functools import partial
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import infinite_memory
+from infinite_memory import Config, MemoryStore, StorageUnavailable
+from infinite_memory.model.archive.backup import RestoreMode
 from infinite_memory.model.commit import Commit
 from infinite_memory.storage.open import diagnose_unopened, replacing_damaged
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.creation import find_sound_store
 from infinite_memory.storage.sqlite.files.paths import Places
+from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract import put
 from tests.harness.interrupted_disk import InterruptedDisk
 from tests.harness.older_stores import make_older_store
@@ -123,5 +127,88 @@ def test_a_store_that_is_misread_once_is_not_called_damaged(
         with disk.misreading(number):
             LOOKS[look](home)
         shutil.rmtree(home)
+        if disk.reads < number:
+            break
+
+
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the closed folder of a store with a snapshot of its index."""
+    home = tmp_path_factory.mktemp("indexed") / "home"
+    with opened(home) as store:
+        store.remember_many(
+            {"id": f"m{number}", "text": f"memory {number}"} for number in range(600)
+        )
+        store.backups.create()
+    assert list((home / "index").glob("*.index"))
+    return home
+
+
+def opened(home: Path) -> MemoryStore:
+    return MemoryStore.open(home, config=Config(home=home), embedder=HashingEmbedder())
+
+
+def revise(home: Path) -> None:
+    """Change memories at both ends of the feed, and the journal."""
+    with opened(home) as store:
+        store.revise("m0", revision=1, scope="work")
+        store.revise("m599", revision=1, text="it is another text now")
+        store.forget("m300", hard=True)
+
+
+def restore_backup(home: Path) -> None:
+    """Replace the whole content by its backup."""
+    with opened(home) as store:
+        store.backups.restore(store.backups.list()[0].name, mode=RestoreMode.OVERWRITE)
+
+
+class ChangedBetweenReads:
+    """Lets the methods of a storage that `verify` reads with do `work` before one read of all."""
+
+    def __init__(self, number: int, work: Callable[[], None]) -> None:
+        self.reads = 0
+        self._number = number
+        self._work = work
+
+    def patch(self, storage: object, patch: pytest.MonkeyPatch) -> None:
+        for name in ("changes", "get", "journal", "journal_end", "position", "verify"):
+            patch.setattr(storage, name, partial(self._read, getattr(storage, name)))
+
+    def _read(self, call: Callable[..., Any], *args: Any, **named: Any) -> Any:
+        self.reads += 1
+        if self.reads == self._number:
+            self._work()
+        return call(*args, **named)
+
+
+@pytest.mark.parametrize("change", [revise, restore_backup])
+def test_verify_finds_nothing_in_a_store_that_is_changed_between_two_of_its_reads(
+    indexed: Path, tmp_path: Path, change: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in count(1):
+        home = tmp_path / str(number)
+        shutil.copytree(indexed, home)
+        changed = ChangedBetweenReads(number, partial(change, home))
+        with opened(home) as store, monkeypatch.context() as patch:
+            changed.patch(store._services.storage, patch)
+            assert store.verify().findings == ()
+        shutil.rmtree(home)
+        if changed.reads < number:
+            break
+
+
+def test_an_open_store_that_is_misread_once_is_not_called_damaged_and_takes_writes(
+    disk: InterruptedDisk, indexed: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(indexed, tmp_path / "home")
+    for number in count(1, 40):
+        with closing(SqliteStorage.open(tmp_path / "home")) as storage:
+            with disk.misreading(number):
+                assert storage.verify().sound
+            with disk.misreading(number), suppress(StorageUnavailable):
+                storage.changes(0, limit=1000)
+            storage.commit(Commit(puts=[put(f"late{number}")]))
+            assert storage.verify().sound
+            assert not storage.damaged
         if disk.reads < number:
             break
