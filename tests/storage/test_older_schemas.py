@@ -22,9 +22,9 @@ from infinite_memory.storage.sqlite import SqliteStorage, migrations
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract import make_access_key
+from tests.harness.older_stores import OLDER_SCHEMAS, make_older_store
 from tests.harness.power import FragileDisk, restore
 
-HERE = Path(__file__).parent
 MEMORIES = {
     "deadline": "The deadline of project Apollo is June 12",
     "job": "Alice works at Acme",
@@ -38,7 +38,7 @@ TABLES = (
 )
 
 
-@pytest.fixture(params=[1, 2])
+@pytest.fixture(params=OLDER_SCHEMAS)
 def schema(request: pytest.FixtureRequest) -> int:
     """Return the version of the older schema."""
     version: int = request.param
@@ -49,13 +49,7 @@ def schema(request: pytest.FixtureRequest) -> int:
 def home(tmp_path: Path, schema: int) -> Path:
     """Return a folder as the program of the older schema left it."""
     home = tmp_path / "home"
-    home.mkdir()
-    connection = apsw.Connection(str(home / "memory.db"))
-    connection.execute((HERE / f"schema_{schema}.sql").read_text(encoding="utf-8"))
-    identity = connection.execute("SELECT identity FROM ledger").get
-    connection.pragma("journal_mode", "wal")
-    connection.close()
-    (home / "memory.db.marker").write_text(f"Infinite Memory store {identity}\n")
+    make_older_store(home, schema)
     assert query(home, "PRAGMA user_version") == schema
     return home
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from attrs import evolve
@@ -54,7 +54,7 @@ def verify(services: Services, *, mend: bool, progress: Walked | None) -> Verifi
         # The chain of digests includes entries that a confined store does not show.
         counts["entries"] = storage.measure().entries
     elif not any(finding.part is RecordKind.DATABASE for finding in findings):
-        counts["entries"], journal_findings = check_journal(storage)
+        counts["entries"], journal_findings = _look_twice(lambda: check_journal(storage))
         findings += journal_findings
     if not _is_unreadable(findings):
         damaged = frozenset(
@@ -62,10 +62,19 @@ def verify(services: Services, *, mend: bool, progress: Walked | None) -> Verifi
             for finding in findings
             if finding.id is not None and finding.part is not RecordKind.JOURNAL
         )
-        counts["indexed"], index_findings = _verify_index(services, damaged)
+        counts["indexed"], index_findings = _look_twice(lambda: _verify_index(services, damaged))
         findings += index_findings
     verification = Verification(counts=counts, findings=tuple(findings))
     return _mend_findings(services, verification) if mend else verification
+
+
+def _look_twice(look: Callable[[], tuple[int, list[Finding]]]) -> tuple[int, list[Finding]]:
+    """Return what `look` counts and finds; a finding must be there at a second look too.
+
+    Another process may have restored the store in the middle of the first one.
+    """
+    counted, findings = look()
+    return look() if findings else (counted, findings)
 
 
 def _is_unreadable(findings: Iterable[Finding]) -> bool:
@@ -144,24 +153,26 @@ def _find_disagreements(
 ) -> Iterator[Finding]:
     """Yield a finding for every memory that differs in the snapshot, unless it changed later."""
     segment = reader.segment_readers[0].segment
-    later = {change.id for change in every_change(services.storage, reader.cursor, ())}
-    matched = 0
+    differing, matched = list[str](), set[int]()
     for change in every_change(services.storage, 0, (model,)):
         doc = segment.find(change.id)
-        matched += doc is not None
-        if change.id in later or change.id in damaged:
-            continue
+        if doc is not None:
+            matched.add(doc)
         if change.record is None or not change.record.memory.is_indexed:
             agrees = doc is None
         else:
             agrees = doc is not None and _agrees(segment, doc, change.record, model)
-        if not agrees:
-            yield _index_finding(f"the index does not agree with memory {change.id!r}", change.id)
-    unknown = (
-        len(segment) - matched - sum(segment.find(memory_id) is not None for memory_id in damaged)
-    )
-    if unknown > 0:
-        yield _index_finding(f"the index has {unknown} documents of memories that are not stored")
+        if not agrees and change.id not in damaged:
+            differing.append(change.id)
+    # Read last: another process may have changed a memory after the walk began.
+    later = {change.id for change in every_change(services.storage, reader.cursor, ())}
+    for memory_id in differing:
+        if memory_id not in later:
+            yield _index_finding(f"the index does not agree with memory {memory_id!r}", memory_id)
+    matched |= {doc for memory_id in damaged if (doc := segment.find(memory_id)) is not None}
+    if len(segment) > len(matched):
+        what = f"the index has {len(segment) - len(matched)} documents of memories that are not"
+        yield _index_finding(f"{what} stored")
 
 
 def _agrees(segment: Segment, doc: int, record: Record, model: str) -> bool:

@@ -23,7 +23,7 @@ from infinite_memory.storage.sqlite.files.filesystem import check_surroundings
 from infinite_memory.storage.sqlite.files.marker import read_marker, write_marker
 from infinite_memory.storage.sqlite.files.open_files import check_not_inherited
 from infinite_memory.storage.sqlite.files.paths import Places
-from infinite_memory.storage.sqlite.files.preflight import inspect_store
+from infinite_memory.storage.sqlite.files.preflight import inspect_store, look_without_lock
 from infinite_memory.storage.sqlite.metadata import Ledger, insert_ledger
 from infinite_memory.storage.sqlite.schema import create_tables
 
@@ -50,8 +50,8 @@ def prepare_folder(places: Places, vfs: str | None) -> None:
     with _typed_errors(places):
         check_surroundings(places.folder)
         _make_folder(places.folder)
-        if not places.lock.exists():
-            inspect_store(places, vfs)  # before even the lock file is made in a suspect folder
+        # Even the lock must not be made in a suspect folder.
+        look_without_lock(places, lambda: inspect_store(places, vfs))
 
 
 def ensure_store(places: Places, vfs: str | None) -> str:

@@ -13,15 +13,17 @@ from typing import TypeVar
 
 import apsw
 
-from infinite_memory.errors import StorageUnavailable, StoreClosed
+from infinite_memory.errors import StorageError, StorageUnavailable, StoreClosed, StoreDamaged
 from infinite_memory.storage.forks import crossed_fork
-from infinite_memory.storage.sqlite.connection import BUSY_SECONDS, check_library, connect
+from infinite_memory.storage.sqlite.connection import BUSY_SECONDS, check_library
 from infinite_memory.storage.sqlite.creation import ensure_store, find_sound_store, prepare_folder
 from infinite_memory.storage.sqlite.errors import (
     DAMAGE,
     damaged_database,
     full_disk,
     is_full,
+    look_twice,
+    misread_database,
     storage_error,
 )
 from infinite_memory.storage.sqlite.files.disk_reserve import OPENING_BYTES, RESERVE_BYTES, Reserve
@@ -37,11 +39,10 @@ from infinite_memory.storage.sqlite.files.open_files import file_identity
 from infinite_memory.storage.sqlite.files.paths import Places
 from infinite_memory.storage.sqlite.files.quarantine import Suspicion
 from infinite_memory.storage.sqlite.files.scrub_mark import ScrubMark
-from infinite_memory.storage.sqlite.metadata import read_identity
-from infinite_memory.storage.sqlite.migrations import check_version, migrate
-from infinite_memory.storage.sqlite.readers import Readers, Snapshot
+from infinite_memory.storage.sqlite.migrations import migrate
+from infinite_memory.storage.sqlite.readers import Readers, Snapshot, is_sound
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
-from infinite_memory.storage.sqlite.writer import Writer
+from infinite_memory.storage.sqlite.writer import Writer, open_writer
 
 __all__ = ["Database", "Snapshot"]
 
@@ -80,25 +81,39 @@ class Database:
         self._scrub_again_at = 0.0
         prepare_folder(self.places, vfs)
         with self._lock.hold_within(_OPENING_SECONDS) as held:
-            find = ensure_store if held else find_sound_store
-            started = self._start(find(self.places, vfs), checkpoint_pages, locked=held)
-        if not started:
+            opened = self._open(checkpoint_pages, locked=held)
+        if not opened:
             with self._lock.hold():
-                self._start(ensure_store(self.places, vfs), checkpoint_pages, locked=True)
+                self._open(checkpoint_pages, locked=True)
         _open_databases.add(self)
 
+    def _open(self, checkpoint_pages: int | None, *, locked: bool) -> bool:
+        """Check and open the files; return False if that needs the lock and it is not `locked`."""
+        find = ensure_store if locked else find_sound_store
+
+        def start() -> bool:
+            return self._start(find(self.places, self._vfs), checkpoint_pages, locked=locked)
+
+        if locked:
+            return look_twice(start)
+        try:
+            return start()
+        except StoreDamaged:
+            return False  # somebody may have written, or put other files in place
+
     def _start(self, identity: str | None, checkpoint_pages: int | None, *, locked: bool) -> bool:
-        """Open the writer; return False if that needs the lock and it is not `locked`."""
+        """Open the writer of the store that was found, as `_open` does."""
         if identity is None:
             return False
         self.identity = identity
         self._suspicion = Suspicion(self.path, identity)
         try:
-            connection = self._open_first(locked=locked)
+            connection, self._files = self._open_first(locked=locked)
             if not locked and connection.pragma("user_version") != SCHEMA_VERSION:
                 connection.close()
                 return False
-            pages = self._usual_pages if checkpoint_pages is None else checkpoint_pages
+            usual_pages = _CHECKPOINT_BYTES // connection.pragma("page_size")
+            pages = usual_pages if checkpoint_pages is None else checkpoint_pages
             self._writer = Writer(connection, self.path, pages)
             if locked:
                 self._bring_forward()
@@ -109,7 +124,7 @@ class Database:
             self._reserve.fill()
         return True
 
-    def _open_first(self, *, locked: bool) -> apsw.Connection:
+    def _open_first(self, *, locked: bool) -> tuple[apsw.Connection, LiveFiles]:
         """Open the writer; on a full disk, free a part of the reserve for the start of SQLite."""
         try:
             return self._open_writer()
@@ -118,25 +133,9 @@ class Database:
                 raise
             return self._open_writer()
 
-    def _open_writer(self) -> apsw.Connection:
-        before = look_at_files(self.places)
-        self._check_other_handles(before)
-        connection = connect(self.path, vfs=self._vfs)
-        try:
-            connection.pragma("journal_mode", "wal")
-            check_version(connection.pragma("user_version"), self.path)
-            identity = read_identity(connection, self.path)
-            if identity != self.identity:
-                raise damaged_database(self.path, f"is the store {identity}, not {self.identity}")
-            self._usual_pages = _CHECKPOINT_BYTES // connection.pragma("page_size")
-            # By now SQLite has opened its files, and has made the missing ones.
-            self._files = look_at_files(self.places)
-            if before.database != self._files.database or before.log not in (None, self._files.log):
-                raise moved_files(self.places, self.path.name, NOTHING_STORED)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+    def _open_writer(self) -> tuple[apsw.Connection, LiveFiles]:
+        self._check_other_handles(look_at_files(self.places))
+        return open_writer(self.places, self.identity, vfs=self._vfs)
 
     def _check_other_handles(self, files: LiveFiles) -> None:
         """Refuse a database whose removed log, or its index, this process still uses.
@@ -223,13 +222,13 @@ class Database:
     def _writing(self, wait_seconds: float = BUSY_SECONDS) -> Iterator[None]:
         """Hold the writers' lock of a database that may be written."""
         self._check_open()
-        with self._lock.hold(wait_seconds):
+        # A second look at damage takes long on a large store, so it comes after the lock.
+        with self._translate_errors(), self._lock.hold(wait_seconds):
             try:
-                with self._translate_errors():
-                    self._check_open()
-                    self._suspicion.check()
-                    self._check_files(NOTHING_STORED)
-                    yield
+                self._check_open()
+                self._suspicion.check()
+                self._check_files(NOTHING_STORED)
+                yield
             finally:
                 if self._closed:  # meanwhile, by a thread that did not wait for this block
                     self._writer.close()
@@ -241,7 +240,7 @@ class Database:
         try:
             self._writer.checkpoint()
         except apsw.Error as error:
-            self._remember(error)
+            self._judge(error)
             _logger.warning("%s: the log could not be copied yet: %s", self.path, error)
         else:
             self._reserve.fill()
@@ -284,15 +283,14 @@ class Database:
         try:
             self._writer.scrub_log(0.0)
         except apsw.Error as error:
-            self._remember(error)
+            self._judge(error)
             _logger.info("%s: the log could not be emptied yet: %s", self.path, error)
         else:
             self._scrub_mark.clear()
 
-    def size_bytes(self) -> int:
-        """Return the size of the database and its log."""
-        log = self.places.log
-        return self.path.stat().st_size + (log.stat().st_size if log.exists() else 0)
+    def forget_reads(self) -> None:
+        """Read from the disk anew, through other connections."""
+        self._readers.forget()
 
     def close(self) -> None:
         """Close every connection, and empty the log if nobody reads from it; never wait for long.
@@ -332,7 +330,7 @@ class Database:
         except apsw.BusyError:
             _logger.debug("%s: the log stays, since it still has readers", self.path)
         except apsw.Error as error:
-            self._remember(error)
+            self._judge(error)
             _logger.warning("%s: the log could not be copied yet: %s", self.path, error)
 
     def _check_open(self) -> None:
@@ -382,18 +380,21 @@ class Database:
         try:
             yield
         except apsw.Error as error:
-            self._remember(error)
-            raise storage_error(error, self.path) from error
+            raise self._judge(error) from error
         except UnicodeDecodeError as error:
             # Columns are cast to the types that they were written with; foreign content may not be.
-            raise damaged_database(
-                self.path, f"holds bytes that are not a text ({error})"
-            ) from error
+            problem = f"holds bytes that are not a text ({error})"
+            raise damaged_database(self.path, problem) from error
 
     def suspect(self, problem: str) -> None:
         """Refuse all further writes, since the file is damaged; `problem` describes the damage."""
         self._suspicion.note(damaged_database(self.path, f"is damaged ({problem})"))
 
-    def _remember(self, error: apsw.Error) -> None:
-        if isinstance(error, DAMAGE):
-            self.suspect(str(error))
+    def _judge(self, error: apsw.Error) -> StorageError:
+        """Return the typed error; damage must be seen again, then this process writes no more."""
+        if not isinstance(error, DAMAGE):
+            return storage_error(error, self.path)
+        if self._suspicion.error is None and is_sound(self.path, self._vfs):
+            return misread_database(error, self.path)
+        self.suspect(str(error))
+        return storage_error(error, self.path)

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import apsw
 
 from infinite_memory.errors import StorageError, StorageUnavailable, StoreDamaged
 
-__all__ = ["DAMAGE", "damaged_database", "full_disk", "is_full", "storage_error"]
+__all__ = [
+    "DAMAGE",
+    "damaged_database",
+    "full_disk",
+    "is_full",
+    "look_twice",
+    "misread_database",
+    "storage_error",
+]
+
+_Result = TypeVar("_Result")
 
 DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 """The errors that SQLite raises for a damaged file."""
@@ -23,11 +35,34 @@ _UNAVAILABLE: tuple[tuple[type[apsw.Error], str], ...] = (
 )
 
 
+def look_twice(look: Callable[[], _Result]) -> _Result:
+    """Return the result of `look`; if it sees damage, look again once.
+
+    A person who is told of damage may replace the store by a backup, so a single look is never
+    enough. Nobody may write to the files meanwhile, unless `look` has locks of SQLite.
+
+    Raises:
+        StoreDamaged, apsw.Error: the second look saw damage as well.
+    """
+    try:
+        return look()
+    except (StoreDamaged, *DAMAGE):
+        return look()
+
+
 def damaged_database(path: Path, problem: str) -> StoreDamaged:
     """Return the error for a damaged database at `path`; `problem` completes "PATH ..."."""
     return StoreDamaged(
         f"{path} {problem}. Nothing was changed. Keep a copy of the whole folder, then restore a "
         "backup"
+    )
+
+
+def misread_database(error: apsw.Error, path: Path) -> StorageUnavailable:
+    """Return the error for a database at `path` that read as damaged, and then as sound."""
+    return StorageUnavailable(
+        f"{path} was read wrongly once ({error}) and is sound at a second look: try again, and "
+        "check the disk and the memory of this machine if it happens again"
     )
 
 

@@ -20,8 +20,8 @@ class _PinnedDatabase:
 
     def __init__(self, database: Database, snapshot: Snapshot) -> None:
         self.path = database.path
+        self.places = database.places
         self.identity = database.identity
-        self._database = database
         self._snapshot = snapshot
 
     @contextmanager
@@ -32,10 +32,6 @@ class _PinnedDatabase:
             yield snapshot
         finally:
             snapshot.close()
-
-    def size_bytes(self) -> int:
-        """Return the present size of the database and its log."""
-        return self._database.size_bytes()
 
     def close(self) -> None:
         """Do nothing: the transaction ends with the context of `pin_database`."""

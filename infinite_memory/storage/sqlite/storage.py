@@ -13,7 +13,6 @@ import apsw
 from attrs import evolve
 
 from infinite_memory.clock import current_deadline
-from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.access.key import AccessKey
 from infinite_memory.model.archive.copying import CopyMark
 from infinite_memory.model.codec import from_micros
@@ -24,7 +23,7 @@ from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.record import Changes, Page, Record, Size, Usage
 from infinite_memory.model.scope import Scope
-from infinite_memory.model.verification import Finding, RecordKind, Verification, Walked
+from infinite_memory.model.verification import Finding, Verification, Walked
 from infinite_memory.protocols import Replacement, Storage
 from infinite_memory.storage.awaited import note_change
 from infinite_memory.storage.damage import USAGE, DamageLog, name_of
@@ -49,7 +48,7 @@ from infinite_memory.storage.sqlite.replacement import SqliteReplacement, prepar
 from infinite_memory.storage.sqlite.scopes import ScopeReader
 from infinite_memory.storage.sqlite.snapshot import pin_database
 from infinite_memory.storage.sqlite.usage import count_usage, read_usage
-from infinite_memory.storage.sqlite.verify import RESTORE, verify_database
+from infinite_memory.storage.sqlite.verify import verify_store
 
 __all__ = ["SqliteStorage"]
 
@@ -273,7 +272,7 @@ class SqliteStorage:
                 links=next(snapshot.rows("SELECT count(*) FROM links"))[0],
                 entries=read_ledger(snapshot.connection, self._database.path).end.number,
                 embedded=_count_embedded(snapshot),
-                size_bytes=self._database.size_bytes(),
+                size_bytes=self._database.places.size_bytes,
                 oldest=oldest,
                 newest=newest,
             )
@@ -304,19 +303,7 @@ class SqliteStorage:
 
     def verify(self, walked: Walked | None = None) -> Verification:
         """Check everything that is stored; see `SupportsVerify.verify`."""
-        path = self._database.path
-        try:
-            with self._database.read() as snapshot:
-                verification = verify_database(snapshot, path, self._damage, walked)
-        except StoreDamaged as error:
-            verification = Verification(
-                counts={},
-                findings=(Finding(part=RecordKind.DATABASE, what=str(error), way_out=RESTORE),),
-            )
-        for finding in verification.findings:
-            if finding.part is RecordKind.DATABASE:
-                self._database.suspect(finding.what)
-        return verification
+        return verify_store(self._database, self._damage, walked)
 
     @contextmanager
     def snapshot(self) -> Iterator[Storage]:

@@ -18,10 +18,17 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Record
 from infinite_memory.model.scope import fold_name
 from infinite_memory.model.verification import Finding, RecordKind, Verification, Walked
-from infinite_memory.storage.damage import ACCESS_KEY, LOST_KEY, USAGE, DamageLog, name_of
+from infinite_memory.storage.damage import (
+    ACCESS_KEY,
+    LOST_KEY,
+    USAGE,
+    DamageLog,
+    name_of,
+    silence_damage_log,
+)
 from infinite_memory.storage.integrity import EMBED_AGAIN, check_record
 from infinite_memory.storage.sqlite.access_keys import damaged_access_keys
-from infinite_memory.storage.sqlite.database import Snapshot
+from infinite_memory.storage.sqlite.database import Database, Snapshot
 from infinite_memory.storage.sqlite.errors import DAMAGE
 from infinite_memory.storage.sqlite.feed import ERASED, erased_fits
 from infinite_memory.storage.sqlite.journal import misnamed_entries
@@ -32,9 +39,9 @@ from infinite_memory.storage.sqlite.rows import SELECTED, SEQUENCE, decode_memor
 from infinite_memory.storage.sqlite.scopes import damaged_scopes
 from infinite_memory.storage.sqlite.usage import damaged_usage
 
-__all__ = ["RESTORE", "verify_database"]
+__all__ = ["verify_store"]
 
-RESTORE = (
+_RESTORE = (
     "keep a copy of the whole folder, then restore a backup; "
     "what can still be read can be exported before"
 )
@@ -78,10 +85,37 @@ _SCALES = (
 )
 
 
-def verify_database(
+def verify_store(database: Database, damage: DamageLog, walked: Walked | None) -> Verification:
+    """Check everything in a snapshot, again if that finds damage, and note what is found twice.
+
+    Where the second look finds nothing either, `damage` drops what was noted before: somebody has
+    mended it since.
+    """
+    with silence_damage_log():
+        verification = _verify(database, DamageLog(str(database.path)), walked)
+    if not verification.sound:
+        database.forget_reads()
+        verification = _verify(database, damage, walked)
+    if verification.sound:
+        damage.clear()
+    for finding in verification.findings:
+        if finding.part is RecordKind.DATABASE:
+            database.suspect(finding.what)
+    return verification
+
+
+def _verify(database: Database, damage: DamageLog, walked: Walked | None) -> Verification:
+    try:
+        with database.read() as snapshot:
+            return _verify_snapshot(snapshot, database.path, damage, walked)
+    except StoreDamaged as error:
+        finding = Finding(part=RecordKind.DATABASE, what=str(error), way_out=_RESTORE)
+        return Verification(counts={}, findings=(finding,))
+
+
+def _verify_snapshot(
     snapshot: Snapshot, path: Path, damage: DamageLog, walked: Walked | None
 ) -> Verification:
-    """Check everything in `snapshot`, and note the damage in `damage` as well."""
     walk = _Walk(snapshot, path, damage, walked)
     for step in (
         walk.pages,
@@ -105,7 +139,7 @@ def verify_database(
 
 
 def _broken(path: Path, what: str) -> Finding:
-    return Finding(part=RecordKind.DATABASE, what=f"{path}: {what}", way_out=RESTORE)
+    return Finding(part=RecordKind.DATABASE, what=f"{path}: {what}", way_out=_RESTORE)
 
 
 class _Walk:
@@ -136,7 +170,7 @@ class _Walk:
         try:
             self._ledger = read_ledger(self._snapshot.connection, self._path)
         except StoreDamaged as error:
-            yield Finding(part=RecordKind.FEED, what=str(error), way_out=RESTORE)
+            yield Finding(part=RecordKind.FEED, what=str(error), way_out=_RESTORE)
 
     def memories(self) -> Iterator[Finding]:
         """Check every memory with its embeddings."""
@@ -167,7 +201,7 @@ class _Walk:
     def _number(self, sequence: int, name: str) -> Iterator[Finding]:
         if self._ledger is not None and not 0 < sequence <= self._ledger.sequence:
             what = f"the last change of {name!r} is number {sequence} of {self._ledger.sequence}"
-            yield Finding(part=RecordKind.FEED, id=name, what=what, way_out=RESTORE)
+            yield Finding(part=RecordKind.FEED, id=name, what=what, way_out=_RESTORE)
 
     def revisions(self) -> Iterator[Finding]:
         """Check every earlier revision."""
@@ -205,7 +239,7 @@ class _Walk:
             if memory is not None and stored_tags != _expected_tags(memory):
                 name = memory.id
                 what = f"the list of tags does not agree with memory {name!r}"
-                yield Finding(part=RecordKind.TAGS, id=name, what=what, way_out=RESTORE)
+                yield Finding(part=RecordKind.TAGS, id=name, what=what, way_out=_RESTORE)
 
     def erased(self) -> Iterator[Finding]:
         """Check the notes that erased memories leave behind."""
@@ -215,7 +249,7 @@ class _Walk:
             name = name_of(blob)
             if not erased_fits(sequence, blob, checksum):
                 what = f"the record that {name!r} was erased is damaged"
-                yield Finding(part=RecordKind.ERASED, id=name, what=what, way_out=RESTORE)
+                yield Finding(part=RecordKind.ERASED, id=name, what=what, way_out=_RESTORE)
             yield from self._number(sequence, name)
 
     def scopes(self) -> Iterator[Finding]:
@@ -258,7 +292,7 @@ class _Walk:
         """
         for number, name in misnamed_entries(self._snapshot):
             what = f"the list of what changed {name!r} does not agree with entry {number}"
-            yield Finding(part=RecordKind.JOURNAL, id=name, what=what, way_out=RESTORE)
+            yield Finding(part=RecordKind.JOURNAL, id=name, what=what, way_out=_RESTORE)
 
     def scales(self) -> Iterator[Finding]:
         """Compare the tables to find rows that contradict rows of a different table."""
@@ -266,7 +300,7 @@ class _Walk:
             for (blob,) in self._snapshot.rows(sql):
                 name = name_of(blob)
                 yield Finding(
-                    part=RecordKind.FEED, id=name, what=what.format(name), way_out=RESTORE
+                    part=RecordKind.FEED, id=name, what=what.format(name), way_out=_RESTORE
                 )
 
 

@@ -11,14 +11,57 @@ import apsw
 from attrs import evolve
 
 from infinite_memory.errors import StorageUnavailable
-from infinite_memory.storage.sqlite.connection import BUSY_SECONDS
-from infinite_memory.storage.sqlite.errors import is_full, storage_error
-from infinite_memory.storage.sqlite.metadata import Ledger, read_ledger, update_ledger
+from infinite_memory.storage.sqlite.connection import BUSY_SECONDS, connect
+from infinite_memory.storage.sqlite.errors import damaged_database, is_full, storage_error
+from infinite_memory.storage.sqlite.files.live_files import (
+    NOTHING_STORED,
+    LiveFiles,
+    look_at_files,
+    moved_files,
+)
+from infinite_memory.storage.sqlite.files.paths import Places
+from infinite_memory.storage.sqlite.metadata import (
+    Ledger,
+    read_identity,
+    read_ledger,
+    update_ledger,
+)
+from infinite_memory.storage.sqlite.migrations import check_version
 from infinite_memory.storage.sqlite.readers import release
 
-__all__ = ["Writer"]
+__all__ = ["Writer", "open_writer"]
 
 _Result = TypeVar("_Result")
+
+
+def open_writer(
+    places: Places, identity: str, *, vfs: str | None
+) -> tuple[apsw.Connection, LiveFiles]:
+    """Open the store `identity` for writing; return the connection, and the files that it uses.
+
+    Raises:
+        StoreDamaged: the database is a different store, or has lost its identity.
+        SchemaTooNew: a newer version made the store.
+        StorageUnavailable: the files were removed or replaced meanwhile.
+        apsw.Error: SQLite refuses the database.
+    """
+    path = places.database
+    before = look_at_files(places)
+    connection = connect(path, vfs=vfs)
+    try:
+        connection.pragma("journal_mode", "wal")
+        check_version(connection.pragma("user_version"), path)
+        found = read_identity(connection, path)
+        if found != identity:
+            raise damaged_database(path, f"is the store {found}, not {identity}")
+        # By now SQLite has opened its files, and has made the missing ones.
+        files = look_at_files(places)
+        if before.database != files.database or before.log not in (None, files.log):
+            raise moved_files(places, path.name, NOTHING_STORED)
+    except BaseException:
+        connection.close()
+        raise
+    return connection, files
 
 
 class Writer:

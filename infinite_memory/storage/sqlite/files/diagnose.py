@@ -15,12 +15,12 @@ from infinite_memory.storage.sqlite.connection import (
     check_library,
     connect_immutable,
 )
-from infinite_memory.storage.sqlite.errors import storage_error
+from infinite_memory.storage.sqlite.errors import look_twice, storage_error
 from infinite_memory.storage.sqlite.files.disk_reserve import RESERVE_BYTES
 from infinite_memory.storage.sqlite.files.filesystem import check_surroundings
 from infinite_memory.storage.sqlite.files.lock import WriterLock
 from infinite_memory.storage.sqlite.files.paths import Places
-from infinite_memory.storage.sqlite.files.preflight import inspect_store
+from infinite_memory.storage.sqlite.files.preflight import inspect_store, look_without_lock
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
 
 __all__ = ["diagnose_files", "diagnose_library"]
@@ -45,37 +45,38 @@ def diagnose_files(folder: Path) -> Iterator[Diagnosis]:
     check_surroundings(folder)
     yield Diagnosis("surroundings", State.OK, f"A store can be kept in {folder}.")
     places = Places(folder)
-    if _identify(places) is None:
-        return
+    try:
+        yield from _diagnose_at_rest(places)
+    except apsw.Error as error:
+        raise storage_error(error, places.database) from error
+
+
+def _diagnose_at_rest(places: Places) -> list[Diagnosis]:
+    """Diagnose the store while nobody writes, without making a lock in a folder that has none."""
+    found = look_without_lock(places, lambda: _diagnose_store(places))
+    if found is not None:
+        return found
+    with WriterLock(places.lock, timeout_seconds=BUSY_SECONDS).hold():
+        return look_twice(lambda: _diagnose_store(places))
+
+
+def _diagnose_store(places: Places) -> list[Diagnosis]:
+    """Return the diagnoses of a store to which nobody writes; none if there is no store."""
+    if inspect_store(places, None) is None:
+        return []
     missing = [path for path in (places.marker, places.lock) if not path.exists()]
     if missing:
         sentence = f"{missing[0]} is missing; opening the store creates it again."
-        yield Diagnosis("store", State.WARNING, sentence)
-        return
-    yield _diagnose_schema(places)
-    yield _diagnose_reserve(places)
-
-
-def _identify(places: Places) -> str | None:
-    """Return the identity of the store, None if there is no store; writers wait meanwhile."""
-    try:
-        if not places.lock.exists():
-            return inspect_store(places, None)
-        with WriterLock(places.lock, timeout_seconds=BUSY_SECONDS).hold():
-            return inspect_store(places, None)
-    except apsw.Error as error:
-        raise storage_error(error, places.database) from error
+        return [Diagnosis("store", State.WARNING, sentence)]
+    return [_diagnose_schema(places), _diagnose_reserve(places)]
 
 
 def _diagnose_schema(places: Places) -> Diagnosis:
+    connection = connect_immutable(places.database, vfs=None)
     try:
-        connection = connect_immutable(places.database, vfs=None)
-        try:
-            version = connection.pragma("user_version")
-        finally:
-            connection.close()
-    except apsw.Error as error:
-        raise storage_error(error, places.database) from error
+        version = connection.pragma("user_version")
+    finally:
+        connection.close()
     if version < SCHEMA_VERSION:
         return Diagnosis(
             "store",

@@ -26,6 +26,12 @@ class Places:
         return self.folder / "memory.db-wal"
 
     @property
+    def size_bytes(self) -> int:
+        """The present size of the database and its log."""
+        log = self.log
+        return self.database.stat().st_size + (log.stat().st_size if log.exists() else 0)
+
+    @property
     def marker(self) -> Path:
         """The file that marks the folder as a store, with the identity of the store."""
         return self.folder / "memory.db.marker"

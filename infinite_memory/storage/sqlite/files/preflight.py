@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shlex
 import stat
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import apsw
 
@@ -15,7 +17,7 @@ from infinite_memory.storage.sqlite.connection import (
     connect_immutable,
     connect_reading,
 )
-from infinite_memory.storage.sqlite.errors import DAMAGE, damaged_database
+from infinite_memory.storage.sqlite.errors import DAMAGE, damaged_database, look_twice
 from infinite_memory.storage.sqlite.files.marker import is_earlier_marker, read_marker
 from infinite_memory.storage.sqlite.files.open_files import track_database
 from infinite_memory.storage.sqlite.files.paths import Places
@@ -24,7 +26,9 @@ from infinite_memory.storage.sqlite.metadata import read_identity
 from infinite_memory.storage.sqlite.migrations import check_version
 from infinite_memory.storage.sqlite.schema import APPLICATION_ID, EARLIER_APPLICATION_ID
 
-__all__ = ["inspect_store"]
+__all__ = ["inspect_store", "look_without_lock"]
+
+_Result = TypeVar("_Result")
 
 _MAGIC = b"SQLite format 3\0"
 _HEADER_BYTES = 100
@@ -39,6 +43,9 @@ _EARLIER_APPLICATION = EARLIER_APPLICATION_ID.to_bytes(4, "big")
 def inspect_store(places: Places, vfs: str | None) -> str | None:
     """Return the identity of the store at `places`, None if none of its files exists.
 
+    The main file is read without the locks of SQLite, so damage is certain only if nobody writes
+    meanwhile: the caller holds the writers' lock, or uses `look_without_lock`.
+
     Raises:
         StoreDamaged: the files are suspect.
         SchemaTooNew: a newer version made the store.
@@ -48,6 +55,26 @@ def inspect_store(places: Places, vfs: str | None) -> str | None:
     with track_database(places.database):
         _refuse_earlier(places, vfs)
         return _inspect(places, vfs)
+
+
+def look_without_lock(places: Places, look: Callable[[], _Result]) -> _Result | None:
+    """Return the result of `look`, None if the store has a lock, or gets one meanwhile.
+
+    Every writer makes the lock first. So what `look` saw, damage too, is certain if there is no
+    lock after it.
+
+    Raises:
+        StoreDamaged, apsw.Error: `look` failed twice, and nobody can have written meanwhile.
+    """
+    if places.lock.exists():
+        return None
+    try:
+        found = look_twice(look)
+    except (apsw.Error, StoreDamaged):
+        if places.lock.exists():
+            return None
+        raise
+    return None if places.lock.exists() else found
 
 
 def _refuse_earlier(places: Places, vfs: str | None) -> None:
