@@ -287,11 +287,12 @@ def _add_named_scopes(
         for mention in names.mentions(question, lambda name: _reads_as_time(name, services))
         if mention.scope not in searched
     ]
-    opened = {
-        mention.scope
-        for mention in mentions
-        if mention.evidence > Evidence.CAPITAL
-        or (mention.evidence and not _is_frequent(mention.name, searched, services))
+    opened = {mention.scope for mention in mentions if mention.evidence > Evidence.CAPITAL}
+    capitals = {(mention.scope, mention.name) for mention in mentions if mention.evidence}
+    opened |= {
+        scope
+        for scope, name in capitals
+        if scope not in opened and not _is_frequent(name, searched, services)
     }
     return ScopeChoice(
         scopes=searched.union(seen for name in opened for seen in visible_from(name, scopes)),
