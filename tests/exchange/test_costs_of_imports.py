@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +17,18 @@ import apsw
 import pytest
 
 from infinite_memory import MemoryStore
+from infinite_memory.exchange.importers.front_matter import split_front_matter
 from infinite_memory.exchange.table import FORMATS
 from infinite_memory.model.exchange import ExportFormat
 from infinite_memory.testing.embedders import HashingEmbedder
-from tests.harness.costs import Costs, Statement, collect_statements, find_excess, measure
+from tests.harness.costs import (
+    Costs,
+    Statement,
+    collect_statements,
+    count_steps,
+    find_excess,
+    measure,
+)
 
 SIZE = 28
 AT = "2026-05-01T12:00:00Z"
@@ -163,10 +173,6 @@ def note(number: int, lines: int) -> str:
     return f"---\n{fields}\n---\n- [fact] It is {number} #tag{number}\n{links}{say(lines)}"
 
 
-def nested(size: int) -> str:
-    return f"---\na: {'[' * size * 9}{']' * size * 9}\n---\nThe text.\n"
-
-
 def listed(size: int) -> str:
     return f"---\na: [{', '.join(f'b{n}' for n in range(size))}]\n---\nThe text.\n"
 
@@ -237,7 +243,6 @@ ROWS: Mapping[str, Sequence[Write]] = {
         notes,
         zipped(notes),
         lambda folder, size: write_files(folder, [say(size * 4)]),
-        lambda folder, size: write_files(folder, [nested(size)]),
         lambda folder, size: write_files(folder, [listed(size)]),
     ],
 }
@@ -307,3 +312,15 @@ def test_the_undo_of_an_import_of_twice_as_much_costs_twice_as_much(
         for place, size in (("first", 1), ("second", 1), ("once", 120), ("twice", 240))
     ]
     assert find_excess(plain, once, twice) is None
+
+
+@pytest.mark.parametrize("piece", ["[", "{a: ", "- ", "? ", "[b, ", "b: c\n", "<<: {}\n", "'"])
+def test_front_matter_of_twice_the_length_takes_twice_as_many_steps(piece: str) -> None:
+    def read(size: int) -> None:
+        with suppress(ValueError):
+            split_front_matter(f"---\na: 1\nb: {piece * size}\n---\nThe text.\n")
+            split_front_matter(f"---\n{piece * size}\n---\nThe text.\n")
+
+    read(1)
+    once, twice = (count_steps(partial(read, size)) for size in (300, 600))
+    assert twice <= 2.2 * once + 100

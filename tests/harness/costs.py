@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import cProfile
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import apsw
 from attrs import frozen
 
-__all__ = ["Costs", "Statement", "collect_statements", "count_calls", "find_excess", "measure"]
+__all__ = [
+    "Costs",
+    "Statement",
+    "collect_statements",
+    "count_calls",
+    "count_steps",
+    "find_excess",
+    "measure",
+]
 
 Statement = tuple[str, tuple[Any, ...]]
 
@@ -68,10 +78,30 @@ def measure(work: Callable[[], object], statements: Sequence[Statement]) -> Cost
 def find_excess(plain: Costs, once: Costs, twice: Costs) -> str | None:
     """Return how twice an input costs more than 2.2 times as much, None if it does not.
 
-    What a `plain` call costs is taken off, so that it does not hide the growth.
+    What a `plain` call costs is taken off, so that it does not hide the growth, unless it costs
+    more than the input: then it is no part of the rest.
     """
     for name, slack in (("calls", _SLACK), ("statements", _STATEMENT_SLACK)):
         before, small, large = (getattr(cost, name) for cost in (plain, once, twice))
+        before = before if before < small else 0
         if large - before > _MOST_GROWTH * max(0, small - before) + slack:
             return f"{name}: {before:,} before, {small:,} once, {large:,} twice"
     return None
+
+
+def count_steps(work: Callable[[], object]) -> int:
+    """Return how many lines of Python `work` runs through: loops within a function count too."""
+    steps = 0
+
+    def trace(_frame: FrameType, event: str, _value: Any) -> Any:
+        nonlocal steps
+        steps += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return steps
