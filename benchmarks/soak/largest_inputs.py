@@ -36,7 +36,7 @@ _ENDING_SECONDS = 30.0
 # A call may be cut off after a minute, and is still the largest.
 _LONG_SECONDS = 20.0
 # Of lines and entries of some 80 bytes; a text may have a mebibyte.
-_SIZES = (12_500, 3_000, 700, 170, 40, 10, 2)
+_SIZES = (9_000, 5_000, 2_500, 700, 170, 40, 10, 2)
 _HEADERS = {
     "accept": "application/json, text/event-stream",
     "mcp-protocol-version": "2025-11-25",

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from infinite_memory.errors import InvalidInput
+from infinite_memory.exchange.importers.shallow_yaml import load_shallow_yaml
 from infinite_memory.exchange.reading import read_time_text
 
 __all__ = ["plain_value", "split_front_matter", "tags_of", "time_of"]
@@ -34,8 +35,6 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
 
 
 def _parse(written: str) -> dict[str, Any]:
-    from infinite_memory.exchange.importers.shallow_yaml import load_shallow_yaml  # noqa: PLC0415
-
     try:
         fields = load_shallow_yaml(written)
     except ValueError as error:
