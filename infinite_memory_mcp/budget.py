@@ -20,6 +20,7 @@ __all__ = [
 DEFAULT_TOKENS = 6000
 """The default budget of an answer, in tokens."""
 
+_FIRST_CUT = 1024
 _CUT = "\n[The answer is cut here to fit {budget} tokens: ask for less, or raise max_tokens.]"
 
 
@@ -46,13 +47,18 @@ def cut_text(text: str, budget: int) -> str:
     if estimate_tokens(text) <= budget:
         return text
     remark = _CUT.format(budget=budget)
-    low, high = 0, len(text)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if estimate_tokens(text[:middle]) + estimate_tokens(remark) <= budget:
+    left = budget - estimate_tokens(remark)
+    low, high = 0, _FIRST_CUT
+    # From the beginning on: the text may be far longer than what fits.
+    while high < len(text) and estimate_tokens(text[:high]) <= left:
+        low, high = high, 2 * high
+    high = min(high, len(text) + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if estimate_tokens(text[:middle]) <= left:
             low = middle
         else:
-            high = middle - 1
+            high = middle
     return text[:low] + remark
 
 

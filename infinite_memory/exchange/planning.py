@@ -16,7 +16,7 @@ from infinite_memory.model.fields import MEMORY_FIELDS
 from infinite_memory.model.link import Link, LinkKey
 from infinite_memory.model.memory import GLOBAL, Memory, Status
 from infinite_memory.model.record import Embedding, Record
-from infinite_memory.model.scope import Scope, fold_name, visible_from
+from infinite_memory.model.scope import Scope, visible_from
 from infinite_memory.operations.conversation_scopes import create_missing_scopes
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.undo.groups import part_of
@@ -209,8 +209,8 @@ class _Undone:
 def _plan_scopes(services: Services, names: Iterable[str], wanted: Mapping[str, Scope]) -> Commit:
     """Return the part of the commit that creates the scopes of the source and the scopes in use."""
     present = services.storage.scopes()
-    folded = {fold_name(name) for name in present}
-    missing = {n: s for n, s in wanted.items() if fold_name(n) not in folded and n != GLOBAL}
+    folded = {scope.folded_name for scope in present.values()}
+    missing = {n: s for n, s in wanted.items() if s.folded_name not in folded and n != GLOBAL}
     known = {*present, *missing}
     together = {
         name: scope if scope.parent in known else evolve(scope, parent=None)

@@ -1,4 +1,7 @@
-"""A source of an import: a file, a folder or a zip file, read with limits."""
+"""A source of an import: a file, a folder or a zip file, read with limits.
+
+A zip file is opened once for the whole import: to open it reads the names of all its files.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,13 @@ import os
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from attrs import frozen
+from attrs import field, frozen
 
 from infinite_memory.errors import InvalidInput, NotFound
 
@@ -39,7 +42,12 @@ class Source:
     path: Path
     files: tuple[str, ...]
     is_folder: bool = False
-    is_zip: bool = False
+    _archive: zipfile.ZipFile | None = field(default=None, eq=False, repr=False)
+
+    @property
+    def is_zip(self) -> bool:
+        """Whether the files are inside a zip file."""
+        return self._archive is not None
 
     def find(self, name: str) -> str | None:
         """Return the file called `name` that is nearest to the top, None if there is none."""
@@ -62,13 +70,12 @@ class Source:
 
     def changed_at(self, file: str) -> datetime:
         """Return when a file was changed last; in a zip file that is a time without a zone."""
-        if not self.is_zip:
+        if self._archive is None:
             return datetime.fromtimestamp(self.locate(file).stat().st_mtime, UTC)
-        with _typed_zip_errors(self.path), zipfile.ZipFile(self.path) as archive:
-            try:
-                return datetime(*archive.getinfo(file).date_time, tzinfo=UTC)
-            except ValueError:  # a date that no calendar has
-                return datetime.fromtimestamp(self.path.stat().st_mtime, UTC)
+        try:
+            return datetime(*self._archive.getinfo(file).date_time, tzinfo=UTC)
+        except ValueError:  # a date that no calendar has
+            return datetime.fromtimestamp(self.path.stat().st_mtime, UTC)
 
     @contextmanager
     def open(self, file: str) -> Iterator[IO[bytes]]:
@@ -78,7 +85,7 @@ class Source:
             InvalidInput: it is damaged, is encrypted, or unpacks to far more than it should.
             OSError: it cannot be read.
         """
-        if not self.is_zip:
+        if self._archive is None:
             # Only a regular file: a pipe would block, and a device has no end.
             descriptor = os.open(self.locate(file), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
             with open(descriptor, "rb") as stream:  # noqa: PTH123 -- a descriptor
@@ -86,10 +93,8 @@ class Source:
                     raise InvalidInput(f"{self.show(file)} is not a regular file")
                 yield stream
             return
-        with _typed_zip_errors(self.path), zipfile.ZipFile(self.path) as archive:
-            info = archive.getinfo(file)
-            with archive.open(info) as member:
-                yield member
+        with _typed_zip_errors(self.path), self._archive.open(file) as member:
+            yield member
 
     def head(self, file: str) -> bytes:
         """Return the first 64 KiB of a file.
@@ -101,8 +106,9 @@ class Source:
             return stream.read(_HEAD_BYTES)
 
 
-def open_source(path: Path) -> Source:
-    """Return what is at `path`, after a check of its names.
+@contextmanager
+def open_source(path: Path) -> Iterator[Source]:
+    """Give what is at `path` for the length of a block, after a check of its names.
 
     Raises:
         NotFound: there is nothing.
@@ -115,12 +121,17 @@ def open_source(path: Path) -> Source:
     except FileNotFoundError:
         raise NotFound(f"there is no file or folder {path}: check the path") from None
     if stat.S_ISDIR(status.st_mode):
-        return Source(path=path, files=tuple(sorted(_walk(path))), is_folder=True)
+        yield Source(path=path, files=tuple(sorted(_walk(path))), is_folder=True)
+        return
     if not stat.S_ISREG(status.st_mode):
         raise InvalidInput(f"{path} is neither a file nor a folder: give one of these")
-    if zipfile.is_zipfile(path):
-        return Source(path=path, files=tuple(_check_zip(path)), is_zip=True)
-    return Source(path=path, files=(path.name,))
+    if not zipfile.is_zipfile(path):
+        yield Source(path=path, files=(path.name,))
+        return
+    with _typed_zip_errors(path):
+        archive = zipfile.ZipFile(path)
+    with archive:
+        yield Source(path=path, files=tuple(_check_zip(path, archive.infolist())), archive=archive)
 
 
 def _walk(folder: Path) -> Iterator[str]:
@@ -142,10 +153,8 @@ def _walk(folder: Path) -> Iterator[str]:
             yield path.relative_to(folder).as_posix()
 
 
-def _check_zip(path: Path) -> list[str]:
+def _check_zip(path: Path, infos: Sequence[zipfile.ZipInfo]) -> list[str]:
     """Return the names of the files in a zip file, sorted, after a check of all names and sizes."""
-    with _typed_zip_errors(path), zipfile.ZipFile(path) as archive:
-        infos = archive.infolist()
     if len(infos) > _MOST_ZIP_NAMES:
         raise InvalidInput(
             f"{path} holds {len(infos):,} files and the limit is {_MOST_ZIP_NAMES:,}: unpack"

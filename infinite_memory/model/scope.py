@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cached_property
 
 from attrs import frozen
 
@@ -36,6 +37,11 @@ class Scope(PlainData):
     active: bool = True
     sensitivity: Sensitivity = Sensitivity.NORMAL
 
+    @cached_property
+    def folded_name(self) -> str:
+        """The form of its name that is compared; kept, since each write compares all names."""
+        return fold_name(self.name)
+
 
 def fold_name(name: str) -> str:
     """Return the form in which names of scopes and tags are compared.
@@ -50,7 +56,7 @@ def find_spelling(name: str, scopes: Mapping[str, Scope]) -> str | None:
     if name in scopes:
         return name
     folded = fold_name(name)
-    return next((known for known in scopes if fold_name(known) == folded), None)
+    return next((n for n, scope in scopes.items() if scope.folded_name == folded), None)
 
 
 def visible_from(name: str, scopes: Mapping[str, Scope]) -> list[str]:

@@ -179,9 +179,10 @@ def create_scope(
         keywords=check_labels(keywords, "keywords"),
         sensitivity=check_choice(sensitivity, Sensitivity, "sensitivity"),
     )
-    existing = _by_folded_name(scopes).get(fold_name(scope.name))
+    spelled = find_spelling(scope.name, scopes)
+    existing = None if spelled is None else scopes[spelled]
     if existing == scope:
-        return existing
+        return scope
     if existing is not None:
         raise Conflict(f"the scope {existing.name!r} exists and is different: update it instead")
     seen = {scope.name: None, **_ancestors_of(scope.parent, scopes)}
@@ -259,8 +260,8 @@ def delete_scope(services: Services, name: str) -> None:
 
 def with_known_spelling(memory: Memory, scopes: Mapping[str, Scope]) -> Memory:
     """Return `memory` in the existing spelling of its scope, if there is one."""
-    scope = _by_folded_name(scopes).get(fold_name(memory.scope))
-    return memory if scope is None else evolve(memory, scope=scope.name)
+    spelled = find_spelling(memory.scope, scopes)
+    return memory if spelled is None else evolve(memory, scope=spelled)
 
 
 def _known_parent(services: Services, parent: str, scopes: Mapping[str, Scope]) -> str | None:
@@ -272,10 +273,6 @@ def _ancestors_of(parent: str | None, scopes: Mapping[str, Scope]) -> dict[str, 
     if parent is None:
         return {}
     return {name: scopes[name] for name in visible_from(parent, scopes) if name != GLOBAL}
-
-
-def _by_folded_name(scopes: Mapping[str, Scope]) -> dict[str, Scope]:
-    return {fold_name(name): scope for name, scope in scopes.items()}
 
 
 def _add_named_scopes(
@@ -290,11 +287,12 @@ def _add_named_scopes(
         for mention in names.mentions(question, lambda name: _reads_as_time(name, services))
         if mention.scope not in searched
     ]
-    opened = {
-        mention.scope
-        for mention in mentions
-        if mention.evidence > Evidence.CAPITAL
-        or (mention.evidence and not _is_frequent(mention.name, searched, services))
+    opened = {mention.scope for mention in mentions if mention.evidence > Evidence.CAPITAL}
+    capitals = {(mention.scope, mention.name) for mention in mentions if mention.evidence}
+    opened |= {
+        scope
+        for scope, name in capitals
+        if scope not in opened and not _is_frequent(name, searched, services)
     }
     return ScopeChoice(
         scopes=searched.union(seen for name in opened for seen in visible_from(name, scopes)),

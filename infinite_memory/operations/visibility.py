@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.scope import Scope, Sensitivity, fold_name, visible_from
+from infinite_memory.model.scope import Scope, Sensitivity, find_spelling, visible_from
 from infinite_memory.operations.services import Services
 
 __all__ = ["may_name_scope", "may_quote", "public_names", "quote_text", "visible_names"]
@@ -18,7 +18,7 @@ def may_quote(services: Services, memory: Memory, scope: str | None = None) -> b
     this process has recalled the memory within the hour and its scope is not private.
     """
     scopes = services.storage.scopes()
-    if _is_visible(services, memory.scope, scope, scopes):
+    if memory.scope in _visible_from_call(services, scope, scopes):
         return True
     return _is_public(memory.scope, scopes) and services.recent_recalls.was_recalled(
         memory.id, services.clock()
@@ -28,7 +28,7 @@ def may_quote(services: Services, memory: Memory, scope: str | None = None) -> b
 def may_name_scope(services: Services, name: str, scope: str | None = None) -> bool:
     """Return whether an error may name a scope: it is not private, or visible from the call."""
     scopes = services.storage.scopes()
-    return _is_public(name, scopes) or _is_visible(services, name, scope, scopes)
+    return _is_public(name, scopes) or name in _visible_from_call(services, scope, scopes)
 
 
 def quote_text(
@@ -47,20 +47,16 @@ def public_names(scopes: Mapping[str, Scope]) -> list[str]:
 
 def visible_names(services: Services, scopes: Mapping[str, Scope]) -> list[str]:
     """Return the names of the scopes that are not private, or visible from the default scope."""
-    return [
-        name
-        for name in scopes
-        if _is_public(name, scopes) or _is_visible(services, name, None, scopes)
-    ]
+    visible = _visible_from_call(services, None, scopes)
+    return [name for name in scopes if name in visible or _is_public(name, scopes)]
 
 
-def _is_visible(
-    services: Services, name: str, scope: str | None, scopes: Mapping[str, Scope]
-) -> bool:
+def _visible_from_call(
+    services: Services, scope: str | None, scopes: Mapping[str, Scope]
+) -> frozenset[str]:
     viewpoint = services.config.default_scope if scope is None else scope
-    spellings = {fold_name(known): known for known in scopes}
-    spelling = spellings.get(fold_name(viewpoint), viewpoint)
-    return name == spelling or name in visible_from(spelling, scopes)
+    spelling = find_spelling(viewpoint, scopes) or viewpoint
+    return frozenset({spelling, *visible_from(spelling, scopes)})
 
 
 def _is_public(name: str, scopes: Mapping[str, Scope]) -> bool:

@@ -207,7 +207,7 @@ def refuse_replacement(position: int, entries: int, present: int, end: JournalEn
 def _refuse_changed_scopes(
     expected: Mapping[str, Scope | None], scopes: Mapping[str, Scope]
 ) -> None:
-    folded = {fold_name(name) for name in scopes}
+    folded = {scope.folded_name for scope in scopes.values()}
     for name, scope in expected.items():
         changed = fold_name(name) in folded if scope is None else scopes.get(name) != scope
         if changed:

@@ -117,8 +117,7 @@ class Exchange(Group):
         location = check_path(path)
         skips = check_choice(on_error, OnError, "on_error")
         check_flag(dry_run, "dry_run")
-        with _typed_errors(location):
-            source = open_source(location)
+        with _typed_errors(location), open_source(location) as source:
             chosen = choose_format(source, format)
             config = self._services.config
             options = Options(limits=config.limits, zone=config.time_zone)

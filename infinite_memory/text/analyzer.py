@@ -242,6 +242,9 @@ def _names_of(bare: str) -> Iterator[str]:
     stretches = _DECIMAL.split(bare)
     for stretch in stretches:
         pieces = _JOINT.split(stretch.strip("_-"))
+        if len(pieces) == 1:
+            yield _join_names(pieces)
+            continue
         yield from map(_join_names, ([name] for name in pieces[::2]))
         yield from _parts_of(pieces)
     if len(stretches) > 1:
@@ -291,7 +294,8 @@ def _word_terms(word: str) -> Iterator[str]:
 
 
 def _stem(folded: str) -> str:
-    for letters, stemmer in _STEMMERS:
+    # Only the first stemmer knows letters of ASCII; most words are of these.
+    for letters, stemmer in _STEMMERS[:1] if folded.isascii() else _STEMMERS:
         if letters.fullmatch(folded):
             # Two threads must not use a Stemmer object at once.
             with _stemmer_lock:

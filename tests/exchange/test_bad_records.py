@@ -180,6 +180,8 @@ def test_a_table_that_ends_in_a_quote_is_named_from_there_on(tmp_path: Path) -> 
         ("a: &x [1]\nb: *x", "has an alias"),
         ("- a", "has no names"),
         ("a: " + "x" * 70_000, "characters"),
+        ("a: " + "[" * 40 + "]" * 40, "nested in more than 32 levels"),
+        ("- " * 40 + "a", "nested in more than 32 levels"),
     ],
 )
 def test_front_matter_that_is_not_plain_is_named(front: str, message: str, tmp_path: Path) -> None:

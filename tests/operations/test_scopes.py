@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from infinite_memory import (
     UnknownScope,
 )
 from infinite_memory.testing.embedders import HashingEmbedder
+from tests.harness.costs import count_calls
 
 
 def test_global_always_exists(store: MemoryStore) -> None:
@@ -32,6 +34,21 @@ def test_a_scope_is_created_once(store: MemoryStore) -> None:
     with pytest.raises(Conflict, match="'apollo' exists and is different"):
         store.scopes.create("Apollo", description="the moon")
     assert store.scopes["APOLLO"] == scope
+
+
+def test_a_scope_among_many_is_created_with_as_many_calls_as_among_few(store: MemoryStore) -> None:
+    counts = []
+    for number in range(121):
+        work = partial(store.scopes.create, f"Scope {number}")
+        if number % 40:
+            work()
+        else:
+            counts.append(count_calls(work))
+    assert counts[3] <= counts[1] + 20
+    for number in range(2):
+        store.remember(f"Note {number}", scope=f"new {number}")
+    # Each name that a new scope is compared with takes some fifty calls.
+    assert count_calls(partial(store.remember, "Another", scope="newer")) < 4_000
 
 
 def test_a_parent_must_exist_and_must_not_be_a_child(store: MemoryStore) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import apsw
 import numpy as np
@@ -29,30 +27,10 @@ from infinite_memory.model.memory import Kind, Memory
 from infinite_memory.model.record import Embedding, Usage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.storage_contract.journal import make_action
+from tests.harness.costs import collect_statements
 
 _AT = datetime(2026, 1, 1, tzinfo=UTC)
 _MODELS = ("first", "second")
-
-Statement = tuple[str, tuple[Any, ...]]
-
-
-@contextmanager
-def _statements() -> Iterator[list[Statement]]:
-    """Collect what is run, with its bindings, by every connection that is opened meanwhile."""
-    found: list[Statement] = []
-
-    def trace(_cursor: apsw.Cursor, sql: str, bindings: Any) -> bool:
-        found.append((sql, tuple(bindings or ())))
-        return True
-
-    def hook(connection: apsw.Connection) -> None:
-        connection.exec_trace = trace
-
-    apsw.connection_hooks.append(hook)
-    try:
-        yield found
-    finally:
-        apsw.connection_hooks.remove(hook)
 
 
 def _embedding(model: str) -> Embedding:
@@ -125,7 +103,7 @@ _CALLS: dict[str, Callable[[SqliteStorage], object]] = {
 
 def test_a_key_is_found_by_its_index_whatever_else_is_asked_for(tmp_path: Path) -> None:
     scopes = frozenset({"Global"})
-    with _statements() as statements:
+    with collect_statements() as statements:
         storage = SqliteStorage.open(tmp_path)
         statements.clear()
         storage.find(Criteria(key="k", scopes=scopes, tags=("t",), conversation_id="c"), limit=1)
@@ -145,7 +123,7 @@ def test_a_key_is_found_by_its_index_whatever_else_is_asked_for(tmp_path: Path) 
 
 
 def test_what_is_of_a_rare_kind_is_found_by_an_index(tmp_path: Path) -> None:
-    with _statements() as statements:
+    with collect_statements() as statements:
         storage = SqliteStorage.open(tmp_path)
         statements.clear()
         storage.find(Criteria(kinds=frozenset({Kind.FACT})), limit=1)
@@ -169,7 +147,7 @@ def test_no_table_is_read_whole(name: str, tmp_path: Path) -> None:
     storage = SqliteStorage.open(tmp_path)
     _fill(storage)
     storage.close()
-    with _statements() as statements:
+    with collect_statements() as statements:
         storage = SqliteStorage.open(tmp_path)
         statements.clear()
         _CALLS[name](storage)

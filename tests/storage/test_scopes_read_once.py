@@ -1,4 +1,4 @@
-"""Scopes are decoded once a change, whichever process makes it."""
+"""A scope is decoded once after each of its changes, whichever process makes it."""
 
 from __future__ import annotations
 
@@ -58,15 +58,16 @@ def test_what_another_process_does_to_scopes_is_seen_at_the_next_read(
             assert storage.scopes() == expected
 
 
-def test_scopes_are_not_decoded_again_while_only_memories_change(storage: SqliteStorage) -> None:
+def test_a_scope_is_not_decoded_again_while_others_change(storage: SqliteStorage) -> None:
     storage.commit(Commit(scopes=[A]))
     before = storage.scopes()["a"]
     storage.commit(Commit(scopes=[B]))
-    after = storage.scopes()
-    assert after == _named(A, B)
-    assert after["a"] is not before
     storage.commit(Commit(erased_scopes=["nowhere"]))
-    assert storage.scopes()["a"] is after["a"]
+    assert storage.scopes() == _named(A, B)
+    assert storage.scopes()["a"] is before
+    changed = Scope(name="a", description="changed")
+    storage.commit(Commit(scopes=[changed]))
+    assert storage.scopes() == _named(B, changed)
 
 
 def test_what_is_done_to_the_answer_does_not_come_back(storage: SqliteStorage) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from infinite_memory import InvalidInput, TimeRange, find_range, format_range, read_range
 from infinite_memory.times.tokenizer import tokenize
+from tests.harness.costs import count_calls
 
 NOW = datetime(2026, 11, 22, 11, tzinfo=UTC)
 ZONES = st.sampled_from(
@@ -146,15 +147,9 @@ HOSTILE = [
 ]
 
 
-def count_calls(text: str) -> int:
+def count_reading(text: str) -> int:
     """Return how many Python calls the reading of `text` takes: unlike a time, it never varies."""
-    profile = cProfile.Profile(builtins=False)
-    profile.enable()
-    try:
-        find_range(text, now=NOW, zone="Europe/Berlin")
-    finally:
-        profile.disable()
-    return sum(entry.callcount for entry in profile.getstats())
+    return count_calls(lambda: find_range(text, now=NOW, zone="Europe/Berlin"), builtins=False)
 
 
 @pytest.mark.parametrize("piece", HOSTILE, ids=ascii)
@@ -162,14 +157,14 @@ def test_a_long_text_takes_as_much_longer_as_it_is_longer(piece: str) -> None:
     find_range(piece, now=NOW, zone="Europe/Berlin")  # Compiles the patterns, once for all texts.
     # Pieces differ by a factor of thousands: as much text as some 15,000 calls read.
     # An even number, since 月月 is one word.
-    repeats = 2 * max(1, min(15_000 // count_calls(piece), 1_000 // len(piece)) // 2)
-    short, middle, long = (count_calls(piece * repeats * times) for times in (1, 2, 4))
+    repeats = 2 * max(1, min(15_000 // count_reading(piece), 1_000 // len(piece)) // 2)
+    short, middle, long = (count_reading(piece * repeats * times) for times in (1, 2, 4))
     # The second step adds twice as much text as the first; in quadratic code, four times the calls.
     assert long - middle <= 2.05 * (middle - short) + 100
 
 
 def test_a_text_beyond_the_limit_is_refused_unread() -> None:
-    calls = count_calls("March")
+    calls = count_reading("March")
     profile = cProfile.Profile(builtins=False)
     with profile, pytest.raises(InvalidInput, match="the limit is 200"):
         read_range("march " * 1_000_000, now=NOW, zone="Europe/Berlin")

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from infinite_memory.errors import InvalidInput
+from infinite_memory.exchange.importers.shallow_yaml import load_shallow_yaml
 from infinite_memory.exchange.reading import read_time_text
 
 __all__ = ["plain_value", "split_front_matter", "tags_of", "time_of"]
@@ -19,7 +20,7 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     """Return the fields at the beginning of a text, none without front matter, and the rest.
 
     Raises:
-        ValueError: it is not YAML, is no mapping, or has an anchor.
+        ValueError: it is not YAML, is no mapping, has an alias, or is nested too deeply.
     """
     lines = text.removeprefix("\ufeff").split("\n")
     if lines[0].rstrip() != _FENCE:
@@ -34,16 +35,10 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
 
 
 def _parse(written: str) -> dict[str, Any]:
-    import yaml  # noqa: PLC0415
-
     try:
-        # An alias may stand for a value that is a million times as large.
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(written)):
-            raise ValueError("the front matter has an alias, which is not read")
-        fields = yaml.safe_load(written)
-    except (yaml.YAMLError, RecursionError) as error:
-        reason = " ".join(str(error).split())
-        raise ValueError(f"the front matter is not YAML: {reason}") from error
+        fields = load_shallow_yaml(written)
+    except ValueError as error:
+        raise ValueError(f"the front matter cannot be read: {error}") from error
     if fields is None:
         return {}
     if not isinstance(fields, dict):

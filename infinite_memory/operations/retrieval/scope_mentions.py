@@ -24,7 +24,8 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
-from itertools import pairwise
+from functools import cached_property
+from itertools import groupby, pairwise
 
 from attrs import field, frozen
 
@@ -114,18 +115,15 @@ class ScopeNames:
         `names_time` returns whether a name reads as a time.
         """
         text = _Text.of(unicodedata.normalize("NFKC", question))
-        mentions = list(self._find_mentions(text, names_time))
-        return [
-            mention
-            for mention in mentions
-            if not any(
-                longer.evidence
-                and longer.start <= mention.start
-                and mention.end <= longer.end
-                and longer.end - longer.start > mention.end - mention.start
-                for longer in mentions
-            )
-        ]
+        mentions = sorted(self._find_mentions(text, names_time), key=lambda found: found.start)
+        kept: list[Mention] = []
+        reach = -1  # the end of the longest mention with evidence that begins earlier
+        for _, together in groupby(mentions, key=lambda found: found.start):
+            group = list(together)
+            longest = max((found.end for found in group if found.evidence), default=-1)
+            kept += [found for found in group if found.end > reach and found.end >= longest]
+            reach = max(reach, longest)
+        return kept
 
     def _find_mentions(self, text: _Text, names_time: Callable[[str], bool]) -> Iterator[Mention]:
         for first, token in enumerate(text.tokens):
@@ -164,7 +162,7 @@ class ScopeNameCache:
 
 @frozen
 class _Text:
-    """A question and its words."""
+    """A question and its words; what is said of the whole is found once for all its mentions."""
 
     whole: str
     tokens: Sequence[_Token]
@@ -188,26 +186,30 @@ class _Text:
         start = self.tokens[number].start
         return bool(_SENTENCE_BEGINS.search(self.whole, max(0, start - 20), start))
 
+    @cached_property
     def has_characters_without_case(self) -> bool:
         return any(token.folded and not _has_case(token.folded) for token in self.tokens)
 
+    @cached_property
     def distinguishes_case(self) -> bool:
-        """Return whether the text uses small letters, unlike a title or a text in capitals."""
+        """Whether the text uses small letters, unlike a title or a text in capitals."""
         numbers = [n for n, token in enumerate(self.tokens) if token.folded != _PRONOUN]
         capitals = sum(self.is_capital(n) and not self.begins_sentence(n) for n in numbers)
         small = sum(not self.is_capital(n) for n in numbers)
         return small > 0 and 2 * small >= capitals
 
+    @cached_property
     def languages(self) -> tuple[str, ...]:
         return foreign_languages(self.whole)
 
+    @cached_property
     def may_be_german(self) -> bool:
-        """Return whether the text is German, or a short text more German than English."""
+        """Whether the text is German, or a short text more German than English."""
         german = function_words("german")
         words = [token.folded for token in self.tokens]
         speaking_for = sum(word in german - stop_words() for word in words)
         speaking_against = sum(word in stop_words() - german for word in words)
-        return "german" in self.languages() or speaking_for > speaking_against
+        return "german" in self.languages or speaking_for > speaking_against
 
 
 @frozen(kw_only=True)
@@ -272,7 +274,7 @@ class _Place:
         if preposition is None or not self._before(_CLAUSE_ENDS):
             return False
         # "en" is how Spanish says it; French says it of states: "en voyage".
-        return preposition[1].casefold() != "en" or "french" not in self.text.languages()
+        return preposition[1].casefold() != "en" or "french" not in self.text.languages
 
     def _is_identifier(self) -> bool:
         written, name = self.alias.written, self.name
@@ -284,7 +286,7 @@ class _Place:
             name == written
             and bool(_INNER_CAPITAL.search(written.replace(" ", "")))
             and " " not in written
-            and self.text.distinguishes_case()
+            and self.text.distinguishes_case
         )
 
     def _has_telling_capital(self) -> bool:
@@ -292,15 +294,15 @@ class _Place:
         capitals = [number for number in numbers if text.is_capital(number)]
         if len(capitals) < len(numbers) and self.name != self.alias.written:
             return False
-        caseless = text.has_characters_without_case()
+        caseless = text.has_characters_without_case
         if not caseless:
             capitals = [number for number in capitals if not text.begins_sentence(number)]
         if not capitals or self._is_part_of_longer_name():
             return False
-        if text.may_be_german():
+        if text.may_be_german:
             preposition = self._behind(_BEHIND_IN)
             return preposition is not None and preposition[1].casefold() == "in"
-        return caseless or text.distinguishes_case()
+        return caseless or text.distinguishes_case
 
     def _is_part_of_longer_name(self) -> bool:
         text, last = self.text, self.last

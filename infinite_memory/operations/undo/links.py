@@ -40,6 +40,7 @@ class LinkReversal:
         links = self._storage.links(ids) if ids else []
         self.present: tuple[Link, ...] = tuple(links)
         """The links that exist now among the memories of the entry."""
+        self._present_by_key = {link.key: link for link in links}
         ends = {end for link in links for end in _ends(link)} | ids
         stored = load_memories(services, ends) if ends else {}
         self._before = {memory_id: memory.scope for memory_id, memory in stored.items()}
@@ -55,7 +56,8 @@ class LinkReversal:
 
     def _restore(self, step: LinkStep) -> Commit:
         """Return the reversal of a step, empty if its link has changed or a memory is gone."""
-        if step.after is not None and step.after not in self.present:
+        after = step.after
+        if after is not None and self._present_by_key.get(after.key) != after:
             return Commit()
         if step.before is None:
             return Commit() if step.after is None else Commit(erased_links=(step.after.key,))

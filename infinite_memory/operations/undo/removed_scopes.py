@@ -14,7 +14,7 @@ from infinite_memory.errors import Conflict
 from infinite_memory.model.commit import Commit, Expect
 from infinite_memory.model.entry import Entry
 from infinite_memory.model.memory import GLOBAL, Memory, Status
-from infinite_memory.model.scope import Scope, Sensitivity, fold_name
+from infinite_memory.model.scope import Scope, Sensitivity, find_spelling, fold_name
 from infinite_memory.operations.services import Services
 
 __all__ = ["ScopeRestorer", "forgotten_since", "read_entries"]
@@ -117,10 +117,8 @@ class ScopeRestorer:
         self._expected.setdefault(name, scope)
 
     def _present(self, name: str) -> Scope | None:
-        if name in self.scopes:
-            return self.scopes[name]
-        folded = fold_name(name)
-        return next((s for s in self.scopes.values() if fold_name(s.name) == folded), None)
+        spelled = find_spelling(name, self.scopes)
+        return None if spelled is None else self.scopes[spelled]
 
     def _refuse_less_sensitive(self, present: Scope) -> None:
         removal = self._find_removal(present.name)

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from infinite_memory.config import Limits
-from infinite_memory.errors import InvalidInput, ScopeNotCreated, UnknownScope
+from infinite_memory.errors import InvalidInput, ScopeNotCreated
 from infinite_memory.model.checks import (
     check_choice,
     check_context,
@@ -111,16 +111,16 @@ def resolve_scope(
     if isinstance(name, str) and name in scopes:
         return name
     wanted = check_scope_name(name)
-    try:
-        return known_scope(wanted, scopes, services.confinement).name
-    except UnknownScope:
-        confinement = services.confinement
-        is_outside = confinement is not None and not confinement.allows(wanted)
-        if is_outside or (services.config.strict_scopes and create is None):
-            raise
-        if create is False:
-            _check_new_scope(wanted, scopes, services)
-        return wanted
+    spelled = find_spelling(wanted, scopes)
+    if spelled is not None:
+        return spelled
+    confinement = services.confinement
+    is_outside = confinement is not None and not confinement.allows(wanted)
+    if is_outside or (services.config.strict_scopes and create is None):
+        return known_scope(wanted, scopes, confinement).name  # raises
+    if create is False:
+        _check_new_scope(wanted, scopes, services)
+    return wanted
 
 
 def _check_new_scope(name: str, scopes: Mapping[str, Scope], services: Services) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import apsw
@@ -22,40 +23,47 @@ _SCOPES = (
     "CAST(keywords AS BLOB), CAST(sensitivity AS BLOB), "
     "CAST(active AS INTEGER), CAST(checksum AS BLOB) FROM scopes"
 )
-
 _CHECKSUMS = "SELECT group_concat(hex(checksum)) FROM scopes"
+_UNKNOWN = f"{_SCOPES} WHERE hex(checksum) IN (SELECT value FROM json_each(?))"
 
 
 class ScopeReader:
-    """Reads the scopes of a database, and decodes them only after a change.
+    """Reads the scopes of a database, and decodes each only after it has changed.
 
-    Every search needs the scopes. The checksum of a row covers the whole row, and every writer of
-    any process updates it, so the scopes are unchanged while the checksums are. Damaged rows are
-    noted in `damage` when they are decoded; `verify` checks the rows themselves.
+    Every search and every commit needs the scopes. The checksum of a row covers the whole row, and
+    every writer of any process updates it, so a scope is unchanged while its checksum is. Damaged
+    rows are noted in `damage` when they are read; `verify` checks the rows themselves.
     """
 
     def __init__(self, damage: DamageLog) -> None:
         """Make a reader that has decoded no scope yet."""
         self._damage = damage
         self._known: tuple[str | None, dict[str, Scope]] | None = None
+        self._by_checksum: dict[str, Scope] = {}
 
     def read(self, snapshot: Snapshot) -> dict[str, Scope]:
         """Return every sound scope by name, always with `Global`, in a new dictionary."""
         checksums: str | None = next(snapshot.rows(_CHECKSUMS))[0]
         known = self._known
         if known is None or known[0] != checksums:
-            self._known = known = checksums, self._decode_all(snapshot)
+            scopes = {GLOBAL: Scope(name=GLOBAL)}
+            for scope in self._decode(snapshot, (checksums or "").split(",")):
+                scopes[scope.name] = scope
+            self._known = known = checksums, scopes
         return dict(known[1])
 
-    def _decode_all(self, snapshot: Snapshot) -> dict[str, Scope]:
-        scopes = {GLOBAL: Scope(name=GLOBAL)}
-        for *blobs, active, checksum in snapshot.rows(_SCOPES):
+    def _decode(self, snapshot: Snapshot, checksums: Sequence[str]) -> Iterable[Scope]:
+        """Return the sound scopes of `checksums`; only those that were unknown are decoded."""
+        decoded = self._by_checksum
+        unknown = json.dumps([checksum for checksum in checksums if checksum not in decoded])
+        decoded = {checksum: decoded[checksum] for checksum in checksums if checksum in decoded}
+        for *blobs, active, checksum in snapshot.rows(_UNKNOWN, (unknown,)):
             if seal_fits(_KIND, (active,), blobs, checksum):
-                scope = _decode(blobs, active)
-                scopes[scope.name] = scope
+                decoded[checksum.hex().upper()] = _decode(blobs, active)
             else:
                 self._damage.skip_record("scope " + name_of(blobs[0]))
-        return scopes
+        self._by_checksum = decoded
+        return [decoded[checksum] for checksum in checksums if checksum in decoded]
 
 
 def damaged_scopes(snapshot: Snapshot) -> list[str]:

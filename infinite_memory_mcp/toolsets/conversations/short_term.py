@@ -40,6 +40,8 @@ __all__ = ["SHORT_TERM"]
 _SHOWN_KEYWORDS = 10
 _SHOWN_COUNTS = 24
 
+_MOST_QUOTED_CHARS = 200
+
 
 class AddShortTermMemory(ConversationArguments):
     """The arguments of `add_short_term_memory`."""
@@ -140,7 +142,7 @@ def delete_short_term_memories(store: MemoryStore, arguments: DeleteShortTermMem
             arguments.pattern, arguments.conversation_id, scope=arguments.scope
         )
     phrase = "deleted" if receipt.ids else "nothing_deleted"
-    pattern = escape_label(arguments.pattern)
+    pattern = escape_label(arguments.pattern[:_MOST_QUOTED_CHARS])
     text = say(phrase, language, count=len(receipt.ids), pattern=pattern)
     return Answer(text=text, data={"forgotten": list(receipt.ids)})
 
