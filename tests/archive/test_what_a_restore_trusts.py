@@ -189,7 +189,7 @@ def test_a_new_backup_says_whether_it_is_encrypted(tmp_path: Path) -> None:
 def test_a_file_that_is_exchanged_between_two_looks_is_refused(
     plain: Path, encrypted: Path, mine: MemoryStore, tmp_path: Path
 ) -> None:
-    file, other = (shutil.copy(each, tmp_path) for each in (encrypted, plain))
+    file, other = (Path(shutil.copy(each, tmp_path)) for each in (encrypted, plain))
 
     def exchange(*_: object) -> None:
         if other.exists():
