@@ -23,6 +23,7 @@ Every error derives from `InfiniteMemoryError` and from the built-in error that 
     ├── ArchiveError (ValueError)              a backup file cannot be used; nothing was changed
     │   ├── ArchiveDamaged                     it differs from what was written, or is cut short
     │   ├── ArchiveTooNew                      a newer version of this package wrote it
+    │   ├── NotEncrypted                       it is in the clear, and a passphrase was given
     │   └── WrongPassphrase                    it is encrypted, with another passphrase
     ├── SummariserError (RuntimeError)         the model that writes summaries cannot be asked
     ├── JudgeError (RuntimeError)              the model that judges pairs cannot be asked
@@ -49,6 +50,7 @@ __all__ = [
     "InvalidInput",
     "JudgeError",
     "KeyElsewhere",
+    "NotEncrypted",
     "NotFound",
     "OutOfTime",
     "ReadOnly",
@@ -207,6 +209,10 @@ class ArchiveDamaged(ArchiveError):
 
 class ArchiveTooNew(ArchiveError):
     """A newer version of this package wrote the archive; nothing was changed."""
+
+
+class NotEncrypted(ArchiveError):
+    """An archive is not encrypted, and a passphrase was given; nothing was changed."""
 
 
 class WrongPassphrase(ArchiveError):

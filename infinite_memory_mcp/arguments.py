@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -14,6 +15,7 @@ from pydantic.fields import FieldInfo
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.criteria import Depth, Mode
 from infinite_memory.model.memory import Kind
+from infinite_memory.model.placeholders import is_placeholder
 from infinite_memory_mcp.foreign.arguments import understand_arguments
 
 __all__ = [
@@ -47,15 +49,15 @@ _MIN_TOKENS, _MAX_TOKENS = 500, 100_000
 class Arguments(BaseModel):
     """The base of the argument models of the tools.
 
-    `destroying` are the arguments that no refusal suggests. An empty text means that an argument
-    was left out, unless `empty_clears`. `fallbacks` names for an argument the tool to call without
+    `destroying` are the arguments that no refusal suggests. `cleared` are the arguments whose value
+    an empty text removes. `fallbacks` names for an argument the tool to call without
     it, if it is required, or with it, if this tool has no such argument. `spread` names an argument
     that is an object of further arguments.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     destroying: ClassVar[frozenset[str]] = frozenset()
-    empty_clears: ClassVar[bool] = False
+    cleared: ClassVar[frozenset[str]] = frozenset()
     fallbacks: ClassVar[Mapping[str, str]] = {}
     spread: ClassVar[str | None] = None
 
@@ -133,19 +135,19 @@ def understand(
     """Return the values under our names, and notes on the names and values that were read anew.
 
     `page_size` is called for the size of a page that was asked for without a limit.
-    Null stands for an argument that was left out, and so does an empty text: many clients send
-    every argument.
+    Null and the words that models write for nothing stand for an argument that was left out: many
+    clients send every argument; see `_is_left_out`.
 
     Raises:
-        InvalidInput: an argument is given twice, under two names.
+        InvalidInput: an argument is given twice, under two names, or an object is understood only
+            in part.
     """
-    read, notes = understand_arguments(_spread(kind, values), kind.model_fields, page_size)
-    given = {
-        name: value
-        for name, value in read.items()
-        if name not in kind.model_fields or not _is_left_out(kind, name, value)
-    }
-    return given, notes
+    return understand_arguments(
+        _spread(kind, values),
+        kind.model_fields,
+        page_size,
+        is_left_out=partial(_is_left_out, kind),
+    )
 
 
 def _spread(kind: type[Arguments], values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -154,14 +156,21 @@ def _spread(kind: type[Arguments], values: Mapping[str, Any]) -> Mapping[str, An
     if not isinstance(inner, dict):
         return values
     beside = {name: value for name, value in values.items() if name != kind.spread}
-    return {**inner, **{name: value for name, value in beside.items() if value is not None}}
+    return {**inner, **{name: value for name, value in beside.items() if not is_placeholder(value)}}
 
 
 def _is_left_out(kind: type[Arguments], name: str, value: Any) -> bool:
-    field = kind.model_fields[name]
-    if value is None:
-        return not field.is_required()
-    return value == "" and field.default is None and name != "query" and not kind.empty_clears
+    """Return whether a value stands for none, so that the argument was left out.
+
+    A required argument is what it says: "None" may be the text to store. So is a query, since
+    "null" and "string" are words that people look for. An empty text may remove what is there.
+    """
+    field = kind.model_fields.get(name)
+    if field is None:
+        return is_placeholder(value)
+    if field.is_required() or (value == "" and name in kind.cleared):
+        return False
+    return value is None or (name != "query" and is_placeholder(value))
 
 
 def parse(kind: type[Parsed], values: Mapping[str, Any]) -> Parsed:

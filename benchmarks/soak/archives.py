@@ -106,6 +106,7 @@ def restore(path: Path, folder: Path, *, encrypted: bool, forged: bool, in_file:
     request = RestoreRequest(
         archive=path,
         passphrase=_PASSPHRASE if encrypted else None,
+        with_keys=True,
         folder=BackupFolder(folder / "backups"),
         now=_NOW,
     )

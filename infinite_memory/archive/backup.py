@@ -153,14 +153,19 @@ def _write(
 
 
 def verify_file(
-    path: Path, passphrase: str | None = None, progress: BackupProgress | None = None
+    path: Path,
+    passphrase: str | None = None,
+    progress: BackupProgress | None = None,
+    *,
+    allow_plain: bool = False,
 ) -> Backup:
     """Read and check every record of an archive, and return what it holds.
 
     Raises:
         ArchiveError: it is no archive, is damaged, or cannot be read.
+        NotEncrypted, WrongPassphrase: see `open_archive`.
     """
-    with open_archive(path, passphrase) as reader:
+    with open_archive(path, passphrase, allow_plain=allow_plain) as reader:
         decoder = Decoder(str(path))
         for record_type, content in reader.records():
             decoder.decode(record_type, content)
@@ -170,8 +175,7 @@ def verify_file(
         manifest = reader.manifest
         assert manifest is not None
         decoder.check_manifest(manifest, reader.totals)
-    outline = read_outline(path)
-    return _describe(path, manifest, encrypted=outline is not None and outline.is_encrypted)
+    return _describe(path, manifest, encrypted=reader.encrypted)
 
 
 def describe_file(path: Path) -> Backup | None:

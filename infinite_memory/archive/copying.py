@@ -15,8 +15,8 @@ from infinite_memory.archive.backup import Ends, exporting, make_head
 from infinite_memory.archive.container.layout import RecordType
 from infinite_memory.archive.container.manifest import Head
 from infinite_memory.archive.container.totals import Totals
-from infinite_memory.archive.restore import erase_vanished, is_empty
-from infinite_memory.archive.transfer.comparison import compare_parts
+from infinite_memory.archive.restore import erase_vanished, is_empty, keep_keys
+from infinite_memory.archive.transfer.comparison import compare_parts, without_keys
 from infinite_memory.archive.transfer.export import Encoded, Export
 from infinite_memory.archive.transfer.importing import Import
 from infinite_memory.config import Config, load
@@ -49,17 +49,18 @@ def copy_store(
     target: Place,
     *,
     config: Config | None = None,
+    with_keys: bool = False,
     progress: CopyProgress | None = None,
 ) -> Copied:
     """Copy everything that the store `source` holds into `target`, and compare the two.
 
     The copy has every memory with its history, status and vectors by every model, its links and its
-    usage, the scopes, the access keys, the journal, and the erased ids, as they are at the moment
-    at which the copy begins. `target` is empty, or an earlier copy of the same source that nobody
-    has changed since, which gets the present content. It keeps its own identity, and shows the
-    copy only when all of it is there and equal. Damaged records of the source are left out, and the
-    result names them. `config` says where the managed server is. A storage that the caller passes
-    open stays open.
+    usage, the scopes, the journal, and the erased ids, as they are at the moment at which the copy
+    begins, and the access keys `with_keys`: else those of the target stay as they are. `target` is
+    empty, or an earlier copy of the same source that nobody has changed since, which gets the
+    present content. It keeps its own identity, and shows the copy only when all of it is there and
+    equal. Damaged records of the source are left out, and the result names them. `config` says
+    where the managed server is. A storage that the caller passes open stays open.
 
     Raises:
         ConfigurationError: an address is malformed or not supported.
@@ -81,7 +82,7 @@ def copy_store(
                 f"source and target are the same store, {source_storage.identity}: "
                 "name another target"
             )
-        return _StoreCopy(source_storage, target_storage, progress).run()
+        return _StoreCopy(source_storage, target_storage, progress, with_keys=with_keys).run()
 
 
 def _address(place: Place) -> str | None:
@@ -113,10 +114,13 @@ def _open_place(place: Place, config: Config, owned: ExitStack, *, create: bool)
 
 
 class _StoreCopy:
-    def __init__(self, source: Storage, target: Storage, progress: CopyProgress | None) -> None:
+    def __init__(
+        self, source: Storage, target: Storage, progress: CopyProgress | None, *, with_keys: bool
+    ) -> None:
         self._source = source
         self._target = target
         self._progress = progress
+        self._with_keys = with_keys
 
     def run(self) -> Copied:
         """Copy a moment of the source into the target, which changes when everything is there.
@@ -138,6 +142,8 @@ class _StoreCopy:
             if copied.different or not (copied.whole or is_new):
                 return evolve(copied, kept=not is_new)
             erase_vanished(self._target, replacement.storage)
+            if not self._with_keys:
+                keep_keys(self._target, replacement.storage)
             # Before the swap: after it, the ends tell that the copy is there.
             self._mark(cursor, Ends.of(replacement.storage))
             replacement.swap(position=ends.position, entries=ends.entries)
@@ -154,7 +160,12 @@ class _StoreCopy:
             head = make_head(source, datetime.now(UTC), embeddings=True)
             export = Export(source)
             totals = Totals()
-            importer = Import(target, "the source", progress=self._steps(CopyStep.COPYING, head))
+            importer = Import(
+                target,
+                "the source",
+                with_keys=self._with_keys,
+                progress=self._steps(CopyStep.COPYING, head),
+            )
             importer.run(_count(export, head, totals))
             if Ends.of(source) != ends:
                 raise StorageUnavailable(
@@ -164,10 +175,16 @@ class _StoreCopy:
         different: tuple[Finding, ...] = ()
         if not importer.left_out:
             steps = self._steps(CopyStep.VERIFYING, head)
-            different = compare_parts(totals.parts(), target, steps)
+            parts = totals.parts()
+            different = compare_parts(
+                parts if self._with_keys else without_keys(parts), target, steps
+            )
+        counts = totals.counts(export.memories)
+        keys = 0 if self._with_keys else counts.pop("access_keys", 0)
         copied = Copied(
             copied=importer.memories,
-            compared=totals.counts(export.memories),
+            compared=counts,
+            access_keys_left_out=keys,
             left_out=(*export.left_out, *importer.left_out),
             different=different,
         )

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
-from infinite_memory.archive.backup import verify_file
-from infinite_memory.archive.container.files import open_archive
 from infinite_memory.archive.restore import RestoreRequest
 from infinite_memory.archive.transfer.decoding import Decoder
 from infinite_memory.archive.transfer.records import MemoryUsage, Record
 from infinite_memory.clock import current_deadline
 from infinite_memory.errors import Conflict, OutOfTime
-from infinite_memory.model.archive.backup import BackupStep, Restored, RestoreMode
+from infinite_memory.model.access.key import AccessKey
+from infinite_memory.model.archive.backup import BackupStep, Restored
 from infinite_memory.model.commit import Commit, Expect, Put
 from infinite_memory.model.entry import Operation
 from infinite_memory.model.link import Link
@@ -21,6 +20,7 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Embedding, Usage
 from infinite_memory.model.record import Record as StoredRecord
 from infinite_memory.model.scope import Scope, find_spelling
+from infinite_memory.operations.access_keys import add_keys
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.retry import attempts
 from infinite_memory.operations.services import Services
@@ -39,33 +39,38 @@ def merge_archive(services: Services, request: RestoreRequest) -> Restored:
 
     Up to 20,000 memories and links, and 64 MiB, are one commit with one entry of the journal; only
     the usage is counted after it. After an interruption the same call goes on, since what is there
-    already is left as it is. Access keys and the journal of the archive are not merged, and what
-    was erased here stays erased.
+    already is left as it is. The journal of the archive is not merged, and what was erased here
+    stays erased. With the keys of the archive, those that are missing are added, each with an entry
+    of the journal; a key that is here stays as it is, revoked or not.
 
     Raises:
         ArchiveError: the archive cannot be used; nothing was changed.
         StorageError: the store cannot be read or written; earlier batches stay.
     """
-    checked = verify_file(request.archive, request.passphrase, request.progress)
+    checked = request.verify()
     merge = _Merge(services, reason=f"merged {request.archive.name}")
     total = (checked.counts or {}).get("memories", 0)
     progress = request.steps(BackupStep.WRITING, total)
-    with open_archive(request.archive, request.passphrase) as reader:
+    with request.open() as reader:
         decoder = Decoder(str(request.archive))
         for record_type, content in reader.records():
             merge.add(decoder.decode(record_type, content), len(content))
             if progress is not None and not decoder.memories % _BATCH_RECORDS:
                 progress(decoder.memories)
         merge.flush()
-    return Restored(
-        mode=RestoreMode.MERGE,
-        archive=str(request.archive),
-        counts=checked.counts or {},
+    if request.with_keys:
+        added, refused = add_keys(services, merge.access_keys, reason=merge.reason)
+        keys = {"access_keys": added, "access_keys_left_out": len(refused)}
+    else:
+        keys, refused = {}, ()
+    return request.describe(
+        checked,
         added=merge.added,
         changed=merge.changed,
         unchanged=merge.unchanged,
         still_erased=merge.still_erased,
-        left_out=checked.left_out,
+        left_out=(*checked.left_out, *refused),
+        **keys,
     )
 
 
@@ -83,7 +88,8 @@ class _Merge:
     def __init__(self, services: Services, *, reason: str) -> None:
         self._services = services
         self._storage = services.storage
-        self._reason = reason
+        self.reason = reason
+        self.access_keys: list[AccessKey] = []
         self._scopes: dict[str, Scope] = {}  # all of the archive: they come before its memories
         self._memories: list[_Incoming] = []
         self._size_bytes = 0
@@ -109,6 +115,8 @@ class _Merge:
                 self._usage[record.id] = record.usage
                 if len(self._usage) >= _COMMIT_MEMORIES:
                     self.flush()
+            case AccessKey():
+                self.access_keys.append(record)
 
     def flush(self) -> None:
         """Commit the rest."""
@@ -176,7 +184,7 @@ class _Merge:
 
     def _commit(self, commit: Commit, links: Sequence[Link] = ()) -> None:
         self._storage.commit(
-            with_entry(self._services, Operation.MERGE, commit, links=links, reason=self._reason)
+            with_entry(self._services, Operation.MERGE, commit, links=links, reason=self.reason)
         )
 
 

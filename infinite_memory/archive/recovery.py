@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-from infinite_memory.archive.backup import verify_file
+from attrs import evolve
+
 from infinite_memory.archive.backup_folder import BackupFolder
 from infinite_memory.archive.restore import RestoreRequest, fill_storage
 from infinite_memory.config import DEFAULT_HOME, Config
@@ -32,16 +33,12 @@ def restore_damaged(config: Config, request: RestoreRequest) -> Restored | None:
     address = address_of(config)
     if not is_folder(address):
         return None
-    checked = verify_file(request.archive, request.passphrase, request.progress)
+    checked = request.verify()
     with replacing_damaged(address) as replacement:
         left_out = fill_storage(replacement.storage, request, checked)
         aside = replacement.swap_aside(request.now)
-    return Restored(
-        mode=RestoreMode.OVERWRITE,
-        archive=str(request.archive),
-        counts=checked.counts or {},
-        set_aside=str(aside),
-        left_out=(*checked.left_out, *left_out),
+    return evolve(request, mode=RestoreMode.OVERWRITE).describe(
+        checked, set_aside=str(aside), left_out=(*checked.left_out, *left_out)
     )
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from attrs import evolve, field, frozen
 
 from infinite_memory.archive.backup import Ends, verify_file, write_backup
 from infinite_memory.archive.backup_folder import BackupFolder
 from infinite_memory.archive.container.files import open_archive
-from infinite_memory.archive.transfer.comparison import compare_parts
+from infinite_memory.archive.container.reader import ArchiveReader
+from infinite_memory.archive.transfer.comparison import compare_parts, without_keys
 from infinite_memory.archive.transfer.feed_batches import FeedBatches
 from infinite_memory.archive.transfer.importing import Import, erase_ids
 from infinite_memory.errors import Conflict, InvalidInput, StorageUnavailable, StoreDamaged
@@ -29,21 +32,60 @@ from infinite_memory.model.scope import Scope
 from infinite_memory.model.verification import Finding
 from infinite_memory.protocols import Storage, SupportsReplacement
 
-__all__ = ["RestoreRequest", "erase_vanished", "fill_storage", "is_empty", "replace_content"]
+__all__ = [
+    "RestoreRequest",
+    "erase_vanished",
+    "fill_storage",
+    "is_empty",
+    "keep_keys",
+    "replace_content",
+]
 
 _BEFORE = "-before-restore"
 
 
 @frozen(kw_only=True)
 class RestoreRequest:
-    """An archive to restore, and where a backup of the present content goes."""
+    """An archive to restore, and where a backup of the present content goes.
+
+    With a passphrase, an archive that is not encrypted needs `allow_plain`. Without `with_keys` the
+    access keys of the archive are left out: whoever holds one of them would be let in.
+    """
 
     archive: Path
     mode: RestoreMode = RestoreMode.EMPTY
     passphrase: str | None = field(default=None, repr=False)
+    allow_plain: bool = False
+    with_keys: bool = False
     folder: BackupFolder
     now: datetime
     progress: BackupProgress | None = None
+
+    def verify(self) -> Backup:
+        """Read and check every record of the archive; see `verify_file`."""
+        return verify_file(
+            self.archive, self.passphrase, self.progress, allow_plain=self.allow_plain
+        )
+
+    def open(self) -> AbstractContextManager[ArchiveReader]:
+        """Open the archive; see `open_archive`."""
+        return open_archive(self.archive, self.passphrase, allow_plain=self.allow_plain)
+
+    def describe(self, checked: Backup, **outcome: Any) -> Restored:
+        """Return the result of the restore of an archive that was checked."""
+        counts = checked.counts or {}
+        keys = counts.get("access_keys", 0)
+        return Restored(
+            mode=self.mode,
+            archive=str(self.archive),
+            counts=counts,
+            encrypted=checked.encrypted,
+            **{
+                "access_keys": keys if self.with_keys else 0,
+                "access_keys_left_out": 0 if self.with_keys else keys,
+                **outcome,
+            },
+        )
 
     def steps(self, step: BackupStep, total: int) -> Callable[[int], None] | None:
         """Return a callback for the number of memories that a step has done."""
@@ -67,7 +109,8 @@ def replace_content(storage: Storage, request: RestoreRequest) -> Restored:
     """Make the archive the content of `storage`, for every process at once.
 
     The archive is verified first. What the store holds is backed up, and afterwards its ids count
-    as erased where the archive does not have them, so that every process drops them. A key that was
+    as erased where the archive does not have them, so that every process drops them. The access
+    keys of the store stay as they are. With the keys of the archive in their place, a key that was
     revoked in the store stays revoked.
 
     Raises:
@@ -77,7 +120,7 @@ def replace_content(storage: Storage, request: RestoreRequest) -> Restored:
         InvalidInput: the storage can only be filled, and is not empty.
         StorageError: the store or the backup cannot be read or written.
     """
-    checked = verify_file(request.archive, request.passphrase, request.progress)
+    checked = request.verify()
     ends, safety = Ends.of(storage), None
     if not is_empty(storage):
         _refuse_filled(storage, request.mode)
@@ -88,13 +131,14 @@ def replace_content(storage: Storage, request: RestoreRequest) -> Restored:
         with storage.replacement() as replacement:
             left_out = fill_storage(replacement.storage, request, checked)
             if safety is not None:
-                _keep_revocations(storage, replacement.storage)
+                if request.with_keys:
+                    _keep_revocations(storage, replacement.storage)
+                else:
+                    keep_keys(storage, replacement.storage)
                 erase_vanished(storage, replacement.storage)
             replacement.swap(position=ends.position, entries=ends.entries)
-    return Restored(
-        mode=request.mode,
-        archive=str(request.archive),
-        counts=checked.counts or {},
+    return request.describe(
+        checked,
         safety_backup=None if safety is None else safety.path,
         left_out=(*checked.left_out, *left_out),
     )
@@ -142,14 +186,19 @@ def fill_storage(target: Storage, request: RestoreRequest, checked: Backup) -> t
         StorageUnavailable: the storage does not hold what was written into it.
     """
     total = (checked.counts or {}).get("memories", 0)
-    with open_archive(request.archive, request.passphrase) as reader:
+    with request.open() as reader:
         importer = Import(
-            target, str(request.archive), progress=request.steps(BackupStep.WRITING, total)
+            target,
+            str(request.archive),
+            with_keys=request.with_keys,
+            progress=request.steps(BackupStep.WRITING, total),
         )
         importer.run(reader.records())
         parts = reader.totals.parts()
     if importer.left_out:
         return importer.left_out
+    if not request.with_keys:
+        parts = without_keys(parts)
     different = compare_parts(parts, target, request.steps(BackupStep.COMPARING, total))
     if different:
         raise StorageUnavailable(
@@ -157,6 +206,11 @@ def fill_storage(target: Storage, request: RestoreRequest, checked: Backup) -> t
             " restored: check the disk, then repeat this"
         )
     return ()
+
+
+def keep_keys(storage: Storage, new: Storage) -> None:
+    """Give `new` the access keys of `storage`."""
+    new.commit(Commit(access_keys=list(storage.access_keys().values())))
 
 
 def _keep_revocations(storage: Storage, new: Storage) -> None:

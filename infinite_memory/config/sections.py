@@ -16,6 +16,7 @@ from infinite_memory.config.section import Section
 from infinite_memory.config.upkeep import Summaries, Upkeep
 from infinite_memory.model.address import Address, find_problem, is_folder
 from infinite_memory.model.memory import GLOBAL
+from infinite_memory.model.scope import find_name_problem
 
 __all__ = [
     "CPU_PROVIDER",
@@ -30,6 +31,12 @@ __all__ = [
 DEFAULT_HOME = Path("~/.infinite-memory")
 CPU_PROVIDER = "CPUExecutionProvider"
 """The execution provider of onnxruntime that every installation has."""
+
+
+def _scope_name(name: str) -> str:
+    if problem := find_name_problem(name):
+        raise ValueError(f"no scope can have this name, since {problem}: name another")
+    return name
 
 
 def _known_zone(name: str | None) -> str | None:
@@ -165,7 +172,9 @@ class Config(Section):
     former_query_prefix: str | None = None
     former_document_prefix: str | None = None
     execution_providers: Annotated[tuple[str, ...], BeforeValidator(_names)] = (CPU_PROVIDER,)
-    default_scope: Annotated[str, Field(min_length=1, max_length=128)] = GLOBAL
+    default_scope: Annotated[
+        str, Field(min_length=1, max_length=128), AfterValidator(_scope_name)
+    ] = GLOBAL
     strict_scopes: bool = False
     conversation_scopes: bool = False
     time_zone: Annotated[str | None, AfterValidator(_known_zone)] = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import re
 from base64 import b32encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from difflib import get_close_matches
 from hashlib import sha256
@@ -19,12 +19,13 @@ from infinite_memory.model.checks import check_label, check_moment
 from infinite_memory.model.codec import iso
 from infinite_memory.model.commit import Commit, Expect
 from infinite_memory.model.entry import Operation
+from infinite_memory.model.verification import Finding, RecordKind
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.retry import attempts
 from infinite_memory.operations.services import Services
 from infinite_memory.storage.confined import no_keys_here
 
-__all__ = ["check_key", "create_key", "list_keys", "revoke_key"]
+__all__ = ["add_keys", "check_key", "create_key", "list_keys", "revoke_key"]
 
 _MAX_NAME_CHARS = 64
 _ID_BYTES = 5
@@ -55,8 +56,7 @@ def create_key(
         if expiry is not None and expiry <= now:
             raise InvalidInput(f"expires_at {iso(expiry)} is in the past: give a later time")
         present = services.storage.access_keys()
-        holder = _find_by_name(present, label, now)
-        if holder is not None and holder.state_at(now) is KeyState.ACTIVE:
+        if (holder := _find_active(present, label, now)) is not None:
             raise Conflict(
                 f"the active access key {holder.id} is named {holder.name!r}: choose another name,"
                 " or revoke that key first"
@@ -81,6 +81,49 @@ def create_key(
         else:
             return NewKey(key=key, secret=secret)
     raise AssertionError
+
+
+def add_keys(
+    services: Services, keys: Iterable[AccessKey], *, reason: str
+) -> tuple[int, tuple[Finding, ...]]:
+    """Add the keys of another store whose ids no key here has; a key that is here stays as it is.
+
+    Return how many were added, and the active keys whose name an active key here has: they are
+    refused. Each addition is an entry of the journal, with the `reason`.
+
+    Raises:
+        AccessDenied: the handle was not opened for the whole store.
+    """
+    _refuse_other_handles(services)
+    added, refused = 0, []
+    for key in keys:
+        for last in attempts():
+            now, present = services.clock(), services.storage.access_keys()
+            if key.id in present:
+                break
+            holder = _find_active(present, key.name, now)
+            if holder is not None and key.state_at(now) is KeyState.ACTIVE:
+                refused.append(_refuse_name(key, holder))
+                break
+            try:
+                described = f"{reason}: {_describe(key)}"
+                _commit_key(services, Operation.CREATE_KEY, key, present, described)
+            except Conflict:
+                if last:
+                    raise
+            else:
+                added += 1
+                break
+    return added, tuple(refused)
+
+
+def _refuse_name(key: AccessKey, holder: AccessKey) -> Finding:
+    return Finding(
+        part=RecordKind.ACCESS_KEY,
+        id=key.id,
+        what=f"the access key {key.id} is named {key.name!r}, as the active key {holder.id} here",
+        way_out="revoke the key that is here, and repeat this, if that one shall let its holder in",
+    )
 
 
 def list_keys(services: Services) -> list[AccessKey]:
@@ -176,6 +219,12 @@ def _find_by_name(keys: Mapping[str, AccessKey], name: str, now: datetime) -> Ac
         key=lambda key: order.index(key.state_at(now)),
         default=None,
     )
+
+
+def _find_active(keys: Mapping[str, AccessKey], name: str, now: datetime) -> AccessKey | None:
+    """Return the active key with the name, None if there is none."""
+    key = _find_by_name(keys, name, now)
+    return key if key is not None and key.state_at(now) is KeyState.ACTIVE else None
 
 
 def _commit_key(

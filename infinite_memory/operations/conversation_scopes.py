@@ -26,6 +26,7 @@ _DIGEST_CHARS = 12
 # Longer names of scopes are refused.
 _MAX_ID_CHARS = 128 - len(_PREFIX)
 _CUT_ID_CHARS = _MAX_ID_CHARS - 1 - _DIGEST_CHARS
+_NOT_IN_NAMES = re.compile(r"[*,]")
 _ENDS_IN_DIGEST = re.compile(rf"~[0-9a-f]{{{_DIGEST_CHARS}}}\Z")
 
 
@@ -33,14 +34,18 @@ def name_conversation_scope(conversation_id: str) -> str:
     """Return the name of the scope of a conversation; no two conversations have the same.
 
     Letter case counts in an id and not in the name of a scope, and an id may be longer than a name.
-    So a digest goes with every id that its name would not tell from all others.
+    So a digest goes with every id that its name would not tell from all others, or that would make
+    the name a pattern or a list.
     """
-    is_plain = fold_name(conversation_id) == conversation_id
+    is_plain = fold_name(conversation_id) == conversation_id and not _NOT_IN_NAMES.search(
+        conversation_id
+    )
     fits = len(conversation_id) <= _MAX_ID_CHARS
     if is_plain and fits and not _ENDS_IN_DIGEST.search(conversation_id):
         return _PREFIX + conversation_id
     digest = sha256(conversation_id.encode()).hexdigest()[:_DIGEST_CHARS]
-    return f"{_PREFIX}{conversation_id[:_CUT_ID_CHARS]}~{digest}"
+    shown = _NOT_IN_NAMES.sub("-", conversation_id[:_CUT_ID_CHARS])
+    return f"{_PREFIX}{shown}~{digest}"
 
 
 def unnamed_scope(services: Services, conversation_id: str | None) -> str:
@@ -52,8 +57,17 @@ def unnamed_scope(services: Services, conversation_id: str | None) -> str:
     default = services.config.default_scope
     if conversation_id is None or not services.config.conversation_scopes:
         return default
-    name, confinement = name_conversation_scope(conversation_id), services.confinement
+    name, confinement = _name_or_keep_scope(services, conversation_id), services.confinement
     return name if confinement is None or confinement.allows(name) else default
+
+
+def _name_or_keep_scope(services: Services, conversation_id: str) -> str:
+    """Return the name of the scope of a conversation, or the name that an earlier version gave."""
+    if _NOT_IN_NAMES.search(conversation_id):
+        earlier = find_spelling(_PREFIX + conversation_id, services.storage.scopes())
+        if earlier is not None:
+            return earlier
+    return name_conversation_scope(conversation_id)
 
 
 def unnamed_scopes(

@@ -17,6 +17,7 @@ from infinite_memory.model.question import Arm, Question
 from infinite_memory.model.scope import (
     Scope,
     Sensitivity,
+    find_name_problem,
     find_spelling,
     fold_name,
     visible_from,
@@ -33,6 +34,7 @@ from infinite_memory.times import read_range
 __all__ = [
     "ALL",
     "ScopeChoice",
+    "check_new_scope_name",
     "check_scope_name",
     "choose_scopes",
     "create_scope",
@@ -62,6 +64,21 @@ def check_scope_name(name: object) -> str:
     if _means_all(checked):
         raise InvalidInput(f"scope {checked!r} cannot be used: {ALL} stands for every scope")
     return checked
+
+
+def check_new_scope_name(name: str) -> None:
+    """Refuse a name for a scope that does not exist yet, if it means something else elsewhere.
+
+    A scope that has such a name from an earlier version is read and written like any other.
+
+    Raises:
+        InvalidInput: the name is a pattern, a list, a placeholder or a reserved word.
+    """
+    if problem := find_name_problem(name):
+        raise InvalidInput(
+            f"no scope can be made with the name {name!r:.160}, since {problem}: choose another"
+            " name, such as 'team' or 'team/a'; nothing was stored"
+        )
 
 
 def known_scope(
@@ -182,8 +199,10 @@ def create_scope(
     spelled = find_spelling(scope.name, scopes)
     existing = None if spelled is None else scopes[spelled]
     if existing == scope:
-        return scope
-    if existing is not None:
+        return existing
+    if existing is None:
+        check_new_scope_name(scope.name)
+    else:
         raise Conflict(f"the scope {existing.name!r} exists and is different: update it instead")
     seen = {scope.name: None, **_ancestors_of(scope.parent, scopes)}
     commit = Commit(expect=Expect(scopes=seen), scopes=(scope,))

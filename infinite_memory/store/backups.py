@@ -88,18 +88,22 @@ class Backups(Group):
         file: str | os.PathLike[str],
         *,
         passphrase: str | None = None,
+        allow_plain: bool = False,
         progress: BackupProgress | None = None,
     ) -> Backup:
         """Read and check every record of a backup, given by its name or its path.
 
         Raises:
             ArchiveError: the file is damaged, or is no backup, or a newer version wrote it.
+            NotEncrypted: it is not encrypted, a `passphrase` was given, and not `allow_plain`.
             WrongPassphrase: it is encrypted, and the passphrase is missing or another.
             NotFound: there is no backup of that name.
             AccessDenied: this handle does not show the whole store.
         """
         refuse_narrow_handles(self._services)
-        return verify_file(find_archive(self._services, file), passphrase, progress)
+        path = find_archive(self._services, file)
+        is_allowed = check_flag(allow_plain, "allow_plain")
+        return verify_file(path, passphrase, progress, allow_plain=is_allowed)
 
     @count_call
     def delete(self, name: str) -> None:
@@ -120,6 +124,8 @@ class Backups(Group):
         *,
         mode: str = RestoreMode.EMPTY,
         passphrase: str | None = None,
+        allow_plain: bool = False,
+        with_keys: bool = False,
         progress: BackupProgress | None = None,
     ) -> Restored:
         """Bring back the content of a backup, given by its name or its path; it is verified first.
@@ -130,8 +136,12 @@ class Backups(Group):
         one counts, and both are in its history. Memories erased here stay erased. Up to 20,000
         memories are one change, which one `undo` reverses.
 
+        The access keys of the backup come in only `with_keys`; else the keys of the store stay as
+        they are. "overwrite" then replaces the keys of the store, and "merge" adds those that it
+        does not have.
+
         Raises:
-            ArchiveError, WrongPassphrase, NotFound: as `verify`; nothing was changed.
+            ArchiveError, NotEncrypted, WrongPassphrase, NotFound: as `verify`; nothing was changed.
             Conflict: the store is not empty, or was written while its new content was prepared.
             StoreDamaged: the store is damaged, so that no whole backup of it can be made.
             AccessDenied: this handle does not show the whole store.
@@ -143,6 +153,8 @@ class Backups(Group):
             archive=find_archive(services, file),
             mode=check_choice(mode, RestoreMode, "mode"),
             passphrase=passphrase,
+            allow_plain=check_flag(allow_plain, "allow_plain"),
+            with_keys=check_flag(with_keys, "with_keys"),
             folder=backup_folder(services),
             now=services.clock(),
             progress=progress,

@@ -8,13 +8,22 @@ ours keeps its meaning. No alias leads to an argument that erases.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from typing import Any
 
 from infinite_memory.errors import InvalidInput
+from infinite_memory.model.placeholders import is_placeholder
 from infinite_memory.model.profile import SECTIONS
 from infinite_memory_mcp.foreign.argument_names import NAMES, UNUSED
+from infinite_memory_mcp.foreign.objects import (
+    check_context,
+    check_messages,
+    drop_placeholders,
+    find_argument,
+    fold_camel_case,
+    refuse_part,
+)
 from infinite_memory_mcp.foreign.values import (
     join_messages,
     match_kind,
@@ -33,25 +42,28 @@ _SEVERAL = frozenset({"ids", "memory_ids", "uuids"})
 _MAX_CALLS = 20
 _MAX_LIMIT = 100
 _PAGE_SIZE = 10
-_MAX_NAME_CHARS = 64
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def understand_arguments(
-    values: Mapping[str, Any], known: Collection[str], page_size: Callable[[], int] | None = None
+    values: Mapping[str, Any],
+    known: Collection[str],
+    page_size: Callable[[], int] | None = None,
+    *,
+    is_left_out: Callable[[str, Any], bool] = lambda _, value: value is None,
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the values under the names in `known`, with a note for every name or value converted.
 
     Names that nobody knows stay as they are, for the refusal to name them. `page_size` is called
     for the size of a page that was asked for without a limit; without it, the limit becomes 10.
+    `is_left_out` says of the name of an argument and a value whether the value stands for none.
 
     Raises:
-        InvalidInput: two names of the same argument have different values, or any of several tags
-            is asked for.
+        InvalidInput: two names of the same argument have different values, any of several tags is
+            asked for, or an object holds something that is not understood; see `objects`.
     """
     reader = _Reader(known, page_size)
     for name, value in values.items():
-        if value is not None or name in known:
+        if not is_left_out(find_argument(name, known) or name, value):
             reader.read(name, value)
     reader.finish()
     return reader.values, reader.notes
@@ -71,12 +83,13 @@ class _Reader:
         if name in self._known:
             self._store(name, name, value)
             return
-        plain = _fold_camel_case(name)
+        plain = fold_camel_case(name)
         if plain in self._known:
             self._store(plain, name, value)
         elif plain in {"updates", "filters"} and isinstance(value, Mapping):
-            self._unpack(value)
+            self._unpack(name, value)
         elif plain == "messages" and "text" in self._known and isinstance(value, list):
+            check_messages(name, value)
             self._store("text", name, join_messages(value))
         elif "changes" in self._known and plain in SECTIONS:
             self._store("changes", name, {plain: value})
@@ -117,10 +130,9 @@ class _Reader:
         return _PAGE_SIZE
 
     def _rename(self, name: str, plain: str, value: Any) -> None:
-        for ours, names in NAMES.items():
-            if plain in names and ours in self._known:
-                self._store(ours, name, value)
-                return
+        if (ours := find_argument(plain, self._known)) is not None:
+            self._store(ours, name, value)
+            return
         bound = next((b for b in ("since", "until") if plain in (b, *NAMES[b])), None)
         if bound is not None and "when" in self._known:
             self._bounds[bound] = value
@@ -132,7 +144,7 @@ class _Reader:
 
     def _store(self, ours: str, name: str, value: Any) -> None:
         is_alias = name != ours
-        read = self._read_value(ours, value, is_alias=is_alias)
+        read = self._read_value(ours, name, value)
         if read is None:
             if value is None:
                 self.values.setdefault(ours, None)
@@ -157,15 +169,16 @@ class _Reader:
                 f"{ours} is given twice, as {_shorten(present)} and {_shorten(value)}: give it once"
             )
 
-    def _read_value(self, ours: str, value: Any, *, is_alias: bool) -> Any:
+    def _read_value(self, ours: str, name: str, value: Any) -> Any:
         """Return a value as this server reads it, None to leave it out."""
+        is_alias = name != ours
         match ours, value:
             case "important", _ if not isinstance(value, bool):
                 return self._important(value)
             case "kind" | "type", str():
                 return self._kind(value, is_alias=is_alias)
             case "context", _ if "text" in self._known:
-                return self._context(value)
+                return self._context(name, value)
             case "mode" | "depth", _ if self._is_foreign_mode(ours, value):
                 self._leave_out(ours, value)
                 return None
@@ -217,13 +230,16 @@ class _Reader:
             self.notes.append(f"kinds {_shorten(value)} as {_shorten(kinds)}")
         return kinds or None
 
-    def _context(self, value: Any) -> Any:
+    def _context(self, given: str, value: Any) -> Any:
         """Return `context` without tags and type, which some servers put into it."""
-        if isinstance(value, str) and value.lstrip()[:1] != "{":
-            return {"topic": value}
+        if isinstance(value, str):
+            if value.lstrip()[:1] != "{":
+                return {"topic": value}
+            with suppress(ValueError, RecursionError):
+                value = json.loads(value)
         if not isinstance(value, dict):
             return value
-        rest = dict(value)
+        rest = drop_placeholders(value, self._known)
         for name in ("tags", "type", "memory_type", "importance", "priority"):
             ours = {"tags": "tags", "importance": "important", "priority": "important"}.get(
                 name, "kind"
@@ -232,23 +248,30 @@ class _Reader:
                 self.read(name, rest.pop(name))
             elif name in rest and ours == name and ours in self._known:
                 self._set(ours, split_labels(rest.pop(name)))
+        check_context(given, rest, self._known)
         return rest
 
-    def _unpack(self, value: Mapping[str, Any]) -> None:
-        """Read the arguments in an object, as `updates` and `filters` hold them."""
+    def _unpack(self, given: str, value: Mapping[str, Any]) -> None:
+        """Read the arguments in an object, as `updates` and `filters` hold them.
+
+        Raises:
+            InvalidInput: it holds something else, without which the call would mean another thing.
+        """
         for name, inner in value.items():
+            ours = find_argument(name, self._known)
+            if is_placeholder(inner):
+                continue
             if name in ("AND", "and") and isinstance(inner, list):
                 for part in inner:
-                    if isinstance(part, Mapping):
-                        self._unpack(part)
-            elif isinstance(inner, Mapping) and name not in ("metadata", "context"):
-                self._leave_out(f"filter {name}", inner)
-            elif name in self._known or name in UNUSED or _is_alias(name, self._known):
+                    if not isinstance(part, Mapping):
+                        raise refuse_part(given, f"{name} {part!r:.60}", self._known)
+                    self._unpack(given, part)
+            elif isinstance(inner, Mapping) and ours not in ("context", "changes"):
+                raise refuse_part(given, f"{name} {inner!r:.60}", self._known)
+            elif ours is not None or name in UNUSED:
                 self.read(name, inner)
-            elif "context" in self._known:
-                self._set("context", {name: inner})
             else:
-                self._leave_out(name, inner)
+                raise refuse_part(given, name, self._known)
 
     def _leave_out(self, name: str, value: Any) -> None:
         if "text" in self._known and "context" in self._known and name not in ("mode", "depth"):
@@ -256,13 +279,6 @@ class _Reader:
             self.notes.append(f"{name} into context")
         else:
             self.notes.append(f"without {name} {_shorten(value)}, which has no meaning here")
-
-
-def _fold_camel_case(name: str) -> str:
-    """Return a name in snake case, as this server spells names."""
-    if len(name) > _MAX_NAME_CHARS or not name[:1].islower():
-        return name
-    return _CAMEL.sub("_", name).casefold()
 
 
 def _read_plain(ours: str, value: Any, *, is_alias: bool) -> Any:
@@ -292,10 +308,6 @@ def _read_single(value: Any) -> Any:
         f"this tool takes one id, and {len(ids)} were given: call it once for each, with"
         f" {calls}{more}; nothing was done"
     )
-
-
-def _is_alias(name: str, known: Collection[str]) -> bool:
-    return any(name in names and ours in known for ours, names in NAMES.items())
 
 
 def _shorten(value: Any) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from infinite_memory.errors import NotFound
+from infinite_memory.model.archive.backup import describe_encryption, describe_keys_left_out
 from infinite_memory.model.codec import iso
 from infinite_memory.model.messages import format_count, format_size
 from infinite_memory_mcp.arguments import Arguments
@@ -95,16 +96,21 @@ def _find_backup(store: MemoryStore, name: str) -> Backup:
 
 
 def _restored_lines(restored: Restored, name: str) -> list[str]:
+    encryption = describe_encryption(encrypted=restored.encrypted)
     if restored.mode == "merge":
         lines = [
-            f"Merged {escape_label(name)}: added {restored.added}, changed {restored.changed}, left"
-            f" {restored.unchanged} as they were."
+            f"Merged {escape_label(name)}, {encryption}: added {restored.added}, changed"
+            f" {restored.changed}, left {restored.unchanged} as they were."
         ]
         if restored.added or restored.changed:
             lines.append("undo takes it back; more than 20,000 memories are several entries.")
     else:
         memories = format_count(restored.counts.get("memories", 0), "memory", "memories")
-        lines = [f"Restored {escape_label(name)}: {memories}."]
+        lines = [f"Restored {escape_label(name)}, {encryption}: {memories}."]
+    if restored.access_keys_left_out:
+        command = f"infinite-memory restore {escape_label(name)} --merge --with-keys"
+        way = f"on the machine of the memory, `{command}` takes them"
+        lines.append(describe_keys_left_out(restored.access_keys_left_out, way))
     if restored.still_erased:
         number = format_count(restored.still_erased, "memory", "memories")
         lines.append(f"{number} of it stay erased, as they were erased here.")
@@ -121,8 +127,7 @@ def _render(backup: Backup) -> str:
     if backup.counts is not None:
         columns.append(format_count(backup.counts.get("memories", 0), "memory", "memories"))
     columns.append(format_size(backup.size_bytes))
-    if backup.encrypted:
-        columns.append("encrypted")
+    columns.append(describe_encryption(encrypted=backup.encrypted))
     if backup.left_out_count:
         columns.append(f"lacks {format_count(backup.left_out_count, 'damaged record')}")
     return " · ".join(columns)

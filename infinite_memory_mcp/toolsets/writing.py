@@ -82,7 +82,7 @@ class UpdateMemory(Arguments):
     context: Object | None = None
     supersedes: MemoryIds | None = Field(None, description="Ids of memories that it replaces")
     status: str | None = Field(None, description="current brings back", json_schema_extra=_STATUSES)
-    empty_clears: ClassVar[bool] = True
+    cleared: ClassVar[frozenset[str]] = frozenset({"title", "speaker", "key"})
 
 
 class DeleteMemory(Arguments):

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -30,6 +31,7 @@ from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.everything import dump, fill
 
 NOW = datetime(2026, 6, 5, tzinfo=UTC)
+copy_all = partial(copy_store, with_keys=True)
 
 
 def memory(memory_id: str, text: str = "Some text.", revision: int = 1) -> Memory:
@@ -59,7 +61,7 @@ class Interrupted(Exception):
 
 
 def test_a_copy_holds_everything_to_the_byte(source: Path, tmp_path: Path) -> None:
-    copied = copy_store(source, tmp_path / "target")
+    copied = copy_all(source, tmp_path / "target")
 
     assert copied.whole
     assert copied.compared == {
@@ -85,11 +87,11 @@ def test_a_copy_holds_everything_to_the_byte(source: Path, tmp_path: Path) -> No
 def test_storages_that_are_open_are_copied_and_stay_open() -> None:
     with closing(InMemoryStorage()) as one, closing(InMemoryStorage()) as other:
         fill(one)
-        assert copy_store(one, other).whole
+        assert copy_all(one, other).whole
         assert list(dump(other)) == list(dump(one))
         # Nothing says whose copy it is, so it is not gone on with.
         with pytest.raises(Conflict, match="holds memories or scopes already"):
-            copy_store(one, other)
+            copy_all(one, other)
 
 
 @pytest.mark.parametrize("after", [False, True])
@@ -114,17 +116,17 @@ def test_a_copy_that_was_cut_short_leaves_the_target_as_it_was(
     with monkeypatch.context() as patched:
         patched.setattr(SqliteStorage, "commit", interrupt)
         with pytest.raises(Interrupted):
-            copy_store(source, tmp_path / "target")
+            copy_all(source, tmp_path / "target")
     assert lines(tmp_path / "target") == empty
     assert not (tmp_path / "target" / "store.restoring").exists()
 
-    assert copy_store(source, tmp_path / "target").whole
+    assert copy_all(source, tmp_path / "target").whole
     assert lines(tmp_path / "target") == lines(source)
 
 
 def test_a_copy_that_is_repeated_has_what_is_new(source: Path, tmp_path: Path) -> None:
-    copy_store(source, tmp_path / "target")
-    assert copy_store(source, tmp_path / "target").copied == 610
+    copy_all(source, tmp_path / "target")
+    assert copy_all(source, tmp_path / "target").copied == 610
 
     vectors = np.ones((1, 4), np.float32) / 2
     embedding = Embedding(model="c/3", spans=np.array([[0, 2]], np.int32), vectors=vectors)
@@ -143,7 +145,7 @@ def test_a_copy_that_is_repeated_has_what_is_new(source: Path, tmp_path: Path) -
             active_model="c/3",
         ),
     )
-    copied = copy_store(source, tmp_path / "target")
+    copied = copy_all(source, tmp_path / "target")
 
     assert copied.copied == 610
     assert copied.whole
@@ -152,7 +154,7 @@ def test_a_copy_that_is_repeated_has_what_is_new(source: Path, tmp_path: Path) -
 
 def test_the_progress_of_both_steps_is_told(source: Path, tmp_path: Path) -> None:
     told: list[tuple[CopyStep, int, int]] = []
-    copy_store(source, tmp_path / "target", progress=lambda *now: told.append(now))
+    copy_all(source, tmp_path / "target", progress=lambda *now: told.append(now))
     for step in CopyStep:
         mine = [(done, total) for each, done, total in told if each is step]
         assert [done for done, _ in mine] == sorted(done for done, _ in mine)
@@ -183,24 +185,24 @@ def test_what_is_written_meanwhile_comes_over_too(source: Path, tmp_path: Path) 
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        copied = copy_store(source, tmp_path / "target", progress=lambda *_: begun.set())
+        copied = copy_all(source, tmp_path / "target", progress=lambda *_: begun.set())
     finally:
         begun.set()
         writer.join()
     assert not copied.different
-    assert copy_store(source, tmp_path / "target").whole
+    assert copy_all(source, tmp_path / "target").whole
     assert lines(tmp_path / "target") == lines(source)
 
 
 def test_two_copies_into_one_target_at_once_end_with_the_same(source: Path, tmp_path: Path) -> None:
     SqliteStorage.open(tmp_path / "target").close()
-    copy_store(source, tmp_path / "target")
+    copy_all(source, tmp_path / "target")
     change(source, Commit(puts=[Put(memory=memory(f"late-{n}"), expected=0) for n in range(2000)]))
     failed: list[BaseException] = []
 
     def copy() -> None:
         try:
-            copy_store(source, tmp_path / "target")
+            copy_all(source, tmp_path / "target")
         except (Conflict, StorageUnavailable):
             pass  # the other one had begun or finished first
         except BaseException as error:  # noqa: BLE001 -- shown by the thread that asserts
@@ -226,28 +228,28 @@ def nothing_changed(folder: Path, call: Callable[[], object], error: type[Except
 def test_a_target_that_holds_something_else_is_refused(source: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     change(other, Commit(puts=[Put(memory=memory("mine"), expected=0)]))
-    said = nothing_changed(other, lambda: copy_store(source, other), Conflict)
+    said = nothing_changed(other, lambda: copy_all(source, other), Conflict)
     assert "holds memories or scopes already" in said
     only_scopes = tmp_path / "scopes"
     change(only_scopes, Commit(scopes=[Scope(name="mine")]))
-    nothing_changed(only_scopes, lambda: copy_store(source, only_scopes), Conflict)
+    nothing_changed(only_scopes, lambda: copy_all(source, only_scopes), Conflict)
 
 
 def test_the_copy_of_another_source_is_refused(source: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     change(other, Commit(puts=[Put(memory=memory("other"), expected=0)]))
-    copy_store(other, tmp_path / "target")
+    copy_all(other, tmp_path / "target")
     said = nothing_changed(
-        tmp_path / "target", lambda: copy_store(source, tmp_path / "target"), Conflict
+        tmp_path / "target", lambda: copy_all(source, tmp_path / "target"), Conflict
     )
     assert "is a copy of the store" in said
 
 
 def test_a_whole_copy_that_was_written_since_is_refused(source: Path, tmp_path: Path) -> None:
-    copy_store(source, tmp_path / "target")
+    copy_all(source, tmp_path / "target")
     change(tmp_path / "target", Commit(puts=[Put(memory=memory("mine"), expected=0)]))
     said = nothing_changed(
-        tmp_path / "target", lambda: copy_store(source, tmp_path / "target"), Conflict
+        tmp_path / "target", lambda: copy_all(source, tmp_path / "target"), Conflict
     )
     assert "now a separate store" in said
 
@@ -262,7 +264,7 @@ def test_what_others_write_into_the_target_meanwhile_is_not_lost(
             change(target, Commit(puts=[Put(memory=memory("mine"), expected=0)]))
 
     with pytest.raises(Conflict, match="was written while its new content was prepared"):
-        copy_store(source, target, progress=write)
+        copy_all(source, target, progress=write)
     with closing(SqliteStorage.open(target)) as storage:
         assert storage.get(["mine"])
         assert storage.position() == 1
@@ -271,24 +273,24 @@ def test_what_others_write_into_the_target_meanwhile_is_not_lost(
 def test_a_store_is_not_copied_into_itself(source: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(source)
     for place in (source, tmp_path / "link", f"{tmp_path}/nowhere/../source"):
-        nothing_changed(source, lambda p=place: copy_store(source, p), InvalidInput)  # type: ignore[misc]
+        nothing_changed(source, lambda p=place: copy_all(source, p), InvalidInput)  # type: ignore[misc]
     with closing(SqliteStorage.open(source)) as storage:
-        nothing_changed(source, lambda: copy_store(storage, source), InvalidInput)
+        nothing_changed(source, lambda: copy_all(storage, source), InvalidInput)
 
 
 def test_a_source_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     with pytest.raises(StorageUnavailable, match="there is no store at"):
-        copy_store(tmp_path / "typo", tmp_path / "target")
+        copy_all(tmp_path / "typo", tmp_path / "target")
     assert not (tmp_path / "typo").exists()
     assert not (tmp_path / "target").exists()
     with pytest.raises(InvalidInput, match="cannot be copied"):
-        copy_store("memory://", tmp_path / "target")
+        copy_all("memory://", tmp_path / "target")
 
 
 def test_a_target_that_cannot_be_opened_is_named(source: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(StorageUnavailable, match="file"):
-        copy_store(source, tmp_path / "file")
+        copy_all(source, tmp_path / "file")
 
 
 def test_an_older_source_is_not_copied_over_a_newer_one(source: Path, tmp_path: Path) -> None:
@@ -300,11 +302,11 @@ def test_an_older_source_is_not_copied_over_a_newer_one(source: Path, tmp_path: 
         if path.is_file():
             (older / path.name).write_bytes(path.read_bytes())
     change(source, Commit(puts=[Put(memory=memory("newer"), expected=0)]))
-    copy_store(source, tmp_path / "target")
+    copy_all(source, tmp_path / "target")
     with closing(SqliteStorage.open(older)) as storage:
         assert storage.identity == identity
     said = nothing_changed(
-        tmp_path / "target", lambda: copy_store(older, tmp_path / "target"), Conflict
+        tmp_path / "target", lambda: copy_all(older, tmp_path / "target"), Conflict
     )
     assert "is it an older copy" in said
 
@@ -328,7 +330,7 @@ def test_what_is_damaged_is_left_out_and_named_and_the_rest_is_copied(
     )
     spoil(source, "UPDATE scopes SET description = 'Spoilt.' WHERE name = 'diary'")
 
-    copied = copy_store(source, tmp_path / "target")
+    copied = copy_all(source, tmp_path / "target")
 
     assert not copied.whole
     assert sorted((str(each.part), each.id) for each in copied.left_out) == [
@@ -365,7 +367,7 @@ def test_a_target_that_was_altered_is_found_out(
     empty = lines(tmp_path / "target")
     with monkeypatch.context() as patched:
         patched.setattr(SqliteStorage, "commit", commit_altered)
-        copied = copy_store(source, tmp_path / "target")
+        copied = copy_all(source, tmp_path / "target")
     assert [each.part for each in copied.different] == [RecordKind.MEMORY]
     assert not copied.whole
     assert lines(tmp_path / "target") == empty
@@ -384,7 +386,7 @@ def test_what_the_target_refuses_is_named_and_the_rest_is_copied(
 
     with monkeypatch.context() as patched:
         patched.setattr(SqliteStorage, "commit", refuse)
-        copied = copy_store(source, tmp_path / "target")
+        copied = copy_all(source, tmp_path / "target")
     assert {each.id for each in copied.left_out} == {"plain-000010", "history"}
     assert copied.different == ()
     assert copied.copied == 608
@@ -396,10 +398,10 @@ def test_what_the_target_refuses_is_named_and_the_rest_is_copied(
 def test_an_earlier_copy_is_not_replaced_by_one_that_lacks_something(
     source: Path, tmp_path: Path
 ) -> None:
-    copy_store(source, tmp_path / "target")
+    copy_all(source, tmp_path / "target")
     before = lines(tmp_path / "target")
     spoil(source, "UPDATE memories SET text = 'Spoilt.' WHERE id = 'plain'")
-    copied = copy_store(source, tmp_path / "target")
+    copied = copy_all(source, tmp_path / "target")
     assert copied.kept
     assert not copied.whole
     assert lines(tmp_path / "target") == before

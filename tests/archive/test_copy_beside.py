@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -21,6 +22,8 @@ from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.storage_contract.base import NOW, make_link, put
 from infinite_memory.testing.storage_contract.journal import make_action
 from tests.harness.everything import dump
+
+copy_all = partial(copy_store, with_keys=True)
 
 
 @pytest.fixture
@@ -57,11 +60,11 @@ def spoil(storage: SqliteStorage, folder: Path, statement: str) -> None:
 def test_what_changed_beside_the_memories_alone_comes_over(
     source: SqliteStorage, target: SqliteStorage
 ) -> None:
-    assert copy_store(source, target).compared["entries"] == 7
+    assert copy_all(source, target).compared["entries"] == 7
     source.commit(Commit(erased_links=[LinkKey("a", "b", LinkType.SEMANTIC)]))
     source.commit(Commit(links=[make_link("b", "b", weight=0.5)], entry=make_action()))
     source.count_usage({"a": Usage(count=1, last=NOW), "c": Usage(count=0, last=NOW)})
-    copied = copy_store(source, target)
+    copied = copy_all(source, target)
     assert (copied.whole, copied.copied) == (True, 3)
     assert copied.compared == {"memories": 3, "revisions": 6, "scopes": 1} | {
         "links": 1,
@@ -74,7 +77,7 @@ def test_what_changed_beside_the_memories_alone_comes_over(
 def test_a_memory_that_was_erased_and_stored_again_loses_what_was_beside_it(
     source: SqliteStorage, target: SqliteStorage
 ) -> None:
-    copy_store(source, target)
+    copy_all(source, target)
     source.commit(
         Commit(
             erases=[Erase(id="b")],
@@ -83,7 +86,7 @@ def test_a_memory_that_was_erased_and_stored_again_loses_what_was_beside_it(
         )
     )
     # By its record the memory is the one that the target has.
-    assert copy_store(source, target).whole
+    assert copy_all(source, target).whole
     assert same(source, target)
     assert target.usage(["b"]) == {}
 
@@ -92,7 +95,7 @@ def test_entries_before_a_damaged_one_are_copied_and_it_is_named(
     source: SqliteStorage, target: SqliteStorage, tmp_path: Path
 ) -> None:
     spoil(source, tmp_path / "source", "UPDATE journal SET body = '{}' WHERE number = 5")
-    copied = copy_store(source, target)
+    copied = copy_all(source, target)
     (finding,) = copied.left_out
     assert finding.part is RecordKind.JOURNAL
     assert (
@@ -106,9 +109,9 @@ def test_entries_before_a_damaged_one_are_copied_and_it_is_named(
 def test_an_entry_that_is_damaged_after_it_was_copied_is_named(
     source: SqliteStorage, target: SqliteStorage, tmp_path: Path
 ) -> None:
-    copy_store(source, target)
+    copy_all(source, target)
     spoil(source, tmp_path / "source", "UPDATE journal SET body = '{}' WHERE number = 5")
-    copied = copy_store(source, target)
+    copied = copy_all(source, target)
     assert [each.part for each in copied.left_out] == [RecordKind.JOURNAL]
     assert not copied.different
     assert target.journal_end().number == 7
@@ -130,11 +133,11 @@ def test_what_is_damaged_beside_a_memory_is_named_and_what_was_copied_is_kept(
     part: RecordKind,
     subject: str | None,
 ) -> None:
-    copy_store(source, target)
+    copy_all(source, target)
     before = list(dump(target))
     spoil(source, tmp_path / "source", statement)
     for _ in range(2):
-        copied = copy_store(source, target)
+        copied = copy_all(source, target)
         assert [(each.part, each.id) for each in copied.left_out] == [(part, subject)]
         assert not copied.different
     assert list(dump(target)) == before
@@ -146,11 +149,11 @@ def test_a_target_with_a_journal_of_its_own_is_refused(
     with closing(InMemoryStorage()) as other:
         other.commit(Commit(entry=make_action()))
         with pytest.raises(Conflict, match="name an empty target"):
-            copy_store(source, other)
-    copy_store(source, target)
+            copy_all(source, other)
+    copy_all(source, target)
     target.commit(Commit(entry=make_action("mine")))
     with pytest.raises(Conflict, match="now a separate store"):
-        copy_store(source, target)
+        copy_all(source, target)
 
 
 def at_once(*calls: Callable[[], object]) -> None:
@@ -175,16 +178,16 @@ def test_two_copies_at_once_bring_every_entry_once(
 ) -> None:
     for number in range(300):
         source.commit(Commit(entry=make_action(f"x{number}")))
-    copy_store(source, target)
+    copy_all(source, target)
     for number in range(300):
         source.commit(Commit(entry=make_action(f"y{number}")))
 
     def copy() -> None:
         with suppress(Conflict, StorageUnavailable):  # the other one had begun or finished first
-            copy_store(source, target)
+            copy_all(source, target)
 
     at_once(*2 * [copy])
-    assert copy_store(source, target).whole
+    assert copy_all(source, target).whole
     assert same(source, target)
 
 
@@ -206,12 +209,12 @@ def test_links_and_entries_that_are_written_meanwhile_come_over(
             source.count_usage({"a": Usage(count=1, last=NOW)})
 
     def copy() -> None:
-        assert not copy_store(source, target, progress=lambda *_: begun.set()).different
+        assert not copy_all(source, target, progress=lambda *_: begun.set()).different
         begun.set()
 
     at_once(copy, write)
     # Whatever the journal tells of is there.
     told = {step.id for entry in target.journal(limit=999) for step in entry.action.memories}
     assert target.get(told).keys() == told
-    assert copy_store(source, target).whole
+    assert copy_all(source, target).whole
     assert same(source, target)

@@ -181,7 +181,7 @@ def test_scopes_keep_their_spelling_in_every_commit_of_a_large_merge(
     assert pair.here.verify().sound
 
 
-def test_keys_are_not_merged(pair: Pair) -> None:
+def test_keys_are_not_merged_unless_it_is_said(pair: Pair) -> None:
     pair.there.keys.create("laptop")
     pair.there.remember("a note", id="a")
     pair.merge()

@@ -109,7 +109,7 @@ def test_a_key_that_was_revoked_stays_revoked(home: Path) -> None:
         kept, revoked = store.keys.create("kept"), store.keys.create("revoked")
         backup = store.backups.create()
         store.keys.revoke("revoked")
-        store.backups.restore(backup.name, mode="overwrite")
+        store.backups.restore(backup.name, mode="overwrite", with_keys=True)
         assert store.keys.check(kept.secret).name == "kept"
         with pytest.raises(AccessDenied):
             store.keys.check(revoked.secret)
@@ -385,6 +385,6 @@ def test_an_archive_with_the_same_id_twice_is_refused(tmp_path: Path) -> None:
         scope, first, second, key = records
         for twice in ([scope, first, second, first], [scope, scope], [key, key]):
             with pytest.raises(ArchiveDamaged, match="contradicts itself"):
-                Import(other, "it").run(twice)
+                Import(other, "it", with_keys=True).run(twice)
         with pytest.raises(ArchiveDamaged, match="not in order"):
             Import(other, "it").run([scope, first, first])

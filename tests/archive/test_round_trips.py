@@ -33,7 +33,11 @@ def pass_on(source: Storage, target: Storage, folder: Path, passphrase: str | No
     backup, _ = write_backup(source, path, now=NOW, passphrase=passphrase)
     assert verify_file(path, passphrase) == backup
     request = RestoreRequest(
-        archive=path, passphrase=passphrase, folder=BackupFolder(folder / "backups"), now=NOW
+        archive=path,
+        passphrase=passphrase,
+        with_keys=True,
+        folder=BackupFolder(folder / "backups"),
+        now=NOW,
     )
     assert replace_content(target, request).whole
     path.unlink()

@@ -11,6 +11,8 @@ from mcp import Client, MCPError
 from talking import call, refusal, server, text
 
 from infinite_memory import Kind, MemoryStore
+from infinite_memory.model.commit import Commit
+from infinite_memory.model.scope import Scope
 
 pytestmark = pytest.mark.anyio
 Connect = Callable[[], Client]
@@ -161,6 +163,8 @@ async def test_scopes_in_a_text_with_commas_are_a_list_unless_that_is_a_name(
     store: MemoryStore, connect: Connect
 ) -> None:
     store.remember("The cat is called Tom", scope="pets", id="cat")
+    # An earlier version let a scope of that name be made.
+    store._services.storage.commit(Commit(scopes=[Scope(name="dogs, cats")]))
     store.remember("The dog is called Rex", scope="dogs, cats", id="dog")
     async with connect() as client:
         for scope in ("pets,Global", "pets, Global"):

@@ -88,7 +88,16 @@ async def test_lists_and_objects_may_come_as_json_and_a_single_tag_alone(
     assert store.get(two["id"]).tags == ("a",)
 
 
-@pytest.mark.parametrize("json", ['{"a": 1}', "[1, 2]", "null", "true", "12"])
+async def test_a_text_that_is_a_word_for_nothing_is_stored_and_changes_nothing(
+    store: MemoryStore, connect: Connect
+) -> None:
+    async with connect() as client:
+        receipt = await call(client, "store_memory", text="null", title="null")
+        await call(client, "update_memory", id=receipt["id"], text="null", title="Found")
+    assert (store.get(receipt["id"]).text, store.get(receipt["id"]).title) == ("null", "Found")
+
+
+@pytest.mark.parametrize("json", ['{"a": 1}', "[1, 2]", "true", "12"])
 async def test_a_text_that_looks_like_json_stays_as_it_is(
     store: MemoryStore, connect: Connect, json: str
 ) -> None:

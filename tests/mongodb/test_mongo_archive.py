@@ -47,7 +47,7 @@ def pass_on(source: Storage, target: Storage, folder: Path) -> None:
 
 def request(path: Path, mode: RestoreMode) -> RestoreRequest:
     folder = BackupFolder(path.parent / "backups")
-    return RestoreRequest(archive=path, mode=mode, folder=folder, now=NOW)
+    return RestoreRequest(archive=path, mode=mode, with_keys=True, folder=folder, now=NOW)
 
 
 @given(steps=commits)

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,8 @@ from tests.harness.everything import dump, fill
 
 pytestmark = pytest.mark.slow("mongodb")
 
-COMMAND = [sys.executable, "-m", "infinite_memory.cli.main", "copy"]
+COMMAND = [sys.executable, "-m", "infinite_memory.cli.main", "copy", "--with-keys"]
+copy_all = partial(copy_store, with_keys=True)
 
 
 @pytest.fixture
@@ -64,8 +66,8 @@ def run(*arguments: str | Path, home: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_there_and_back_every_byte_is_the_same(source: Path, database: str, tmp_path: Path) -> None:
-    there = copy_store(source, database)
-    back = copy_store(database, tmp_path / "back")
+    there = copy_all(source, database)
+    back = copy_all(database, tmp_path / "back")
 
     assert there.whole
     assert back.whole
@@ -127,7 +129,7 @@ def test_a_database_that_holds_something_else_is_refused(source: Path, database:
         fill(storage)
     before = lines(database)
     with pytest.raises(Conflict, match="holds memories or scopes already"):
-        copy_store(source, database)
+        copy_all(source, database)
     assert lines(database) == before
 
 
@@ -136,12 +138,12 @@ def test_one_database_by_two_addresses_is_not_copied_into_itself(database: str) 
         fill(storage)
     joined = "&" if "?" in database else "?"
     with pytest.raises(InvalidInput, match="are the same store"):
-        copy_store(database, f"{database}{joined}appname=other")
+        copy_all(database, f"{database}{joined}appname=other")
 
 
 def test_a_database_that_is_not_there_is_not_made(database: str, tmp_path: Path) -> None:
     with pytest.raises(StorageUnavailable, match="there is no store at"):
-        copy_store(database, tmp_path / "target")
+        copy_all(database, tmp_path / "target")
     assert not (tmp_path / "target").exists()
     with MongoClient(database, timeoutMS=60_000) as client:
         assert client.get_default_database().list_collection_names() == []
@@ -150,7 +152,7 @@ def test_a_database_that_is_not_there_is_not_made(database: str, tmp_path: Path)
 def test_damage_in_a_database_is_left_out_and_named(
     source: Path, database: str, tmp_path: Path
 ) -> None:
-    copy_store(source, database)
+    copy_all(source, database)
     with MongoClient(database, timeoutMS=60_000) as client:
         spoilt = client.get_default_database()
         spoilt["memories"].update_one({"_id": "plain"}, {"$set": {"text": "Spoilt."}})

@@ -401,7 +401,7 @@ def test_a_copy_has_the_keys_so_that_it_can_serve_in_the_place_of_its_source(
     with opened(source) as store:
         kept, ended = store.keys.create("laptop"), store.keys.create("phone")
         store.keys.revoke("phone")
-    copied = copy_store(source, target)
+    copied = copy_store(source, target, with_keys=True)
     assert (copied.different, copied.compared["access_keys"]) == ((), 2)
     with opened(target) as store:
         assert store.keys.check(kept.secret) == kept.key

@@ -33,7 +33,7 @@ from infinite_memory.archive.container.layout import (
 from infinite_memory.archive.container.manifest import Manifest
 from infinite_memory.archive.container.reader import ArchiveReader, Source, unpack_frame
 from infinite_memory.archive.container.writer import ArchiveWriter, Sink
-from infinite_memory.errors import ArchiveDamaged, ArchiveError, ArchiveTooNew
+from infinite_memory.errors import ArchiveDamaged, ArchiveError, ArchiveTooNew, NotEncrypted
 
 __all__ = ["Outline", "open_archive", "read_outline", "writing_archive"]
 
@@ -66,18 +66,27 @@ def writing_archive(sink: Sink, passphrase: str | None) -> Iterator[ArchiveWrite
 
 
 @contextmanager
-def open_archive(path: Path, passphrase: str | None = None) -> Iterator[ArchiveReader]:
+def open_archive(
+    path: Path, passphrase: str | None = None, *, allow_plain: bool = False
+) -> Iterator[ArchiveReader]:
     """Open an archive, and give its reader for the length of a block.
+
+    Whoever gives a passphrase expects a file that only its holders could have written, so that
+    `allow_plain` is needed for another.
 
     Raises:
         ArchiveError: the file is not there, is no archive, is damaged, or a newer version wrote it.
+        NotEncrypted: it is not encrypted, a passphrase was given, and `allow_plain` is false.
         WrongPassphrase: it is encrypted, and the passphrase is missing or another.
         ConfigurationError: it is encrypted, and the package for that is missing.
     """
     with _open_file(path) as file:
         preamble, encryption = _read_preamble(file, path)
+        is_encrypted = encryption is not Encryption.NONE
+        if passphrase is not None and not (is_encrypted or allow_plain):
+            raise _refuse_plain(path)
         source: Source = file
-        if encryption is Encryption.AES_256_GCM:
+        if is_encrypted:
             header = file.read(HEADER.size)
             if len(header) < HEADER.size:
                 raise ArchiveDamaged(f"{path} is cut short: use another backup")
@@ -85,7 +94,15 @@ def open_archive(path: Path, passphrase: str | None = None) -> Iterator[ArchiveR
             parameters = EncryptionHeader.of(header, str(path))
             key = parameters.open(passphrase, str(path))
             source = ChunkSource(file.read, parameters, key, preamble, str(path))
-        yield ArchiveReader(source, preamble, str(path))
+        yield ArchiveReader(source, preamble, str(path), encrypted=is_encrypted)
+
+
+def _refuse_plain(path: Path) -> NotEncrypted:
+    return NotEncrypted(
+        f"{path} is not encrypted, and a passphrase was given: anyone could have written it, with"
+        " any content. Give the encrypted file, or --allow-plain (`allow_plain=True`) to go on;"
+        " nothing was changed"
+    )
 
 
 def read_outline(path: Path) -> Outline | None:

@@ -44,8 +44,11 @@ class ArchiveReader:
     `manifest` is there when `records` has come to its end: by then everything is as it was written.
     """
 
-    def __init__(self, source: Source, preamble: bytes, name: str) -> None:
+    def __init__(
+        self, source: Source, preamble: bytes, name: str, *, encrypted: bool = False
+    ) -> None:
         """Read from `source`, after the `preamble`; errors name the archive as `name`."""
+        self.encrypted = encrypted
         self._source = source
         self._name = name
         self._digest = hashlib.sha256(preamble)

@@ -10,7 +10,7 @@ from infinite_memory.archive.transfer.export import Export, Progress
 from infinite_memory.model.verification import Finding, RecordKind
 from infinite_memory.protocols import Storage
 
-__all__ = ["compare_parts"]
+__all__ = ["compare_parts", "without_keys"]
 
 _KINDS = {
     Part.SCOPES: RecordKind.SCOPE,
@@ -21,6 +21,11 @@ _KINDS = {
     Part.JOURNAL: RecordKind.JOURNAL,
     Part.ACCESS_KEYS: RecordKind.ACCESS_KEY,
 }
+
+
+def without_keys(parts: Mapping[str, PartTotal]) -> Mapping[str, PartTotal]:
+    """Return the parts but that of the access keys."""
+    return {part: total for part, total in parts.items() if part != Part.ACCESS_KEYS}
 
 
 def compare_parts(

@@ -44,14 +44,23 @@ _STAGES: Mapping[type, int] = {
 class Import:
     """Writes the records of one archive, in their order, into an empty storage.
 
+    Its access keys are read, and written only `with_keys`.
     `memories` counts the memories that were stored. `left_out` names the memories that the storage
     refused; their links and their usage are left out with them.
     """
 
-    def __init__(self, target: Storage, name: str, *, progress: Progress | None = None) -> None:
+    def __init__(
+        self,
+        target: Storage,
+        name: str,
+        *,
+        with_keys: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
         """Import into `target`; errors name the archive as `name`."""
         self._target = target
         self._name = name
+        self._with_keys = with_keys
         self._decoder = Decoder(name)
         self._puts = _PutBatch(target, progress)
         self._batches = {
@@ -105,6 +114,8 @@ class Import:
             case Embedding():
                 self._puts.add_embedding(record, size_bytes)
             case Head():
+                pass
+            case AccessKey() if not self._with_keys:
                 pass
             case _:
                 self._batches[type(record)].add(record, size_bytes)

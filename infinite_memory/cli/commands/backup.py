@@ -36,6 +36,8 @@ from infinite_memory.model.archive.backup import (
     BackupStep,
     Restored,
     RestoreMode,
+    describe_encryption,
+    describe_keys_left_out,
 )
 from infinite_memory.model.messages import format_count, format_size
 from infinite_memory.model.timestamps import show_moment
@@ -51,6 +53,11 @@ _passphrase_file = click.option(
     metavar="FILE",
     help="Read the passphrase from the only line of this file. Without it, the variable"
     " INFINITE_MEMORY_PASSPHRASE counts; on a terminal you are asked.",
+)
+_allow_plain = click.option(
+    "--allow-plain",
+    is_flag=True,
+    help="Take a file that is not encrypted although a passphrase was given.",
 )
 
 
@@ -124,13 +131,14 @@ def list_backups(context: click.Context) -> None:
         remark("There are no backups: infinite-memory backup makes one.")
         return
     emit_table(
-        ("Name", "Made", "Memories", "Size", "Holds"),
+        ("Name", "Made", "Memories", "Size", "Encrypted", "Holds"),
         [
             (
                 backup.name,
                 show_moment(backup.created_at, config.time_zone),
                 "" if backup.counts is None else f"{backup.counts.get('memories', 0):,}",
                 format_size(backup.size_bytes),
+                "yes" if backup.encrypted else "no",
                 _describe_content(backup),
             )
             for backup in backups
@@ -141,9 +149,12 @@ def list_backups(context: click.Context) -> None:
 @backup_command.command("verify")
 @click.argument("file", metavar="FILE", shell_complete=complete_backups)
 @_passphrase_file
+@_allow_plain
 @common_options
 @click.pass_context
-def verify_backup(context: click.Context, /, file: str, *, passphrase_file: str | None) -> int:
+def verify_backup(
+    context: click.Context, /, file: str, *, passphrase_file: str | None, allow_plain: bool
+) -> int:
     """Read and check every record of FILE, the name of a backup or the path of its file."""
     refuse_scopes(context, "backup verify")
     from infinite_memory.archive.backup import verify_file
@@ -152,7 +163,8 @@ def verify_backup(context: click.Context, /, file: str, *, passphrase_file: str 
     path = resolve_archive(folder, file)
     with _bars(BackupStep.CHECKING) as progress:
         backup = _with_passphrase(
-            passphrase_file, lambda passphrase: verify_file(path, passphrase, progress)
+            passphrase_file,
+            lambda passphrase: verify_file(path, passphrase, progress, allow_plain=allow_plain),
         )
     if wants_json(context):
         emit_json(backup.to_dict())
@@ -186,7 +198,13 @@ def delete_backup(context: click.Context, /, name: str) -> None:
 @click.option(
     "--overwrite", is_flag=True, help="Back up what the store holds, then replace all of it."
 )
+@click.option(
+    "--with-keys",
+    is_flag=True,
+    help="Take the access keys too: whoever holds one of them is let in by a server.",
+)
 @_passphrase_file
+@_allow_plain
 @common_options
 @click.pass_context
 def restore_command(
@@ -196,7 +214,9 @@ def restore_command(
     *,
     merge: bool,
     overwrite: bool,
+    with_keys: bool,
     passphrase_file: str | None,
+    allow_plain: bool,
 ) -> int:
     """Bring back what FILE holds, the name of a backup or the path of its file.
 
@@ -219,6 +239,8 @@ def restore_command(
                     archive=path,
                     mode=mode,
                     passphrase=passphrase,
+                    allow_plain=allow_plain,
+                    with_keys=with_keys,
                     folder=folder,
                     now=datetime.now(UTC),
                     progress=progress,
@@ -241,6 +263,8 @@ def _restore(context: click.Context, request: RestoreRequest) -> Restored:
                 request.archive,
                 mode=request.mode,
                 passphrase=request.passphrase,
+                allow_plain=request.allow_plain,
+                with_keys=request.with_keys,
                 progress=request.progress,
             )
     except StoreDamaged:
@@ -284,16 +308,20 @@ def _bars(*steps: BackupStep) -> Iterator[BackupProgress | None]:
 
 def _describe_new(backup: Backup) -> Iterator[Line]:
     memories = format_count((backup.counts or {}).get("memories", 0), "memory", "memories")
-    encrypted = ", encrypted" if backup.encrypted else ""
-    size = format_size(backup.size_bytes)
-    yield Line([(f"Backed up {memories} into {backup.path} ({size}{encrypted}).", "")])
+    size, encryption = format_size(backup.size_bytes), _describe_encryption(backup)
+    yield Line([(f"Backed up {memories} into {backup.path} ({size}, {encryption}).", "")])
     yield from _describe_loss(backup)
 
 
 def _describe_verified(backup: Backup) -> Iterator[Line]:
     yield Line([(f"{backup.name} is as it was written: every record was read and checked.", "")])
-    yield Line([(f"It holds {format_counts(backup.counts or {}) or 'nothing'}.", "")])
+    holds = format_counts(backup.counts or {}) or "nothing"
+    yield Line([(f"It is {_describe_encryption(backup)}, and holds {holds}.", "")])
     yield from _describe_loss(backup)
+
+
+def _describe_encryption(archive: Backup | Restored) -> str:
+    return describe_encryption(encrypted=archive.encrypted)
 
 
 def _describe_loss(backup: Backup) -> Iterator[Line]:
@@ -303,19 +331,26 @@ def _describe_loss(backup: Backup) -> Iterator[Line]:
 
 
 def _describe_content(backup: Backup) -> str:
-    if backup.encrypted and backup.whole is None:
-        return "encrypted"
+    if backup.whole is None:
+        return ""
     return "everything" if backup.whole else f"all but {backup.left_out_count} records"
 
 
 def _describe_restored(restored: Restored) -> Iterator[Line]:
-    counts = format_counts(restored.counts) or "nothing"
     if restored.mode is RestoreMode.MERGE:
         number = format_count(restored.added, "memory", "memories")
         sentence = f"Added {number}, changed {restored.changed:,}, left {restored.unchanged:,}."
         yield Line([(sentence, "")])
+        if restored.access_keys:
+            yield Line([(f"Added {format_count(restored.access_keys, 'access key')}.", "")])
     else:
-        yield Line([(f"Restored {counts}.", "")])
+        counts = {**restored.counts, "access_keys": restored.access_keys}
+        came_in = {noun: number for noun, number in counts.items() if number}
+        yield Line([(f"Restored {format_counts(came_in) or 'nothing'}.", "")])
+    yield Line([(f"The archive was {_describe_encryption(restored)}.", "")])
+    if restored.access_keys_left_out:
+        way = "restore it with --merge --with-keys to take what this store does not have"
+        yield Line([(describe_keys_left_out(restored.access_keys_left_out, way), "")])
     if restored.still_erased:
         number = format_count(restored.still_erased, "memory", "memories")
         yield Line([(f"{number} of the backup stay erased, as they were erased here.", "")])

@@ -13,6 +13,7 @@ from infinite_memory.cli.options import common_options, refuse_scopes, wanted_st
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, progress_bars
 from infinite_memory.cli.render import format_counts
 from infinite_memory.cli.settings import set_up
+from infinite_memory.model.archive.backup import describe_keys_left_out
 from infinite_memory.model.archive.copying import Copied, CopyProgress, CopyStep
 from infinite_memory.model.messages import format_count
 from infinite_memory.model.verification import Finding
@@ -23,9 +24,14 @@ __all__ = ["copy_command"]
 @click.command("copy")
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
+@click.option(
+    "--with-keys",
+    is_flag=True,
+    help="Copy the access keys too: whoever holds one of them is let in by a server of TO.",
+)
 @common_options
 @click.pass_context
-def copy_command(context: click.Context, /, source: str, target: str) -> int:
+def copy_command(context: click.Context, /, source: str, target: str, *, with_keys: bool) -> int:
     """Copy everything that the store FROM holds into the store TO, and compare the two.
 
     FROM and TO are a folder, mongodb://HOST/DATABASE, or mongodb+managed:// for the server in
@@ -37,7 +43,9 @@ def copy_command(context: click.Context, /, source: str, target: str) -> int:
         raise click.UsageError("copy takes two stores, FROM and TO: leave out --store", context)
     config = set_up(context)
     with progress_bars(*(step.capitalize() for step in CopyStep)) as update:
-        copied = copy_store(source, target, config=config, progress=_progress(update))
+        copied = copy_store(
+            source, target, config=config, with_keys=with_keys, progress=_progress(update)
+        )
     if wants_json(context):
         emit_json(
             {
@@ -45,6 +53,7 @@ def copy_command(context: click.Context, /, source: str, target: str) -> int:
                 "copied": copied.copied,
                 "kept": copied.kept,
                 "compared": dict(copied.compared),
+                "access_keys_left_out": copied.access_keys_left_out,
                 "left_out": [_document(finding) for finding in copied.left_out],
                 "different": [_document(finding) for finding in copied.different],
             }
@@ -66,7 +75,11 @@ def _summary(copied: Copied) -> Iterator[Line]:
     yield Line([(f"Copied {format_count(copied.copied, 'memory', 'memories')}.", "")])
     yield Line([(f"Compared: {format_counts(copied.compared) or 'nothing'}.", "")])
     if copied.whole:
-        yield Line([("The target holds everything that the source held.", "green")])
+        but = " but its access keys" if copied.access_keys_left_out else ""
+        yield Line([(f"The target holds everything that the source held{but}.", "green")])
+    if copied.access_keys_left_out:
+        way = "copy it again with --with-keys to take them"
+        yield Line([(describe_keys_left_out(copied.access_keys_left_out, way), "")])
     if copied.kept:
         yield Line([("The target keeps its earlier copy, which may have more.", "red")])
     if copied.left_out:

@@ -8,10 +8,19 @@ from enum import StrEnum
 
 from attrs import field, frozen
 
+from infinite_memory.model.messages import format_count
 from infinite_memory.model.verification import Finding
 from infinite_memory.plain import PlainData
 
-__all__ = ["Backup", "BackupProgress", "BackupStep", "RestoreMode", "Restored"]
+__all__ = [
+    "Backup",
+    "BackupProgress",
+    "BackupStep",
+    "RestoreMode",
+    "Restored",
+    "describe_encryption",
+    "describe_keys_left_out",
+]
 
 
 class BackupStep(StrEnum):
@@ -69,16 +78,21 @@ class Backup(PlainData):
 class Restored(PlainData):
     """The result of a restore.
 
-    `counts` are the records of the archive. `added` and `changed` count the memories that a merge
-    stored and revised, `unchanged` memories that stayed as they were, `still_erased` memories
-    left out because they were erased here. `safety_backup` is the backup that was made before the
-    store was overwritten, `set_aside` the folder into which damaged files were moved. `left_out`
-    names what the store could not keep, or what the archive did not have.
+    `encrypted` says whether the archive was, and `counts` are its records. `access_keys` counts the
+    keys that came in, `access_keys_left_out` the keys of the archive that did not. `added` and
+    `changed` count the memories that a merge stored and revised, `unchanged` memories that stayed
+    as they were, `still_erased` memories left out because they were erased here. `safety_backup` is
+    the backup that was made before the store was overwritten, `set_aside` the folder into which
+    damaged files were moved. `left_out` names what the store could not keep, or what the archive
+    did not have.
     """
 
     mode: RestoreMode
     archive: str
     counts: Mapping[str, int]
+    encrypted: bool
+    access_keys: int = 0
+    access_keys_left_out: int = 0
     added: int = 0
     changed: int = 0
     unchanged: int = 0
@@ -91,3 +105,14 @@ class Restored(PlainData):
     @whole.default
     def _has_no_findings(self) -> bool:
         return not self.left_out
+
+
+def describe_encryption(*, encrypted: bool) -> str:
+    """Return whether an archive is encrypted in the words of every receipt."""
+    return "encrypted" if encrypted else "not encrypted"
+
+
+def describe_keys_left_out(number: int, way: str) -> str:
+    """Return the sentence on access keys that were left out, and the `way` to take them."""
+    keys = format_count(number, "access key was", "access keys were")
+    return f"{keys} left out, since a key lets whoever holds it in: {way}."

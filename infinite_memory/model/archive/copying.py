@@ -62,12 +62,14 @@ class Copied(PlainData):
 
     `copied` counts the memories of the target. `compared` counts the records of the source by kind.
     `left_out` lists records that could not be read or written. `different` lists parts that are not
-    equal; a copy with records that could not be written is not compared. An earlier copy in the
+    equal; a copy with records that could not be written is not compared. `access_keys_left_out`
+    counts the access keys of the source that were not to be copied. An earlier copy in the
     target is replaced by a whole copy alone: `kept` is true if it was left as it was.
     """
 
     copied: int
     compared: Mapping[str, int]
+    access_keys_left_out: int = 0
     left_out: tuple[Finding, ...] = ()
     different: tuple[Finding, ...] = ()
     kept: bool = False

@@ -88,7 +88,12 @@ def plan_reversal(services: Services, entry: Entry) -> Reversal:
 def _refuse_key(services: Services, entry: Entry, key_id: str) -> Conflict:
     """Return why the creation or the revocation of a key is not undone, and what does it."""
     key = services.storage.access_keys([key_id]).get(key_id)
-    name = "" if key is None else f" {key.name!r}"
+    if key is None:
+        return Conflict(
+            f"entry {entry.number} is about the access key {key_id}, which is not in this store:"
+            " there is nothing to undo"
+        )
+    name = f" {key.name!r}"
     if entry.action.operation is Operation.CREATE_KEY:
         return Conflict(
             f"entry {entry.number} created the access key{name} ({key_id}), which its holder would"

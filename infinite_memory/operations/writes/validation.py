@@ -28,7 +28,11 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.messages import suggest_name
 from infinite_memory.model.scope import Scope, find_spelling
 from infinite_memory.operations.conversation_scopes import unnamed_scope
-from infinite_memory.operations.scopes import check_scope_name, known_scope
+from infinite_memory.operations.scopes import (
+    check_new_scope_name,
+    check_scope_name,
+    known_scope,
+)
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.visibility import visible_names
 from infinite_memory.text.keys import check_key
@@ -105,6 +109,7 @@ def resolve_scope(
     Raises:
         UnknownScope: no scope has that name and it is not taken, or this store was not opened for
             the scope.
+        InvalidInput: no scope has that name, and no new one may have it.
     """
     if create is not None:
         check_flag(create, "create_scope")
@@ -118,6 +123,7 @@ def resolve_scope(
     is_outside = confinement is not None and not confinement.allows(wanted)
     if is_outside or (services.config.strict_scopes and create is None):
         return known_scope(wanted, scopes, confinement).name  # raises
+    check_new_scope_name(wanted)
     if create is False:
         _check_new_scope(wanted, scopes, services)
     return wanted

@@ -35,7 +35,7 @@ def _back_up(context: JobContext) -> Sequence[str]:
     folder.create()
     path = folder.new_path(context.now, services.storage.identity, _LABEL)
     backup, _ = write_backup(services.storage, path, now=context.now)
-    done = [f"Made the backup {backup.name} ({format_size(backup.size_bytes)})."]
+    done = [f"Made the backup {backup.name} ({format_size(backup.size_bytes)}, not encrypted)."]
     if backup.whole is False:
         return [*done, f"It lacks {backup.left_out_count} records that could not be read."]
     own = [(each.name, each.created_at) for each in folder.backups() if _is_own(context, each)]
