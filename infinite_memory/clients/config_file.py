@@ -13,10 +13,9 @@ from attrs import field, frozen
 
 from infinite_memory.errors import ConfigurationError
 from infinite_memory.files.atomic import write_atomically
+from infinite_memory.files.regular import read_regular
 
 __all__ = ["FileChanged", "FileContent", "read_file", "replace_file"]
-
-_MAX_BYTES = 64 << 20
 
 
 class FileChanged(Exception):
@@ -51,20 +50,17 @@ def read_file(path: Path) -> FileContent:
         target = path.resolve()
         if not target.exists():
             return FileContent(path=target, content=None)
-        size = target.stat().st_size
-        if size > _MAX_BYTES:
-            raise ConfigurationError(
-                f"{path} has {size >> 20} MB, more than the {_MAX_BYTES >> 20} MB that are read:"
-                " it is not changed; add the server by hand"
-            )
-        content = target.read_bytes()
+        content = read_regular(target)
         content.decode()
     except UnicodeDecodeError as error:
         raise ConfigurationError(
             f"{path} is no text in UTF-8 (byte {error.start}): it is not changed; save it as UTF-8"
         ) from error
     except (OSError, RuntimeError) as error:  # a RuntimeError is a link in a circle
-        raise ConfigurationError(f"{path} cannot be read ({_reason(error)})") from error
+        raise ConfigurationError(
+            f"{path} cannot be read ({_reason(error)}): it is not changed; put a readable file of"
+            " text there, or remove it"
+        ) from error
     return FileContent(path=target, content=content)
 
 
@@ -131,7 +127,7 @@ def _guard(file: FileContent, mode: int) -> Callable[[Path], None]:
     """Return a check to be made just before the new file takes its place."""
 
     def check(temporary: Path) -> None:
-        current = file.path.read_bytes() if file.path.exists() else None
+        current = read_regular(file.path) if file.path.exists() else None
         if current != file.content:
             raise FileChanged(str(file.path))
         if file.content is None:

@@ -11,6 +11,7 @@ from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import emit_json, remark
 from infinite_memory.cli.settings import login_shell
 from infinite_memory.files.atomic import write_atomically
+from infinite_memory.files.regular import read_regular
 
 __all__ = ["completion_command"]
 
@@ -154,7 +155,7 @@ def _change_start_file(shell: str, line: str | None) -> Path | None:
     if shell not in _START_FILES:
         return None
     path = (Path.home() / _START_FILES[shell]).resolve()
-    before = path.read_bytes() if path.exists() else b""
+    before = read_regular(path) if path.exists() else b""
     rows = before.decode("utf-8", "surrogateescape").split("\n")
     kept = [row for row in rows if not row.endswith(_MARK)]
     if line is not None:
