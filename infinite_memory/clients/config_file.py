@@ -5,17 +5,18 @@ from __future__ import annotations
 import codecs
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 from pathlib import Path
 
 from attrs import field, frozen
 
+from infinite_memory.clients.jsonc import Extra, find_extras, remove_extras
 from infinite_memory.errors import ConfigurationError
 from infinite_memory.files.atomic import write_atomically
 from infinite_memory.files.regular import read_regular
 
-__all__ = ["FileChanged", "FileContent", "read_file", "replace_file"]
+__all__ = ["FileChanged", "FileContent", "make_readable", "read_file", "replace_file"]
 
 
 class FileChanged(Exception):
@@ -34,10 +35,10 @@ class FileContent:
         """The text without the byte order mark, empty where there is no file."""
         return (self.content or b"").decode("utf-8-sig")
 
-    def encode(self, text: str) -> bytes:
-        """Return a text as this file holds it, with its byte order mark."""
-        mark = codecs.BOM_UTF8 if (self.content or b"").startswith(codecs.BOM_UTF8) else b""
-        return mark + text.encode()
+    @property
+    def has_mark(self) -> bool:
+        """Whether the text follows a byte order mark."""
+        return (self.content or b"").startswith(codecs.BOM_UTF8)
 
 
 def read_file(path: Path) -> FileContent:
@@ -64,8 +65,32 @@ def read_file(path: Path) -> FileContent:
     return FileContent(path=target, content=content)
 
 
-def replace_file(file: FileContent, text: str, *, now: datetime, new_mode: int) -> Path | None:
-    """Write the new text of a file, atomically; return where the former text is kept.
+def make_readable(
+    file: FileContent, title: str, accepts: Collection[Extra], *, clean: bool
+) -> tuple[str, tuple[Extra, ...]]:
+    """Return the text of a JSON file as its client reads it, and what was taken out of it.
+
+    `title` names the client, which accepts nothing beyond JSON but `accepts`.
+
+    Raises:
+        ConfigurationError: the client would drop the file, and `clean` is false.
+    """
+    found = dict(find_extras(file.text))
+    if file.has_mark:
+        found = {Extra.BYTE_ORDER_MARK: 1, **found}
+    refused = {extra: line for extra, line in found.items() if extra not in accepts}
+    if refused and not clean:
+        named = " and ".join(f"{extra} in line {line}" for extra, line in refused.items())
+        raise ConfigurationError(
+            f"{file.path} holds {named}, for which {title} will not read the file: it is not"
+            " changed; repeat the command with --clean, which writes the file without that and"
+            " keeps a copy, or take it out by hand"
+        )
+    return remove_extras(file.text, refused), tuple(refused)
+
+
+def replace_file(file: FileContent, content: bytes, *, now: datetime, new_mode: int) -> Path | None:
+    """Write the new content of a file, atomically; return where the former content is kept.
 
     The mode and, as far as this process may, the owner stay; a new file gets `new_mode`.
 
@@ -91,7 +116,7 @@ def replace_file(file: FileContent, text: str, *, now: datetime, new_mode: int) 
         try:
             write_atomically(
                 path,
-                file.encode(text),
+                content,
                 mode=mode,
                 temporary_suffix=f".{os.getpid()}.new",
                 before_rename=_guard(file, mode),

@@ -26,13 +26,18 @@ def open_regular(path: str | os.PathLike[str], *, max_bytes: int | None = None) 
             says which.
         ValueError: the path holds a character that no path can hold.
     """
-    descriptor = os.open(path, _FLAGS)
+    try:
+        descriptor = os.open(path, _FLAGS)
+    except OSError as error:
+        if error.errno == errno.ENXIO:  # a socket, or a device without a driver
+            raise _not_regular(path) from error
+        raise
     try:
         status = os.fstat(descriptor)
         if stat.S_ISDIR(status.st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
         if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file", os.fspath(path))
+            raise _not_regular(path)
         if max_bytes is not None and status.st_size > max_bytes:
             raise _too_large(path, max_bytes)
         return open(descriptor, "rb")  # noqa: PTH123 -- a descriptor, for its flags
@@ -53,6 +58,10 @@ def read_regular(path: str | os.PathLike[str], *, max_bytes: int = MAX_SMALL_BYT
     if len(content) > max_bytes:
         raise _too_large(path, max_bytes)
     return content
+
+
+def _not_regular(path: str | os.PathLike[str]) -> OSError:
+    return OSError(errno.EINVAL, "it is not a regular file", os.fspath(path))
 
 
 def _too_large(path: str | os.PathLike[str], max_bytes: int) -> OSError:
