@@ -1,4 +1,4 @@
-"""A pipe, a device or a huge file where a command reads a file: it is refused, and nothing hangs."""
+"""A pipe, a device or a huge file where a command reads one: it is refused, and nothing hangs."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def test_a_file_beyond_the_limit_is_refused_also_if_it_claims_to_be_empty(tmp_pa
 def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "zero").symlink_to("/dev/zero")
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(list(Path("/proc/self/fd").iterdir()))
     for name in ("pipe", "zero"):
         with pytest.raises(OSError, match="not a regular file"):
             open_regular(tmp_path / name)
@@ -43,4 +43,4 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
         open_regular(tmp_path)
     with pytest.raises(FileNotFoundError):
         open_regular(tmp_path / "nothing")
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
