@@ -17,6 +17,7 @@ from infinite_memory.model.criteria import Depth, Mode
 from infinite_memory.model.memory import Kind
 from infinite_memory.model.placeholders import is_placeholder
 from infinite_memory_mcp.foreign.arguments import understand_arguments
+from infinite_memory_mcp.jsonrpc import show_json
 
 __all__ = [
     "DEPTHS",
@@ -264,7 +265,7 @@ def _describe_problem(kind: type[Arguments], problem: Any, values: Mapping[str, 
         tool = kind.fallbacks.get(name)
         instead = "" if tool is None else f", or {suggest_call_of(tool, values)}"
         return f"the argument {name!r} is missing: give it{instead}"
-    return f"{name} {problem['input']!r:.100} cannot be used: give {_expected(kind, name)}"
+    return f"{name} {show_json(problem['input']):.100} cannot be used: give {_expected(kind, name)}"
 
 
 def _expected(kind: type[Arguments], name: str) -> str:

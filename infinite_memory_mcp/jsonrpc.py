@@ -27,6 +27,7 @@ __all__ = [
     "read_frame",
     "replace_surrogates",
     "replace_surrogates_in",
+    "show_json",
     "write_frame",
 ]
 
@@ -97,7 +98,9 @@ def _parse_object(line: bytes, noun: str) -> dict[str, Any]:
     if isinstance(data, list):
         raise BadFrame(INVALID_REQUEST, f"the {noun} is a list, and batches are not part of MCP")
     if not isinstance(data, dict):
-        raise BadFrame(INVALID_REQUEST, f"the {noun} is {data!r:.60}, not an object: {_SHAPE}")
+        raise BadFrame(
+            INVALID_REQUEST, f"the {noun} is {show_json(data):.60}, not an object: {_SHAPE}"
+        )
     return data
 
 
@@ -108,7 +111,7 @@ def _validate_id(data: dict[str, Any]) -> RequestId | None:
     if isinstance(request_id, int) and not isinstance(request_id, bool):
         return request_id
     if "id" in data and "method" in data:
-        shown = repr(request_id).encode(errors="backslashreplace").decode()
+        shown = show_json(request_id).encode(errors="backslashreplace").decode()
         reason = f"the id {shown:.60} is neither a string nor an integer: {_SHAPE}"
         raise BadFrame(INVALID_REQUEST, reason)
     return None
@@ -139,6 +142,11 @@ def _iter_strings(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from _iter_strings(inner)
+
+
+def show_json(value: object) -> str:
+    """Return a value of a message for an error: a text in quotes, anything else as JSON."""
+    return repr(value) if isinstance(value, str) else json.dumps(value, default=repr)
 
 
 def replace_surrogates(text: str) -> str:

@@ -312,7 +312,8 @@ def _render_remarks(hits: Hits, *, pages: bool) -> str:
     if hits.depth is Depth.EXHAUSTIVE:
         remarks.append(f"{hits.matches} match in all.")
     if hits.more:
-        offset = f", or give offset {hits.next}" if pages else ""
+        # Inherited memories that come last have no further page.
+        offset = f", or give offset {hits.next}" if pages and hits.next is not None else ""
         remarks.append(f"{hits.more} more match: raise limit to see them{offset}.")
     if hits.below:
         remarks.append(f"{count_memories(hits.below)} scored below the threshold.")

@@ -24,9 +24,9 @@ def render_relations(hit: Hit, view: View) -> Iterator[str]:
         said = "; ".join(escape_label(question) for question in hit.not_useful_for)
         yield f"lower, marked as not useful for: {said}"
     for label, others in (("told later", hit.told_later), ("told earlier", hit.told_earlier)):
-        if others:
-            dated = (f"{view.shorten(t.id)} on {view.format_date(t.happened_at)}" for t in others)
-            yield f"{label}: {', '.join(dated)}"
+        for told in others:
+            yield f"{label}, on {view.format_date(told.happened_at)}: id {view.shorten(told.id)}"
+            yield quote_lines(told.text)
     if hit.reached is not None:
         yield f"reached {hit.reached.way} from {view.shorten(hit.reached.match)}"
     for predecessor in hit.supersedes:

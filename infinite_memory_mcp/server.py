@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -204,23 +204,37 @@ def _choose_tools(
     withheld: dict[str, str] = {}
     for name, specs in TOOLSETS.items():
         for spec in specs:
-            right = required_right(name, spec)
-            absence = tool_filter.explain_absence(spec.run.__name__, reads=spec.reads)
-            if absence is not None:
-                withheld[spec.run.__name__] = absence
-            elif name not in toolsets:
-                withheld[spec.run.__name__] = (
-                    f"is in the toolset {name!r}, which this server does not offer: start it with"
-                    " --toolsets all"
-                )
-            elif right not in rights:
-                withheld[spec.run.__name__] = (
-                    f"needs the right {right!r}, which your key does not have: ask for a key that"
-                    " has it"
-                )
+            reasons = list(_explain_absence(name, spec, toolsets, tool_filter, rights))
+            if reasons:
+                withheld[spec.run.__name__] = ". It also ".join(reasons)
             else:
                 tools.append(spec)
     return tools, withheld
+
+
+def _explain_absence(
+    toolset: str,
+    spec: ToolSpec[Any],
+    toolsets: Collection[str],
+    tool_filter: ToolFilter,
+    rights: Collection[str],
+) -> Iterator[str]:
+    """Yield every reason for which a tool is not offered, with its way out.
+
+    A reason alone would lead to the next refusal.
+    """
+    right = required_right(toolset, spec)
+    filtered = tool_filter.explain_absence(spec.run.__name__, reads=spec.reads)
+    if filtered is not None:
+        yield filtered
+    # A key with the right `admin` is offered the toolset of that name by every server.
+    if toolset not in toolsets and (toolset != right or right in rights):
+        yield (
+            f"is in the toolset {toolset!r}, which this server does not offer: start it with"
+            " --toolsets all"
+        )
+    if right not in rights:
+        yield f"needs the right {right!r}, which your key does not have: ask for a key that has it"
 
 
 def required_right(toolset: str, spec: ToolSpec[Any]) -> str:

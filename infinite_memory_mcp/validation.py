@@ -16,7 +16,7 @@ from mcp.server.session import ServerSession
 from mcp_types import CLIENT_INFO_META_KEY, INVALID_PARAMS
 
 from infinite_memory.model.messages import suggest_name
-from infinite_memory_mcp.jsonrpc import replace_surrogates
+from infinite_memory_mcp.jsonrpc import replace_surrogates, show_json
 from infinite_memory_mcp.quotation import escape_label
 
 __all__ = [
@@ -86,7 +86,7 @@ def check_request(
     elif method == "resources/read":
         _check_resource(values.get("uri"), offer.resources)
     elif method.endswith("/list") and not isinstance(values.get("cursor"), str | None):
-        raise _refusal(f"cursor {values['cursor']!r:.100} is not a string: leave it out")
+        raise _refusal(f"cursor {show_json(values['cursor']):.100} is not a string: leave it out")
 
 
 def client_name(method: str, params: Mapping[str, Any] | None) -> str | None:
@@ -126,7 +126,7 @@ def _check_call(
 ) -> None:
     name, arguments = params.get("name"), params.get("arguments")
     if not isinstance(name, str):
-        raise _refusal(f"name {name!r:.100} is not a string: give the name of a tool")
+        raise _refusal(f"name {show_json(name):.100} is not a string: give the name of a tool")
     if name not in tools or name in withheld:
         # Another server may have a tool of that name.
         call = suggest(name, arguments if isinstance(arguments, Mapping) else {})
@@ -140,14 +140,16 @@ def _check_call(
             f" all are {', '.join(tools)}"
         )
     if arguments is not None and not isinstance(arguments, Mapping):
-        raise _refusal(f"arguments {arguments!r:.100} are not an object: give names and values")
+        raise _refusal(
+            f"arguments {show_json(arguments):.100} are not an object: give names and values"
+        )
 
 
 def _check_prompt(name: object, arguments: object, prompts: Mapping[str, Collection[str]]) -> None:
     required = prompts.get(name) if isinstance(name, str) else None
     if required is None:
         names = f"the prompts are {', '.join(prompts)}" if prompts else "there are none"
-        raise _refusal(f"there is no prompt {name!r:.100}: {names}")
+        raise _refusal(f"there is no prompt {show_json(name):.100}: {names}")
     given = arguments if isinstance(arguments, Mapping) else {}
     missing = [argument for argument in required if argument not in given]
     if missing:
@@ -156,7 +158,7 @@ def _check_prompt(name: object, arguments: object, prompts: Mapping[str, Collect
 
 def _check_resource(uri: object, resources: Collection[str]) -> None:
     """Refuse an address that is neither among `resources` nor of their form."""
-    address = str(uri)
+    address = uri if isinstance(uri, str) else show_json(uri)
     for resource in resources:
         fixed, brace, _ = resource.partition("{")
         if address == resource or (brace and address.startswith(fixed)):

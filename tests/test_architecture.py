@@ -39,12 +39,12 @@ LAYERS = [
     "infinite_memory.errors",
     "infinite_memory.clock",
     "infinite_memory.plain",
+    "infinite_memory.files",
     "infinite_memory.model",
     "infinite_memory.protocols",
     "infinite_memory.config",
     "infinite_memory.text",
     "infinite_memory.times",
-    "infinite_memory.files",
     "infinite_memory.observe",
     "infinite_memory.storage",
     "infinite_memory.embedding",
@@ -87,6 +87,16 @@ ENVIRONMENT_READERS = {
 # The one module that imports onnxruntime, after it has set the switch of its telemetry.
 RUNTIME = "infinite_memory.embedding.session"
 SWITCH = 'os.environ["ORT_DISABLE_TELEMETRY"] = "1"'
+# The file of any other path may be a pipe or a device: `files.regular` opens it.
+PLAIN_READERS = {
+    "infinite_memory.clients.bundle": "the files of the packages, and the bundle that it wrote",
+    "infinite_memory.embedding.multilingual": "a model that it wrote a moment before",
+    "infinite_memory.files.atomic": "a folder",
+    "infinite_memory.files.regular": "the place for it",
+    "infinite_memory.storage.sqlite.files.filesystem": "the kernel's list of file systems",
+    "infinite_memory.text.word_lists": "a file of the package",
+    "infinite_memory.triggers.javascript.child": "a file of the package, and one of the kernel",
+}
 FORBIDDEN_NAMES = {"utils", "helpers", "managers", "util", "helper", "manager", "misc", "common"}
 STORAGE_CONTRACT = "infinite_memory.testing.storage_contract"
 # What the author of a backend imports. Harnesses for our own parts belong in `tests/harness`.
@@ -312,6 +322,28 @@ def check_testing(sources: Sources) -> Iterator[str]:
             yield f"{module} is in the wheel; a harness belongs in tests/harness"
 
 
+def check_plain_readers(sources: Sources) -> Iterator[str]:
+    for module, (path, text) in sources.items():
+        if module in PLAIN_READERS:
+            continue
+        for node in ast.walk(parse(text)):
+            if isinstance(node, ast.Call) and _reads_plainly(node):
+                yield f"{path}:{node.lineno} reads a file that may be a pipe: use files.regular"
+
+
+def _reads_plainly(call: ast.Call) -> bool:
+    """Return whether a call opens a path for reading, whatever lies there."""
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    names = {node.attr for node in ast.walk(call) if isinstance(node, ast.Attribute)}
+    first = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
+    return (
+        call.func.attr in ("read_bytes", "read_text", "open_file")
+        or (call.func.attr == "open" and "O_RDONLY" in names)
+        or (call.func.attr == "open" and isinstance(first, str) and first.startswith("r"))
+    )
+
+
 LONG_FUNCTION = "def f():\n" + "    x = 1\n" * MAX_FUNCTION_LINES
 
 # Each rule with a module that breaks it, and a part of the sentence that says so.
@@ -343,6 +375,9 @@ RULES: list[tuple[Callable[[Sources], Iterable[str]], str, str, str]] = [
     (check_entry_points, "cli.bad", "from infinite_memory.search import index", "inside a"),
     (check_storage, "storage.bad", "from infinite_memory.text import analyzer", "above a storage"),
     (check_testing, "testing.kills", "", "tests/harness"),
+    (check_plain_readers, "store.bad", "path.read_bytes()", "may be a pipe"),
+    (check_plain_readers, "store.bad", "path.open('rb')", "may be a pipe"),
+    (check_plain_readers, "store.bad", "os.open(path, os.O_RDONLY)", "may be a pipe"),
 ]
 
 

@@ -89,7 +89,7 @@ def test_every_key_has_a_variable_of_its_own() -> None:
         ("[1, 2]", "must hold one JSON object"),
         ("{not json", "is not valid JSON"),
         ("[" * 100_000, "is not valid JSON"),
-        (" " * (1 << 20) + "{}", "at most 1 MiB"),
+        (" " * (1 << 20) + "{}", "more than 1 MiB"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_by_name(

@@ -28,6 +28,7 @@ def show_change(
         remark(f"{title} {state}: {where} stays as it is.", style="")
         return
     _show_diff(plan, where)
+    _remark_removed(plan)
     if dry_run:
         remark("Nothing was written. Leave out --dry-run to do it.", style="")
         return
@@ -49,6 +50,7 @@ def show_hooks(applied: Applied, platform: Platform, *, removed: bool, dry_run: 
             remark(f"{where} has our hooks already.", style="")
         return
     _show_diff(plan, where)
+    _remark_removed(plan)
     if not dry_run:
         kept = f" The former file is {platform.shorten(applied.backup)}." if applied.backup else ""
         done = "no longer has our hooks" if removed else "has our hooks"
@@ -63,6 +65,7 @@ def change_json(applied: Applied, *, is_written: bool) -> dict[str, Any]:
         "changed": plan.changes,
         "written": is_written and plan.changes,
         "diff": "\n".join(_diff(plan, str(plan.path))),
+        "removed": [str(extra) for extra in plan.removed],
         "backup": None if applied.backup is None else str(applied.backup),
     }
 
@@ -94,6 +97,15 @@ def status_json(status: ClientStatus) -> dict[str, Any]:
         "entry": shown,
         "problem": status.problem,
     }
+
+
+def _remark_removed(plan: Plan) -> None:
+    """Say what is taken out of a file, since a byte order mark is seen in no diff."""
+    if plan.removed:
+        named = " and ".join(plan.removed)
+        remark(
+            f"Taken out of the file, since {plan.client.title} cannot read it: {named}.", style=""
+        )
 
 
 def _show_diff(plan: Plan, where: str) -> None:

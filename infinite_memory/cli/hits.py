@@ -92,9 +92,12 @@ def _hit_lines(rank: int, hit: Hit, zone: str | None, summary: str | None) -> li
         said = "; ".join(one_line(each, max_chars=_HEADING_CHARS) for each in hit.not_useful_for)
         lines.append(Line([(f"lower, marked as not useful for: {said}", "dim")], 3))
     for label, others in (("told later", hit.told_later), ("told earlier", hit.told_earlier)):
-        if others:
-            dated = (f"{told.id} on {show_moment(told.happened_at, zone)}" for told in others)
-            lines.append(Line([(f"{label}: {', '.join(dated)}", "dim")], 3))
+        for told in others:
+            when, text = (
+                show_moment(told.happened_at, zone),
+                one_line(told.text, max_chars=_HEADING_CHARS),
+            )
+            lines.append(Line([(f"{label}, on {when}: {text} ({told.id})", "dim")], 3))
     for earlier in hit.supersedes:
         text = one_line(earlier.text, max_chars=_HEADING_CHARS)
         until = show_moment(earlier.ended_at, zone)

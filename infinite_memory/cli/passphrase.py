@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
+from infinite_memory.cli.given_file import open_given_file
 from infinite_memory.cli.output import is_terminal
 from infinite_memory.cli.settings import read_passphrase_variable
 from infinite_memory.errors import InvalidInput
@@ -25,11 +25,11 @@ def given_passphrase(file: str | None) -> str | None:
     if file is None:
         return read_passphrase_variable()
     try:
-        with Path(file).expanduser().open("rb") as stream:
+        with open_given_file(file) as stream:
             content = stream.read(_MAX_BYTES + 1)
         passphrase = content.decode().rstrip("\r\n")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8, or its name is none"
         raise InvalidInput(
             f"the passphrase cannot be read from {file!r:.200}: {reason}: name a file that holds"
             " the passphrase on one line"

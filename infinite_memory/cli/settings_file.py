@@ -9,6 +9,7 @@ from pathlib import Path
 from infinite_memory.config import CONFIG_FILE
 from infinite_memory.errors import ConfigurationError
 from infinite_memory.files.atomic import write_atomically
+from infinite_memory.files.regular import read_regular
 
 __all__ = ["change_settings"]
 
@@ -25,7 +26,7 @@ def change_settings(home: Path, changes: Mapping[str, str | None]) -> Path:
     # A link stays a link: people keep their settings in another folder.
     path = (home / CONFIG_FILE).resolve()
     try:
-        settings = json.loads(path.read_bytes()) if path.exists() else {}
+        settings = json.loads(read_regular(path)) if path.exists() else {}
         changed = {**settings, **changes}
         kept = {key: value for key, value in changed.items() if value is not None}
         if kept != settings:

@@ -14,6 +14,7 @@ from typing import Any
 from attrs import frozen
 
 from infinite_memory.clients.entry import ServerEntry
+from infinite_memory.clients.jsonc import Extra
 from infinite_memory.errors import InvalidInput
 
 __all__ = ["CLIENTS", "Client", "Syntax", "get_client"]
@@ -33,17 +34,19 @@ class Client:
     `files` are templates of `Platform.resolve`: the first that exists is used, else the first.
     `override` comes before them if its variable is set. `windows_files` replace `files` there.
     `markers` are paths, and `commands` names of programs, that show that the client is installed.
-    `container` is the key under which the file lists its servers. `command_type` and `url_type`
-    are the value of `type` in an entry, None where the client wants none; `url_key` is None where
-    the file cannot name a server by its URL. `headers_key` holds the headers that the client sends
-    to a URL. A header takes its value from the environment by a `reference`, "${env:{}}" for
-    example, or the key `bearer_variable_key` names the variable; with neither, the file of the
-    client has to hold the access key itself.
+    `accepts` is what the client reads beyond JSON in its files; one that meets anything else drops
+    the file. `container` is the key under which the file lists its servers. `command_type` and
+    `url_type` are the value of `type` in an entry, None where the client wants none; `url_key` is
+    None where the file cannot name a server by its URL. `headers_key` holds the headers that the
+    client sends to a URL. A header takes its value from the environment by a `reference`,
+    "${env:{}}" for example, or the key `bearer_variable_key` names the variable; with neither, the
+    file of the client has to hold the access key itself.
     """
 
     name: str
     title: str
     syntax: Syntax = Syntax.JSON
+    accepts: frozenset[Extra] = frozenset()
     container: str = "mcpServers"
     override: str | None = None
     files: tuple[str, ...]
@@ -102,6 +105,7 @@ _RESTART = "Restart {} to load it."
 # it stands (its issue 60459), and VS Code knows `${input:NAME}` alone (its issue 336232).
 _BRACES = "${{{}}}"
 _ENV_BRACES = "${{env:{}}}"
+_EVERY_EXTRA = frozenset(Extra)
 _VSCODE_DATA = "{data}/Code/User"
 _CLINE_EXTENSION = f"{_VSCODE_DATA}/globalStorage/saoudrizwan.claude-dev"
 
@@ -130,6 +134,7 @@ CLIENTS: tuple[Client, ...] = (
     Client(
         name="cursor",
         title="Cursor",
+        accepts=_EVERY_EXTRA,
         files=("{home}/.cursor/mcp.json",),
         project_file="{project}/.cursor/mcp.json",
         markers=("{home}/.cursor",),
@@ -141,6 +146,7 @@ CLIENTS: tuple[Client, ...] = (
     Client(
         name="vscode",
         title="VS Code",
+        accepts=_EVERY_EXTRA,
         container="servers",
         files=(f"{_VSCODE_DATA}/mcp.json",),
         project_file="{project}/.vscode/mcp.json",
@@ -167,6 +173,7 @@ CLIENTS: tuple[Client, ...] = (
     Client(
         name="gemini",
         title="Gemini CLI",
+        accepts=frozenset({Extra.COMMENT}),
         override="{GEMINI_CLI_HOME}/.gemini/settings.json",
         files=("{home}/.gemini/settings.json",),
         project_file="{project}/.gemini/settings.json",
@@ -190,6 +197,7 @@ CLIENTS: tuple[Client, ...] = (
     Client(
         name="zed",
         title="Zed",
+        accepts=_EVERY_EXTRA,
         container="context_servers",
         files=("{config}/zed/settings.json",),
         windows_files=("{data}/Zed/settings.json",),

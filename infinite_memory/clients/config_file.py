@@ -5,18 +5,18 @@ from __future__ import annotations
 import codecs
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 from pathlib import Path
 
 from attrs import field, frozen
 
+from infinite_memory.clients.jsonc import Extra, find_extras, remove_extras
 from infinite_memory.errors import ConfigurationError
 from infinite_memory.files.atomic import write_atomically
+from infinite_memory.files.regular import read_regular
 
-__all__ = ["FileChanged", "FileContent", "read_file", "replace_file"]
-
-_MAX_BYTES = 64 << 20
+__all__ = ["FileChanged", "FileContent", "make_readable", "read_file", "replace_file"]
 
 
 class FileChanged(Exception):
@@ -35,10 +35,10 @@ class FileContent:
         """The text without the byte order mark, empty where there is no file."""
         return (self.content or b"").decode("utf-8-sig")
 
-    def encode(self, text: str) -> bytes:
-        """Return a text as this file holds it, with its byte order mark."""
-        mark = codecs.BOM_UTF8 if (self.content or b"").startswith(codecs.BOM_UTF8) else b""
-        return mark + text.encode()
+    @property
+    def has_mark(self) -> bool:
+        """Whether the text follows a byte order mark."""
+        return (self.content or b"").startswith(codecs.BOM_UTF8)
 
 
 def read_file(path: Path) -> FileContent:
@@ -51,25 +51,46 @@ def read_file(path: Path) -> FileContent:
         target = path.resolve()
         if not target.exists():
             return FileContent(path=target, content=None)
-        size = target.stat().st_size
-        if size > _MAX_BYTES:
-            raise ConfigurationError(
-                f"{path} has {size >> 20} MB, more than the {_MAX_BYTES >> 20} MB that are read:"
-                " it is not changed; add the server by hand"
-            )
-        content = target.read_bytes()
+        content = read_regular(target)
         content.decode()
     except UnicodeDecodeError as error:
         raise ConfigurationError(
             f"{path} is no text in UTF-8 (byte {error.start}): it is not changed; save it as UTF-8"
         ) from error
     except (OSError, RuntimeError) as error:  # a RuntimeError is a link in a circle
-        raise ConfigurationError(f"{path} cannot be read ({_reason(error)})") from error
+        raise ConfigurationError(
+            f"{path} cannot be read ({_reason(error)}): it is not changed; put a readable file of"
+            " text there, or remove it"
+        ) from error
     return FileContent(path=target, content=content)
 
 
-def replace_file(file: FileContent, text: str, *, now: datetime, new_mode: int) -> Path | None:
-    """Write the new text of a file, atomically; return where the former text is kept.
+def make_readable(
+    file: FileContent, title: str, accepts: Collection[Extra], *, clean: bool
+) -> tuple[str, tuple[Extra, ...]]:
+    """Return the text of a JSON file as its client reads it, and what was taken out of it.
+
+    `title` names the client, which accepts nothing beyond JSON but `accepts`.
+
+    Raises:
+        ConfigurationError: the client would drop the file, and `clean` is false.
+    """
+    found = dict(find_extras(file.text))
+    if file.has_mark:
+        found = {Extra.BYTE_ORDER_MARK: 1, **found}
+    refused = {extra: line for extra, line in found.items() if extra not in accepts}
+    if refused and not clean:
+        named = " and ".join(f"{extra} in line {line}" for extra, line in refused.items())
+        raise ConfigurationError(
+            f"{file.path} holds {named}, for which {title} will not read the file: it is not"
+            " changed; repeat the command with --clean, which writes the file without that and"
+            " keeps a copy, or take it out by hand"
+        )
+    return remove_extras(file.text, refused), tuple(refused)
+
+
+def replace_file(file: FileContent, content: bytes, *, now: datetime, new_mode: int) -> Path | None:
+    """Write the new content of a file, atomically; return where the former content is kept.
 
     The mode and, as far as this process may, the owner stay; a new file gets `new_mode`.
 
@@ -95,7 +116,7 @@ def replace_file(file: FileContent, text: str, *, now: datetime, new_mode: int) 
         try:
             write_atomically(
                 path,
-                file.encode(text),
+                content,
                 mode=mode,
                 temporary_suffix=f".{os.getpid()}.new",
                 before_rename=_guard(file, mode),
@@ -131,7 +152,7 @@ def _guard(file: FileContent, mode: int) -> Callable[[Path], None]:
     """Return a check to be made just before the new file takes its place."""
 
     def check(temporary: Path) -> None:
-        current = file.path.read_bytes() if file.path.exists() else None
+        current = read_regular(file.path) if file.path.exists() else None
         if current != file.content:
             raise FileChanged(str(file.path))
         if file.content is None:

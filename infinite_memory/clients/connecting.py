@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import copy
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -13,9 +14,15 @@ from attrs import field, frozen
 
 from infinite_memory.clients.catalog import CLIENTS, Client, Syntax
 from infinite_memory.clients.changes import find_secrets
-from infinite_memory.clients.config_file import FileChanged, FileContent, read_file, replace_file
+from infinite_memory.clients.config_file import (
+    FileChanged,
+    FileContent,
+    make_readable,
+    read_file,
+    replace_file,
+)
 from infinite_memory.clients.entry import SERVER_NAME, ServerEntry, carries_key
-from infinite_memory.clients.jsonc import parse_json, remove_member, set_member
+from infinite_memory.clients.jsonc import Extra, parse_json, remove_member, set_member
 from infinite_memory.clients.platform import Platform
 from infinite_memory.clients.toml import parse_toml, remove_table, set_table
 from infinite_memory.errors import ConfigurationError, InvalidInput
@@ -69,19 +76,27 @@ class ClientStatus:
 class Plan:
     """A change of a client's file: the file as it was read, and its new text.
 
-    `secrets` are values in both texts that no output may show.
+    `removed` is what is taken out because the client reads no file that holds it. `secrets` are
+    values in both texts that no output may show.
     """
 
     client: Client
     path: Path
     file: FileContent
     new_text: str = field(repr=False)
+    removed: tuple[Extra, ...] = ()
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
     def changes(self) -> bool:
         """Whether there is anything to write."""
-        return self.new_text != self.file.text
+        return self.new_content != (self.file.content or b"")
+
+    @property
+    def new_content(self) -> bytes:
+        """The new text as it is written, with its byte order mark unless that is taken out."""
+        has_mark = self.file.has_mark and Extra.BYTE_ORDER_MARK not in self.removed
+        return (codecs.BOM_UTF8 if has_mark else b"") + self.new_text.encode()
 
 
 @frozen(kw_only=True)
@@ -135,10 +150,13 @@ def read_status(
     """Return whether a client is connected with the server `wanted`; None stands for any."""
     path = find_file(client, platform, project=project)
     try:
-        data = _parse(client, read_file(path))
+        file = read_file(path)
+        data = _parse(client, file)
         servers = data.get(client.container, {})
         form = servers.get(SERVER_NAME) if isinstance(servers, dict) else None
         entry = ServerEntry.from_form(form)
+        if entry is not None:
+            _make_readable(client, file, clean=False)
     except (ConfigurationError, InvalidInput) as error:
         return ClientStatus(
             client=client, path=path, connection=Connection.UNREADABLE, problem=str(error)
@@ -157,20 +175,33 @@ def read_status(
 
 
 def plan_change(
-    client: Client, platform: Platform, entry: ServerEntry | None, *, project: bool = False
+    client: Client,
+    platform: Platform,
+    entry: ServerEntry | None,
+    *,
+    project: bool = False,
+    clean: bool = False,
 ) -> Plan:
     """Return the change that connects a client with `entry`, or disconnects it for None.
 
+    With `clean` what the client cannot read is taken out of the file.
+
     Raises:
-        ConfigurationError: the file cannot be read or changed; it stays as it is.
+        ConfigurationError: the file cannot be read or changed, or the client would not read it; it
+            stays as it is.
         InvalidInput: the client cannot use such an entry, or has no file of a project.
     """
     path = find_file(client, platform, project=project)
     file = read_file(path)
     before = _parse(client, file)
     _check_container(client, path, before)
+    text = file.text
+    removed: tuple[Extra, ...] = ()
+    # What is not connected stays so, whatever the client can read.
+    if entry is not None or SERVER_NAME in _servers(client, before):
+        text, removed = _make_readable(client, file, clean=clean)
     try:
-        new_text = _edit(client, file.text, before, entry)
+        new_text = _edit(client, text, before, entry)
         after = _parse(client, FileContent(path=path, content=new_text.encode()))
     except ConfigurationError as error:
         raise ConfigurationError(f"{path}: {error}") from error
@@ -182,7 +213,17 @@ def plan_change(
         )
     forms = [*_servers(client, before).values(), *_servers(client, after).values()]
     secrets = frozenset(secret for form in forms for secret in find_secrets(form))
-    return Plan(client=client, path=path, file=file, new_text=new_text, secrets=secrets)
+    return Plan(
+        client=client, path=path, file=file, new_text=new_text, removed=removed, secrets=secrets
+    )
+
+
+def _make_readable(
+    client: Client, file: FileContent, *, clean: bool
+) -> tuple[str, tuple[Extra, ...]]:
+    if client.syntax is not Syntax.JSON:
+        return file.text, ()
+    return make_readable(file, client.title, client.accepts, clean=clean)
 
 
 def _servers(client: Client, data: dict[str, Any]) -> dict[str, Any]:
@@ -197,16 +238,18 @@ def apply_change(
     *,
     now: datetime,
     project: bool = False,
+    clean: bool = False,
 ) -> Applied:
     """Plan a change of the servers and carry it out; see `carry_out`.
 
     Raises:
-        ConfigurationError: the file cannot be read, changed or written; it stays as it is.
+        ConfigurationError: the file cannot be read, changed or written, or the client would not
+            read it; it stays as it is.
         InvalidInput: the client cannot use such an entry, or has no file of a project.
         StorageUnavailable: the lock cannot be used.
     """
     return carry_out(
-        lambda: plan_change(client, platform, entry, project=project),
+        lambda: plan_change(client, platform, entry, project=project, clean=clean),
         platform,
         now=now,
         project=project,
@@ -232,7 +275,7 @@ def carry_out(
                 return Applied(plan=plan)
             try:
                 backup = replace_file(
-                    plan.file, plan.new_text, now=now, new_mode=0o644 if project else 0o600
+                    plan.file, plan.new_content, now=now, new_mode=0o644 if project else 0o600
                 )
             except FileChanged:
                 continue

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from infinite_memory.clients.catalog import Client
-from infinite_memory.clients.config_file import read_file
+from infinite_memory.clients.config_file import make_readable, read_file
 from infinite_memory.clients.connecting import Plan
-from infinite_memory.clients.jsonc import parse_json, remove_member, set_member
+from infinite_memory.clients.jsonc import Extra, parse_json, remove_member, set_member
 from infinite_memory.clients.platform import Platform
 from infinite_memory.errors import ConfigurationError, InvalidInput
 from infinite_memory.hooks.clients import (
@@ -31,6 +31,7 @@ def plan_hooks(
     options: Sequence[str] = (),
     *,
     project: bool = False,
+    clean: bool = False,
 ) -> Plan:
     """Return the change that lets a client run `command` at its events, or no more for None.
 
@@ -39,7 +40,8 @@ def plan_hooks(
 
     Raises:
         InvalidInput: the client has no hooks that are known here.
-        ConfigurationError: the file cannot be read or changed; it stays as it is.
+        ConfigurationError: the file cannot be read or changed, or the client would not read it and
+            `clean` is false; it stays as it is.
     """
     known = find_hook_client(client.name)
     if known is None:
@@ -61,7 +63,11 @@ def plan_hooks(
     entries = _entries(known, platform, command, options)
     changed = merge_entries(listed, entries)
     base = {name: value for name, value in known.base.items() if entries and name not in data}
-    new_text = _edit(file.text, base, listed, changed)
+    text = file.text
+    removed: tuple[Extra, ...] = ()
+    if entries or changed:
+        text, removed = make_readable(file, client.title, client.accepts, clean=clean)
+    new_text = _edit(text, base, listed, changed)
     rest = {event: entry for event, entry in {**listed, **changed}.items() if entry}
     expected = {**data, **base, **({_HOOKS: rest} if rest or _HOOKS in data else {})}
     if _without_empty(parse_json(new_text)) != _without_empty(expected):
@@ -69,7 +75,7 @@ def plan_hooks(
             f"{path} cannot be changed without changing more than our hooks (does it hold a key"
             " twice?): it stays as it is; change it by hand"
         )
-    return Plan(client=client, path=path, file=file, new_text=new_text)
+    return Plan(client=client, path=path, file=file, new_text=new_text, removed=removed)
 
 
 def _find_path(known: HookClient, platform: Platform, *, project: bool) -> Path:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from enum import StrEnum
 from functools import lru_cache
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, NoReturn
@@ -16,7 +17,7 @@ from attrs import frozen
 
 from infinite_memory.errors import ConfigurationError
 
-__all__ = ["parse_json", "remove_member", "set_member"]
+__all__ = ["Extra", "find_extras", "parse_json", "remove_extras", "remove_member", "set_member"]
 
 _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 _COMMENTS = re.compile(rf"{_STRING}|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
@@ -24,6 +25,14 @@ _TRAILING_COMMAS = re.compile(rf"{_STRING}|,(?=[ \t\r\n]*[}}\]])", re.DOTALL)
 _NOT_LINE_END = re.compile(r"[^\r\n]")
 _SPACE = " \t\r\n"
 _DECODER = json.JSONDecoder()
+
+
+class Extra(StrEnum):
+    """What a text may hold beyond JSON, and still be read by some clients."""
+
+    BYTE_ORDER_MARK = "a byte order mark"
+    COMMENT = "a comment"
+    TRAILING_COMMA = "a comma before a closing bracket"
 
 
 @frozen(kw_only=True)
@@ -67,6 +76,37 @@ def parse_json(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ConfigurationError(f"no JSON object, but {type(value).__name__}")
     return value
+
+
+def find_extras(text: str) -> Iterator[tuple[Extra, int]]:
+    """Yield which extras a text without a byte order mark holds, with the line of the first."""
+    without, plain = _without_comments(text), _plain(text)
+    for extra, one, other in (
+        (Extra.COMMENT, text, without),
+        (Extra.TRAILING_COMMA, without, plain),
+    ):
+        if one != other:
+            first = next(index for index, letter in enumerate(one) if letter != other[index])
+            yield extra, text.count("\n", 0, first) + 1
+
+
+def remove_extras(text: str, extras: Collection[Extra]) -> str:
+    """Return a text without these extras; a line that held only a comment goes with it."""
+    without, plain = _without_comments(text), _plain(text)
+    if Extra.TRAILING_COMMA in extras:
+        kept = [index for index, letter in enumerate(without) if letter == plain[index]]
+        text = "".join(text[index] for index in kept)
+        without = "".join(without[index] for index in kept)
+    if Extra.COMMENT not in extras:
+        return text
+    lines = []
+    for line, bare in zip(text.split("\n"), without.split("\n"), strict=True):
+        end = "\r" if line.endswith("\r") else ""
+        if line == bare:
+            lines.append(line)
+        elif bare.strip(_SPACE):
+            lines.append(bare.rstrip(_SPACE) + end)
+    return "\n".join(lines)
 
 
 def set_member(text: str, path: tuple[str, ...], values: Mapping[str, Any]) -> str:

@@ -1,18 +1,49 @@
-"""Changes a table of a TOML text and keeps the comments, the order and the style of the rest."""
+"""Changes a table of a TOML text and keeps the rest, character by character, as it is.
+
+The text is cut into its tables, and tomlkit sees the one that changes alone: it writes an array of
+tables whose items stand apart in another order than it was read.
+"""
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 
 import tomlkit
+from attrs import frozen
 from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import InlineTable
 
 from infinite_memory.errors import ConfigurationError
 
 __all__ = ["parse_toml", "remove_table", "set_table"]
+
+# What may hold a bracket or a line end that means nothing, and what counts.
+_TOKEN = re.compile(
+    r'"""(?:[^\\]|\\.)*?"{3,5}'
+    r"|'''.*?'{3,5}"
+    r'|"(?:[^"\\\n]|\\.)*"'
+    r"|'[^'\n]*'"
+    r"|#[^\n]*"
+    r"|[\[\]{}]",
+    re.DOTALL,
+)
+_EMPTY_LINE = re.compile(r"[ \t]*\r?\n")
+_DEPTHS = {"[": 1, "{": 1, "]": -1, "}": -1}
+
+
+@frozen(kw_only=True)
+class _Section:
+    """A table as it stands in a text: its header, and its keys up to the next header.
+
+    `path` is empty for the keys before the first header.
+    """
+
+    path: tuple[str, ...]
+    start: int
+    body: int
+    end: int
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -38,18 +69,23 @@ def set_table(text: str, path: tuple[str, str], values: Mapping[str, Any]) -> st
         ConfigurationError: it cannot be changed so that the rest stays.
     """
     container, name = path
-    if name not in parse_toml(text).get(container, {}):
-        appended = _append(text, path, values)
-        if appended is not None:
-            return appended
-    document = _read(text)
-    servers: MutableMapping[str, Any] = document.setdefault(container, tomlkit.table(True))
-    empty = tomlkit.inline_table() if isinstance(servers, InlineTable) else tomlkit.table()
-    table: MutableMapping[str, Any] = servers.setdefault(name, empty)
-    for key, value in values.items():
-        if key not in table or table[key] != value:
-            table[key] = _item(value)
-    return _write(document, text)
+    former = parse_toml(text).get(container, {}).get(name, {})
+    changed = {key: value for key, value in values.items() if former.get(key) != value}
+    if not changed:
+        return text
+    for key in changed:
+        # A table of its own would contradict the new value.
+        text = _cut_sections(text, (*path, key))
+    for section in _sections(text):
+        if section.path == path or _holds(text, section, path):
+            return _edit_section(text, section, path, changed)
+    appended = _append(text, path, changed)
+    if appended is not None:
+        return appended
+    for section in _sections(text):
+        if _holds(text, section, (container,)):
+            return _edit_section(text, section, path, changed)
+    raise ConfigurationError(f"no TOML in which {container}.{name} can be changed in place")
 
 
 def remove_table(text: str, path: tuple[str, str]) -> str:
@@ -58,17 +94,115 @@ def remove_table(text: str, path: tuple[str, str]) -> str:
     Raises:
         ConfigurationError: it cannot be changed so that the rest stays.
     """
-    container, name = path
-    if name not in parse_toml(text).get(container, {}):
+    if path[1] not in parse_toml(text).get(path[0], {}):
         return text
-    document = _read(text)
-    del document[container][name]
-    new = _write(document, text)
+    new = _cut_sections(text, path)
+    for section in _sections(new):
+        if _holds(new, section, path):
+            new = _edit_section(new, section, path, None)
+            break
     end = "\r\n" if "\r\n" in text else "\n"
     # The empty line before a last table would be left over.
     while new.endswith(end * 2) and not text.endswith(end * 2):
         new = new.removesuffix(end)
     return new
+
+
+def _sections(text: str) -> list[_Section]:
+    """Return the tables of a text, in their order."""
+    starts = [(0, 0, ()), *_headers(text)]
+    ends = [start for start, _, _ in starts[1:]] + [len(text)]
+    return [
+        _Section(path=path, start=start, body=body, end=end)
+        for (start, body, path), end in zip(starts, ends, strict=True)
+    ]
+
+
+def _headers(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """Yield where the line of each header begins, where the next line begins, and the path."""
+    depth = 0
+    behind = 0
+    for match in _TOKEN.finditer(text):
+        if match.start() < behind:
+            continue
+        line = text.rfind("\n", 0, match.start()) + 1
+        if match[0] == "[" and not depth and not text[line : match.start()].strip(" \t"):
+            behind = (text.find("\n", match.start()) + 1) or len(text)
+            yield line, behind, _read_path(text[line:behind])
+        else:
+            depth += _DEPTHS.get(match[0], 0)
+
+
+def _read_path(header: str) -> tuple[str, ...]:
+    """Return the names in a header such as `[a.b]` or `[[a.b]]`."""
+    value: Any = tomllib.loads(header)
+    path = []
+    while isinstance(value, dict) and value:
+        ((name, value),) = value.items()
+        path.append(name)
+    return tuple(path)
+
+
+def _holds(text: str, section: _Section, path: tuple[str, ...]) -> bool:
+    """Return whether a value below `path` stands among the keys of a section."""
+    depth = len(section.path)
+    if section.path != path[:depth]:
+        return False
+    value: Any = tomllib.loads(text[section.body : section.end])
+    for name in path[depth:]:
+        if not isinstance(value, dict) or name not in value:
+            return False
+        value = value[name]
+    return depth < len(path)
+
+
+def _edit_section(
+    text: str, section: _Section, path: tuple[str, str], values: Mapping[str, Any] | None
+) -> str:
+    """Set keys of the table at `path`, or remove it for None, among the keys of a section."""
+    former = text[section.body : section.end]
+    try:
+        document = tomlkit.parse(former.replace("\r\n", "\n"))
+    except (TOMLKitError, ValueError) as error:
+        raise ConfigurationError(f"no TOML that can be changed in place: {error}") from error
+    table: MutableMapping[str, Any] = document
+    names = path[len(section.path) :]
+    if values is None:
+        for name in names[:-1]:
+            table = table[name]
+        del table[names[-1]]
+    else:
+        for name in names:
+            table = table.setdefault(name, tomlkit.inline_table())
+        for key, value in values.items():
+            table[key] = _item(value)
+    new = document.as_string()
+    if "\r\n" in former:
+        new = new.replace("\n", "\r\n")
+    if text[: section.body] and not text[: section.body].endswith("\n"):
+        new = f"\n{new}"
+    return text[: section.body] + new + text[section.end :]
+
+
+def _cut_sections(text: str, path: tuple[str, ...]) -> str:
+    """Remove the tables at `path` and below; a comment before the next header stays."""
+    for section in reversed(_sections(text)):
+        if section.path[: len(path)] == path:
+            start, end = section.start, section.body + _measure_keys(text, section)
+            if text[:start].endswith(("\n\n", "\n\r\n")) or not start:
+                # One of two empty lines would be left over.
+                empty = _EMPTY_LINE.match(text, end)
+                end = empty.end() if empty else end
+            text = text[:start] + text[end:]
+    return text
+
+
+def _measure_keys(text: str, section: _Section) -> int:
+    """Return the length of the keys of a section, without what stands behind the last."""
+    body = text[section.body : section.end]
+    plain = _TOKEN.sub(lambda match: " " * len(match[0]) if match[0][0] == "#" else match[0], body)
+    last = len(plain.rstrip())
+    return ((body.find("\n", last) + 1) or len(body)) if last else 0
 
 
 def _append(text: str, path: tuple[str, str], values: Mapping[str, Any]) -> str | None:
@@ -103,15 +237,3 @@ def _item(value: Any) -> Any:
 
 def _key(name: str) -> str:
     return tomlkit.key(name).as_string()
-
-
-def _read(text: str) -> tomlkit.TOMLDocument:
-    try:
-        return tomlkit.parse(text.replace("\r\n", "\n"))
-    except (TOMLKitError, ValueError) as error:
-        raise ConfigurationError(f"no TOML that can be changed in place: {error}") from error
-
-
-def _write(document: tomlkit.TOMLDocument, former: str) -> str:
-    text = document.as_string()
-    return text.replace("\n", "\r\n") if "\r\n" in former else text

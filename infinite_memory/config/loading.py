@@ -16,6 +16,7 @@ from infinite_memory.config.section import Section
 from infinite_memory.config.sections import Config
 from infinite_memory.config.upkeep import ScopeRules
 from infinite_memory.errors import ConfigurationError
+from infinite_memory.files.regular import read_regular
 from infinite_memory.model.address import masked
 
 __all__ = [
@@ -129,18 +130,17 @@ def _environment_layer(environment: Mapping[str, str]) -> _Layer:
 
 def _file_layer(path: Path) -> _Layer:
     try:
-        with path.open("rb") as file:
-            content = file.read(_MAX_FILE_BYTES + 1)
+        content = read_regular(path, max_bytes=_MAX_FILE_BYTES)
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from error
     try:
-        document = json.loads(content) if len(content) <= _MAX_FILE_BYTES else None
+        document = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"{path} is not valid JSON: {error}") from error
     if not isinstance(document, dict):
-        raise ConfigurationError(f"{path} must hold one JSON object of at most 1 MiB")
+        raise ConfigurationError(f"{path} must hold one JSON object")
     if "home" in document:
         raise ConfigurationError(
             f"{path}: home cannot be set in the file that it locates;"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from infinite_memory.conversations.spool import Spool
+from infinite_memory.files.regular import open_regular
 from infinite_memory.model.messages import format_count
 from infinite_memory.model.verification import Diagnosis, State
 
@@ -22,7 +23,7 @@ def diagnose_hooks(home: Path) -> Iterator[Diagnosis]:
     try:
         if spool.folder.exists():
             yield _check_spool(spool)
-        if log.is_file():
+        if log.exists():
             yield from _check_log(log)
     except OSError as error:
         sentence = f"{error.filename or spool.folder} cannot be read ({error.strerror})."
@@ -48,7 +49,7 @@ def _check_spool(spool: Spool) -> Diagnosis:
 
 
 def _check_log(log: Path) -> Iterator[Diagnosis]:
-    with log.open("rb") as file:
+    with open_regular(log) as file:
         lines = file.read(_MAX_LOG_BYTES).decode(errors="replace").splitlines()
     if lines:
         number = format_count(len(lines), "line")

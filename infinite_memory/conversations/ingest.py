@@ -19,6 +19,7 @@ from infinite_memory.conversations.transcripts.message import Message
 from infinite_memory.conversations.transcripts.readers import READERS
 from infinite_memory.errors import Conflict, InfiniteMemoryError, InvalidInput
 from infinite_memory.files.locks import FileLock
+from infinite_memory.files.regular import open_regular
 from infinite_memory.model.draft import Draft
 from infinite_memory.model.ids import import_id
 from infinite_memory.model.memory import Kind
@@ -159,7 +160,7 @@ def _digest_head(path: Path, position: int) -> int:
 
     The number of the file would not do: a file system gives it again.
     """
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return zlib.crc32(file.read(min(position, _HEAD_BYTES)))
 
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from infinite_memory.files.regular import open_regular
+
 __all__ = [
     "PREFIX",
     "PROJECTS",
@@ -121,10 +123,7 @@ def _follow(file: Path) -> Path | None:
 def _read(path: Path) -> str:
     """Return the text of a small file, "" if it cannot be read."""
     try:
-        # A pipe in its place would keep the reader waiting.
-        if not path.is_file():
-            return ""
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return file.read(_MAX_FILE_BYTES).decode(errors="replace")
     except (OSError, ValueError):
         return ""

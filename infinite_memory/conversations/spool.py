@@ -19,6 +19,7 @@ from attrs import field, frozen
 from infinite_memory.errors import StorageUnavailable
 from infinite_memory.files.atomic import write_atomically
 from infinite_memory.files.locks import FileLock
+from infinite_memory.files.regular import open_regular, read_regular
 from infinite_memory.hooks.spool import FOLDER, LOCK, SPOOL
 
 __all__ = ["READER_LOCK", "Spool", "SpoolLine"]
@@ -29,6 +30,7 @@ _CLAIMED = "claimed-"
 _FAILED = "failed.jsonl"
 _POSITIONS = "positions.json"
 _MAX_POSITIONS = 2000
+_MAX_SPOOL_BYTES = 32 << 20  # a hook appends no line to more than half of that
 _LOCK_SECONDS = 5.0
 
 
@@ -105,7 +107,7 @@ class Spool:
     def positions(self) -> dict[str, tuple[int, int]]:
         """Return a checksum of the head of every transcript, and up to where it was read."""
         try:
-            document = json.loads((self.folder / _POSITIONS).read_bytes())
+            document = json.loads(read_regular(self.folder / _POSITIONS))
             return {str(path): (int(digest), int(end)) for path, (digest, end) in document.items()}
         except (OSError, ValueError, TypeError, AttributeError):
             return {}  # everything is read again, and nothing is stored twice
@@ -122,7 +124,8 @@ class Spool:
 def _read_lines(path: Path) -> Iterator[SpoolLine]:
     """Yield the lines of a file that name a transcript; none if there is no file."""
     try:
-        content = path.read_bytes()
+        with open_regular(path) as file:
+            content = file.read(_MAX_SPOOL_BYTES)
     except FileNotFoundError:
         return
     for line in content.splitlines():

@@ -18,13 +18,13 @@ from typing import Any
 from attrs import asdict, evolve, frozen
 
 from infinite_memory.embedding.background import measure_background
-from infinite_memory.embedding.files import open_regular
 from infinite_memory.embedding.layout import Layout
 from infinite_memory.embedding.manifest import FileRecord, Manifest, parse_manifest
 from infinite_memory.embedding.runtime import Runtime
 from infinite_memory.embedding.scripts import covered_scripts
 from infinite_memory.errors import EmbedderError
 from infinite_memory.files.atomic import write_atomically
+from infinite_memory.files.regular import open_regular
 
 __all__ = ["describe"]
 

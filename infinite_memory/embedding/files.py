@@ -1,29 +1,14 @@
-"""Access to the files of a model, with errors that name its folder."""
+"""The errors of the files of a model, with the name of its folder."""
 
 from __future__ import annotations
 
-import errno
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
 from infinite_memory.errors import EmbedderError
 
-__all__ = ["open_regular", "typed_errors"]
-
-
-def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file to be read; a pipe would keep the caller waiting, a device never ends.
-
-    Raises:
-        OSError: it cannot be opened, or is not a regular file.
-        ValueError: the path holds a character that no path can hold.
-    """
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
-    return path.open("rb")
+__all__ = ["typed_errors"]
 
 
 @contextmanager

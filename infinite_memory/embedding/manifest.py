@@ -11,8 +11,8 @@ from typing import Any, TypeGuard
 
 from attrs import asdict, frozen
 
-from infinite_memory.embedding.files import open_regular
 from infinite_memory.errors import EmbedderError
+from infinite_memory.files.regular import open_regular
 
 __all__ = [
     "EMBEDDING",

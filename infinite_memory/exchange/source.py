@@ -18,6 +18,7 @@ from typing import IO
 from attrs import field, frozen
 
 from infinite_memory.errors import InvalidInput, NotFound
+from infinite_memory.files.regular import open_regular
 
 __all__ = ["Source", "open_source"]
 
@@ -86,11 +87,7 @@ class Source:
             OSError: it cannot be read.
         """
         if self._archive is None:
-            # Only a regular file: a pipe would block, and a device has no end.
-            descriptor = os.open(self.locate(file), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-            with open(descriptor, "rb") as stream:  # noqa: PTH123 -- a descriptor
-                if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                    raise InvalidInput(f"{self.show(file)} is not a regular file")
+            with open_regular(self.locate(file)) as stream:
                 yield stream
             return
         with _typed_zip_errors(self.path), self._archive.open(file) as member:

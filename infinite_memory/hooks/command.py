@@ -168,6 +168,7 @@ def _log(home: Path, message: str) -> None:
         path.parent.mkdir(mode=0o700, exist_ok=True)
         is_large = path.exists() and path.stat().st_size > _MAX_LOG_BYTES
         kind = os.O_TRUNC if is_large else os.O_APPEND
+        kind |= getattr(os, "O_NONBLOCK", 0)  # for a pipe that nobody reads
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | kind, 0o600)
         try:
             os.write(descriptor, f"{line}\n".encode(errors="backslashreplace"))

@@ -52,7 +52,8 @@ def append_line(home: Path, values: Mapping[str, object]) -> None:
 
 def _append(folder: Path, line: bytes) -> None:
     with _shared_lock(folder / LOCK):
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        # A pipe that nobody reads would keep the client waiting.
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
         descriptor = os.open(folder / SPOOL, flags, 0o600)
         try:
             if os.fstat(descriptor).st_size > _MAX_BYTES:

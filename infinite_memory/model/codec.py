@@ -107,7 +107,7 @@ def predecessor_json(earlier: Predecessor) -> dict[str, JsonValue]:
 
 def told_json(told: Told) -> dict[str, JsonValue]:
     """Return a memory beside a hit, and when it was told, as a JSON object."""
-    return {"id": told.id, "happened_at": iso(told.happened_at)}
+    return {"id": told.id, "happened_at": iso(told.happened_at), "text": told.text}
 
 
 def reached_json(reached: Reached) -> dict[str, JsonValue]:

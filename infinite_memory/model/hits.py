@@ -131,10 +131,11 @@ class Predecessor(PlainData):
 
 @frozen(kw_only=True)
 class Told(PlainData):
-    """A memory beside a hit, and when it was told."""
+    """A memory beside a hit, and when it was told; `text` is the beginning of its text."""
 
     id: str
     happened_at: datetime
+    text: str
 
 
 @frozen(kw_only=True)

@@ -153,8 +153,7 @@ def make_file_handler(settings: Logging) -> logging.Handler:
     try:
         settings.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         settings.file.touch(mode=0o600)
-        with settings.file.open("ab"):
-            pass
+        file.check()
     except OSError as error:
         raise ConfigurationError(
             f"logging.file = {str(settings.file)!r} cannot be written ({error.strerror}):"

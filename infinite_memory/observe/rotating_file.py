@@ -10,6 +10,7 @@ from pathlib import Path
 
 from infinite_memory.errors import StorageError
 from infinite_memory.files.locks import FileLock
+from infinite_memory.files.regular import open_regular
 
 __all__ = ["RotatingFile"]
 
@@ -50,11 +51,20 @@ class RotatingFile:
         finally:
             os.close(descriptor)
 
+    def check(self) -> None:
+        """Check that lines can be appended.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        os.close(self._open())
+
     def read_backwards(self) -> Iterator[str]:
         """Yield the lines of all files, the newest first."""
         for path in (self.path, *map(self._backup, range(1, self._backups + 1))):
             try:
-                content = path.read_bytes()
+                with open_regular(path) as file:
+                    content = file.read()
             except FileNotFoundError:
                 continue
             yield from reversed(content.decode(errors="replace").splitlines())
@@ -66,7 +76,9 @@ class RotatingFile:
             return 0
 
     def _open(self) -> int:
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+        # A pipe that nobody reads would keep the writer waiting.
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
+        flags |= getattr(os, "O_BINARY", 0)
         try:
             return os.open(self.path, flags, 0o600)
         except FileNotFoundError:

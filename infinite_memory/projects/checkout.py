@@ -14,6 +14,7 @@ from attrs import frozen
 
 from infinite_memory.conversations.repository import find_work_tree, scope_of_folder
 from infinite_memory.errors import InvalidInput
+from infinite_memory.files.regular import read_regular
 from infinite_memory.model.scope import fold_name
 from infinite_memory.plain import PlainData
 
@@ -95,9 +96,9 @@ class Checkout:
             path = (self.folder / name).resolve()
             # A symbolic link may lead to any file of the machine.
             is_inside = path.is_relative_to(self.folder.resolve())
-            if not is_inside or not path.is_file() or path.stat().st_size > _MAX_FILE_BYTES:
+            if not is_inside:
                 return None
-            content = path.read_bytes()
+            content = read_regular(path, max_bytes=_MAX_FILE_BYTES)
         except (OSError, ValueError, RuntimeError):
             return None
         # The hash with which git names a file is one of a header and the content.

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from infinite_memory.errors import StorageUnavailable
 from infinite_memory.files.locks import FileLock
+from infinite_memory.files.regular import open_regular
 from infinite_memory.search.quantization import RowsInFile
 from infinite_memory.search.reader import Reader, SegmentReader
 from infinite_memory.search.segment import ARRAYS, Segment
@@ -82,7 +83,7 @@ class Snapshot:
             ValueError: the snapshot is damaged; the message says how.
         """
         try:
-            with self._path.open("rb") as file:
+            with open_regular(self._path) as file:
                 header = json.loads(file.readline(_MAX_HEADER_BYTES))
                 if header.pop("digest") != _digest(header):
                     raise ValueError("its header is damaged")
@@ -101,7 +102,7 @@ class Snapshot:
     def cursor(self) -> int:
         """Return the cursor of the snapshot, 0 without a snapshot; reads only the header."""
         try:
-            with self._path.open("rb") as file:
+            with open_regular(self._path) as file:
                 header = json.loads(file.readline(_MAX_HEADER_BYTES))
             sound = self._is_ours(header) and header.pop("digest") == _digest(header)
             return int(header["cursor"]) if sound else 0

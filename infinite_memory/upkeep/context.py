@@ -10,6 +10,7 @@ from infinite_memory.config import ScopeRules, Upkeep
 from infinite_memory.model.scope import Scope, Sensitivity
 from infinite_memory.operations.embed import never
 from infinite_memory.operations.services import Services
+from infinite_memory.upkeep.notes import write_notes
 
 __all__ = ["JobContext"]
 
@@ -36,6 +37,7 @@ class JobContext:
         self.notes = notes
         self.stop = stop
         self.lease = lease
+        self._keeps_notes = True
 
     @property
     def settings(self) -> Upkeep:
@@ -58,6 +60,10 @@ class JobContext:
         if rules.keep_days is not None or days is None:
             return rules
         return rules.model_copy(update={"keep_days": days})
+
+    def keep_notes(self, notes: Mapping[str, str]) -> None:
+        """Keep notes for the next run; a failure is logged once, though each job meets it."""
+        self._keeps_notes = write_notes(self.services, notes, quiet=not self._keeps_notes)
 
     def _may_touch(self, scope: Scope) -> bool:
         include = self.settings.rules_of(scope.name).include

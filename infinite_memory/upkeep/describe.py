@@ -51,6 +51,7 @@ def describe_report(
     entry of the journal whose number stands in place of {}.
     """
     lines = [line for job in report.jobs for line in _describe_job(job, report, short_ids, undo)]
+    lines += _describe_failures(report)
     if lines:
         yield from lines
     elif report.jobs:
@@ -61,12 +62,19 @@ def describe_report(
         yield "Nothing is due; name a job to run it now."
 
 
+def _describe_failures(report: UpkeepReport) -> Iterator[str]:
+    """Yield a line for each reason why jobs were given up: a full disk stops many."""
+    names: dict[str, list[str]] = {}
+    for job in report.jobs:
+        if job.failure is not None:
+            names.setdefault(job.failure, []).append(job.job)
+    for failure, given_up in names.items():
+        yield f"{', '.join(given_up)}: given up, and nothing was changed: {failure}"
+
+
 def _describe_job(
     job: JobReport, report: UpkeepReport, short_ids: Mapping[str, str], undo: str
 ) -> Iterator[str]:
-    if job.failure is not None:
-        yield f"{job.job}: given up, and nothing was changed: {job.failure}"
-        return
     for sentence in job.done:
         yield f"{job.job}: {sentence}"
     if job.steps:

@@ -28,15 +28,21 @@ def read_notes(services: Services) -> dict[str, str]:
     return storage.upkeep_notes() if isinstance(storage, SupportsLease) else {}
 
 
-def write_notes(services: Services, notes: Mapping[str, str]) -> None:
-    """Keep notes; if that fails, the next run looks at the same again."""
+def write_notes(services: Services, notes: Mapping[str, str], *, quiet: bool = False) -> bool:
+    """Keep notes, and return whether they are kept; if not, the next run looks at the same again.
+
+    A failure is logged, unless `quiet`.
+    """
     storage = services.storage
     if not isinstance(storage, SupportsLease):
-        return
+        return True
     try:
         storage.note_upkeep(notes)
     except StorageError as error:
-        _log.warning("the notes of the upkeep could not be kept: %s", error)
+        if not quiet:
+            _log.warning("the notes of the upkeep could not be kept: %s", error)
+        return False
+    return True
 
 
 def last_run_note(job: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from itertools import islice
 
@@ -17,12 +16,11 @@ from infinite_memory.operations.services import Services
 from infinite_memory.operations.writes.bulk_erase import finish_erasing
 from infinite_memory.upkeep.context import JobContext
 from infinite_memory.upkeep.job import Job, Plan
-from infinite_memory.upkeep.notes import last_run_note, write_notes
+from infinite_memory.upkeep.notes import last_run_note
 from infinite_memory.upkeep.report import JobReport
 
 __all__ = ["run_job"]
 
-_log = logging.getLogger(__name__)
 _ATTEMPTS = 5
 _RECHECKS = 20
 _RECENT_ENTRIES = 20
@@ -49,7 +47,6 @@ def run_job(
     except raised:
         raise
     except InfiniteMemoryError as error:
-        _log.warning("the job %s was given up: %s", job.name, error)
         return JobReport(job=job.name, failure=str(error))
 
 
@@ -69,7 +66,7 @@ def _run(job: Job, context: JobContext, *, dry_run: bool) -> JobReport:
     done = () if plan.work is None else tuple(plan.work())
     # A job with more to do stays due, and so does one that was told to stop.
     ran = {} if plan.more or context.stop() else {last_run_note(job.name): str(iso(context.now))}
-    write_notes(context.services, {**ran, **plan.notes})
+    context.keep_notes({**ran, **plan.notes})
     if plan.committed_steps is not None:
         plan = evolve(plan, steps=plan.committed_steps())
     return _report(job, plan, done=(*prepared, *done), entry=entry)

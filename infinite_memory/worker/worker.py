@@ -177,7 +177,8 @@ class Worker:
                 report = JobReport(job=job.name, failure=f"{type(error).__name__}: {error}")
         self._note_outcome(report)
         if report.steps or report.done or report.failure:
-            _log.info("%s", _describe(report))
+            level = logging.INFO if report.failure is None else logging.WARNING
+            _log.log(level, "%s", _describe(report))
             if self._on_report is not None:
                 self._on_report(report)
         return report

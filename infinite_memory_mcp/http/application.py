@@ -20,7 +20,7 @@ from infinite_memory_mcp.http.bodies import ClientLeft, header, read_body, read_
 from infinite_memory_mcp.http.handles import MESSAGE_PATH, Handles
 from infinite_memory_mcp.http.hosts import HostCheck
 from infinite_memory_mcp.http.metrics import MetricsPage
-from infinite_memory_mcp.http.responses import Refusal, send_content, send_json
+from infinite_memory_mcp.http.responses import Refusal, refuse_in_json, send_content, send_json
 from infinite_memory_mcp.http.slots import FairSlots
 from infinite_memory_mcp.lazy_store import LazyStore
 
@@ -263,9 +263,25 @@ class HttpApplication:
         inner = path if path != MESSAGE_PATH.rstrip("/") else MESSAGE_PATH
         handle.open_requests += 1
         try:
-            await app({**scope, "path": inner, "raw_path": inner.encode()}, receive, send)
+            await app(
+                {**scope, "path": inner, "raw_path": inner.encode()},
+                receive,
+                refuse_in_json(send, _explain),
+            )
         finally:
             handle.open_requests -= 1
+
+
+def _explain(status: int, text: str) -> str:
+    """Return the way out of a refusal of the SDK, which sends a text alone."""
+    if "Content-Type" in text:
+        return "the body is no JSON by its header: send 'content-type: application/json'"
+    if "session" in text.casefold():
+        return (
+            "the session_id is missing, or is of no stream that is open: open GET /sse, and post to"
+            " the address that it names"
+        )
+    return f"{text or f'the request was answered with {status}'}: see the log of the server"
 
 
 def _write_line(scope: Scope, exchange: _Exchange) -> None:

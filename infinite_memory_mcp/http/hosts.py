@@ -31,19 +31,28 @@ class HostCheck:
         Raises:
             Refusal: the host (421) or the origin (403) is not accepted.
         """
-        if host is None or not self._accepts(_host_of(host)):
+        if host is None:
+            raise Refusal(421, "the request names no host: send the header Host")
+        if not self._accepts(_host_of(host)):
             raise Refusal(
                 421,
                 f"the host {host!r:.100} is not served here: connect by an address of this machine,"
-                " or start the server with --allow-host NAME",
+                f" or start the server with --allow-host {_host_of(host) or 'NAME':.100}",
             )
         if origin is None or _authority_of(origin) == host.casefold():
             return
-        if _host_of(_authority_of(origin)) not in self._names - {""}:
+        name = _host_of(_authority_of(origin))
+        if not name:
+            raise Refusal(
+                403,
+                f"pages of the origin {origin!r:.100}, which names no host, may not use this"
+                " server: open the page from a web server, or send no Origin",
+            )
+        if name not in self._names:
             raise Refusal(
                 403,
                 f"pages of the origin {origin!r:.100} may not use this server: start it with"
-                " --allow-host NAME for the name of that host",
+                f" --allow-host {name:.100}",
             )
 
     def _accepts(self, host: str) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mcp_types import INVALID_REQUEST
-from starlette.types import Send
+from starlette.types import Message, Send
 
-__all__ = ["Refusal", "send_content", "send_json"]
+__all__ = ["Refusal", "refuse_in_json", "send_content", "send_json"]
 
 
 class Refusal(Exception):
@@ -30,21 +30,51 @@ class Refusal(Exception):
 
     async def send(self, send: Send) -> None:
         """Answer the request."""
-        body = {
-            "jsonrpc": "2.0",
-            "id": None,
-            "error": {"code": self.code, "message": f"{self}; nothing was done"},
-        }
-        await send_json(send, self.status, body, self.headers)
+        await send_content(send, self.status, self.content, "application/json", self.headers)
+
+    @property
+    def content(self) -> bytes:
+        """The body of the answer."""
+        error = {"code": self.code, "message": f"{self}; nothing was done"}
+        return _encode({"jsonrpc": "2.0", "id": None, "error": error})
 
 
 async def send_json(
     send: Send, status: int, body: Mapping[str, Any], headers: Mapping[str, str] | None = None
 ) -> None:
     """Send a whole response."""
+    await send_content(send, status, _encode(body), "application/json", headers)
+
+
+def _encode(body: Mapping[str, Any]) -> bytes:
     # ASCII: a lone surrogate in what the client sent stays an escape.
-    content = json.dumps(body).encode("ascii")
-    await send_content(send, status, content, "application/json", headers)
+    return json.dumps(body).encode("ascii")
+
+
+def refuse_in_json(send: Send, explain: Callable[[int, str], str]) -> Send:
+    """Return a `send` that turns a refusal in plain text, as libraries send it, into an error.
+
+    `explain` returns the reason with the way out, given the status and the plain text.
+    """
+    refused: Message | None = None
+    text = b""
+
+    async def send_on(message: Message) -> None:
+        nonlocal refused, text
+        if message["type"] == "http.response.start" and message["status"] >= 400:
+            headers = dict(message["headers"])
+            if not headers.get(b"content-type", b"").startswith(b"application/json"):
+                refused = message
+                return
+        if refused is None:
+            await send(message)
+            return
+        text += message.get("body", b"")
+        if not message.get("more_body", False):
+            status = refused["status"]
+            await Refusal(status, explain(status, text.decode(errors="replace"))).send(send)
+
+    return send_on
 
 
 async def send_content(

@@ -405,3 +405,18 @@ def test_an_earlier_copy_is_not_replaced_by_one_that_lacks_something(
     assert copied.kept
     assert not copied.whole
     assert lines(tmp_path / "target") == before
+
+
+def test_a_first_copy_may_lack_something_and_the_next_that_lacks_more_is_not_kept(
+    source: Path, tmp_path: Path
+) -> None:
+    """The first is better than none; once there is a copy, only a whole one takes its place."""
+    target = tmp_path / "target"
+    spoil(source, "UPDATE memories SET text = 'Spoilt.' WHERE id = 'plain'")
+    first = copy_store(source, target)
+    assert (first.whole, first.kept) == (False, False)
+    before = lines(target)
+    assert before
+    again = copy_store(source, target)
+    assert (again.whole, again.kept) == (False, True)
+    assert lines(target) == before

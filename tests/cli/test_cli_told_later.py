@@ -9,28 +9,31 @@ import pytest
 
 Ask = Callable[..., Any]
 Run = Callable[..., Any]
+OLD = "Dr. Feldman is my dentist, her practice is by the station."
+NEW = "New dentist: Dr. Osei on Birch Lane, since Dr. Feldman has retired."
 
 
 @pytest.fixture
 def dentists(run: Run) -> None:
-    run("remember", "Dr. Feldman is my dentist, her practice is by the station.", "--id", "old",
+    run("remember", OLD, "--id", "old",
         "--happened-at", "2026-02-03T10:00Z")  # fmt: skip
-    run("remember", "New dentist: Dr. Osei on Birch Lane, since Dr. Feldman has retired.", "--id",
-        "new", "--happened-at", "2026-09-14T10:00Z")  # fmt: skip
+    run("remember", NEW, "--id", "new", "--happened-at", "2026-09-14T10:00Z")  # fmt: skip
 
 
 @pytest.mark.usefixtures("dentists")
 def test_each_of_two_near_hits_names_the_other_in_a_line(run: Run) -> None:
     lines = [line.strip() for line in run("search", "who is my dentist?").stdout.splitlines()]
-    assert lines[2:4] == ["new", "told earlier: old on 2026-02-03 11:00+01:00"]
-    assert lines[6:8] == ["old", "told later: new on 2026-09-14 12:00+02:00"]
+    assert lines[2:4] == ["new", f"told earlier, on 2026-02-03 11:00+01:00: {OLD} (old)"]
+    assert lines[6:8] == ["old", f"told later, on 2026-09-14 12:00+02:00: {NEW} (new)"]
 
 
 @pytest.mark.usefixtures("dentists")
 def test_the_document_names_them_too(ask: Ask) -> None:
     new, old = ask("search", "who is my dentist?")["hits"]
-    assert new["told_earlier"] == [{"id": "old", "happened_at": "2026-02-03T10:00:00Z"}]
-    assert old["told_later"] == [{"id": "new", "happened_at": "2026-09-14T10:00:00Z"}]
+    assert new["told_earlier"] == [
+        {"id": "old", "happened_at": "2026-02-03T10:00:00Z", "text": OLD}
+    ]
+    assert old["told_later"] == [{"id": "new", "happened_at": "2026-09-14T10:00:00Z", "text": NEW}]
     assert "told_later" not in new
 
 

@@ -190,9 +190,9 @@ def test_a_read_only_folder_is_refused(platform: Platform, entry: ServerEntry, p
 def test_a_file_of_many_megabytes_is_changed_like_any_other(
     platform: Platform, entry: ServerEntry, path: Path
 ) -> None:
-    history = {f"https://example.org/{n}": ["x" * 60, {"n": n}] for n in range(150_000)}
+    history = {f"https://example.org/{n}": ["x" * 60, {"n": n}] for n in range(110_000)}
     path.write_text(json.dumps({"history": history, "mcpServers": {"other": {}}}, indent=1))
-    assert path.stat().st_size > 19_000_000
+    assert path.stat().st_size > 14_000_000
     connect(platform, entry)
     assert list(servers(path)) == ["other", "infinite-memory"]
     assert json.loads(path.read_bytes())["history"] == history
@@ -202,8 +202,8 @@ def test_a_file_that_is_larger_than_any_client_writes_is_refused(
     platform: Platform, entry: ServerEntry, path: Path
 ) -> None:
     with path.open("wb") as file:
-        file.truncate((64 << 20) + 1)
-    with pytest.raises(ConfigurationError, match="more than the 64 MB"):
+        file.truncate((16 << 20) + 1)
+    with pytest.raises(ConfigurationError, match="more than 16 MiB"):
         connect(platform, entry)
 
 

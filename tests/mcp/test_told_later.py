@@ -25,8 +25,8 @@ async def test_each_of_two_near_hits_names_the_other_in_a_line(connect: Connect)
         await tell(client)
         said = await text(client, "retrieve_memory", query=QUESTION)
     _, new, old = said.split("\n\n")
-    assert new.split("\n")[2:] == ["told earlier: -old-one on 2026-01-02"]
-    assert old.split("\n")[2:] == ["told later: -new-one on 2026-05-02"]
+    assert new.split("\n")[2:] == ["told earlier, on 2026-01-02: id -old-one", f"> {OLD}"]
+    assert old.split("\n")[2:] == ["told later, on 2026-05-02: id -new-one", f"> {NEW}"]
 
 
 async def test_the_data_name_them_too_and_nothing_where_there_is_none(connect: Connect) -> None:
@@ -34,8 +34,12 @@ async def test_the_data_name_them_too_and_nothing_where_there_is_none(connect: C
         await tell(client)
         new, old = (await call(client, "retrieve_memory", query=QUESTION))["hits"]
         (alone,) = (await call(client, "retrieve_memory", query=QUESTION, limit=1))["hits"]
-    assert new["told_earlier"] == [{"id": "the-old-one", "happened_at": "2026-01-02T09:00:00Z"}]
-    assert old["told_later"] == [{"id": "the-new-one", "happened_at": "2026-05-02T09:00:00Z"}]
+    assert new["told_earlier"] == [
+        {"id": "the-old-one", "happened_at": "2026-01-02T09:00:00Z", "text": OLD}
+    ]
+    assert old["told_later"] == [
+        {"id": "the-new-one", "happened_at": "2026-05-02T09:00:00Z", "text": NEW}
+    ]
     assert not {"told_later"} & new.keys()
     assert not {"told_later", "told_earlier"} & alone.keys()
 

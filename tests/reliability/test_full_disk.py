@@ -18,6 +18,9 @@ from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.files.disk_reserve import OPENING_BYTES, RESERVE_BYTES, Reserve
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract import put
+from infinite_memory.upkeep.describe import describe_report
+from infinite_memory.upkeep.report import JobReport, UpkeepReport
+from infinite_memory.worker.jobs import JOBS
 
 FULL = "the disk is full, or your quota on it is used up, and nothing was stored"
 
@@ -213,3 +216,26 @@ def test_a_reserve_that_cannot_be_made_stops_nothing(tmp_path: Path) -> None:
     storage = SqliteStorage.open(tmp_path)
     storage.commit(Commit(puts=[put("a")]))
     storage.close()
+
+
+def test_a_full_disk_is_said_once_for_all_the_jobs_that_it_stops(
+    disk: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with opened(disk / "home") as store:
+        store.remember("a memory")
+        fill(disk)
+        report = store.upkeep.optimize(jobs=[job.name for job in JOBS])
+    assert len(report.jobs) == len(JOBS)
+    assert [job.job for job in report.jobs if job.failure is not None] == ["backup"]
+    assert caplog.text.count("No space left on device") == 1
+    assert "was given up" not in caplog.text  # the report says so
+
+
+def test_a_reason_that_stops_several_jobs_is_said_once_with_their_names() -> None:
+    jobs = [JobReport(job=name, failure="the disk is full") for name in ("archive", "limit")]
+    other = JobReport(job="backup", failure="there is no folder")
+    report = UpkeepReport(dry_run=False, jobs=(*jobs, other))
+    assert list(describe_report(report, {}, undo="undo {}")) == [
+        "archive, limit: given up, and nothing was changed: the disk is full",
+        "backup: given up, and nothing was changed: there is no folder",
+    ]

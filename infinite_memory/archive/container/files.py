@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +33,7 @@ from infinite_memory.archive.container.manifest import Manifest
 from infinite_memory.archive.container.reader import ArchiveReader, Source, unpack_frame
 from infinite_memory.archive.container.writer import ArchiveWriter, Sink
 from infinite_memory.errors import ArchiveDamaged, ArchiveError, ArchiveTooNew, NotEncrypted
+from infinite_memory.files.regular import open_regular
 
 __all__ = ["Outline", "open_archive", "read_outline", "writing_archive"]
 
@@ -169,16 +169,12 @@ def _read_preamble(file: BinaryIO, path: Path) -> tuple[bytes, Encryption]:
 
 @contextmanager
 def _open_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a regular file; a pipe is refused, since it would wait for a writer."""
+    """Open the file of an archive, and close it after the block."""
     try:
-        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        descriptor = os.open(path, flags)
+        file = open_regular(path)
     except OSError as error:
         raise ArchiveError(
             f"{path} cannot be read: {error.strerror}: check its name and its permissions"
         ) from error
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise ArchiveError(f"{path} is not a regular file: give the file of a backup")
-    with open(descriptor, "rb") as file:  # noqa: PTH123 -- a descriptor, for its flags
+    with file:
         yield file

@@ -11,6 +11,7 @@ from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import emit_json, remark
 from infinite_memory.cli.settings import login_shell
 from infinite_memory.files.atomic import write_atomically
+from infinite_memory.files.regular import read_regular
 
 __all__ = ["completion_command"]
 
@@ -87,9 +88,10 @@ def install(context: click.Context, shell: str | None) -> None:
     """
     name = _shell_name(context, shell)
     script = Path.home() / _SCRIPTS[name]
+    # First, since it refuses a start file that it cannot read; the line loads no missing script.
+    start_file = _change_start_file(name, _line(name, script))
     script.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(script, _source(name).encode(), mode=0o644)
-    start_file = _change_start_file(name, _line(name, script))
     _report(context, f"Installed the completion for {name}", script, start_file)
 
 
@@ -154,7 +156,7 @@ def _change_start_file(shell: str, line: str | None) -> Path | None:
     if shell not in _START_FILES:
         return None
     path = (Path.home() / _START_FILES[shell]).resolve()
-    before = path.read_bytes() if path.exists() else b""
+    before = read_regular(path) if path.exists() else b""
     rows = before.decode("utf-8", "surrogateescape").split("\n")
     kept = [row for row in rows if not row.endswith(_MARK)]
     if line is not None:

@@ -50,6 +50,12 @@ _HOOKED = ("claude-code",)  # whose hooks were tried
 @click.option("--remove", is_flag=True, help="Take the server out of the file of CLIENT again.")
 @click.option("--dry-run", is_flag=True, help="Show the change and write nothing.")
 @click.option(
+    "--clean",
+    is_flag=True,
+    help="Take out of the file what keeps CLIENT from reading it: a byte order mark, comments, or"
+    " commas before a closing bracket. A copy is kept.",
+)
+@click.option(
     "--project",
     is_flag=True,
     help="Use the file of the project in the working folder instead of that of the user.",
@@ -92,6 +98,7 @@ def connect_command(
     *,
     remove: bool,
     dry_run: bool,
+    clean: bool,
     project: bool,
     url: str | None,
     key: str | None,
@@ -104,16 +111,17 @@ def connect_command(
     CLIENT is claude-desktop, claude-code, cursor, vscode, codex, gemini, windsurf, zed or cline.
 
     Without CLIENT the clients found here are listed. The former file is kept beside the new one;
-    its comments, its order and its other servers stay. --home, --store and --scopes are passed on
-    to the server that CLIENT starts; --http points CLIENT at one that runs. Repeated, it changes
-    nothing.
+    its comments, its order and its other servers stay. A file that CLIENT would not read, for a
+    comment in it or the like, is refused, unless --clean is given. --home, --store and --scopes
+    are passed on to the server that CLIENT starts; --http points CLIENT at one that runs. Repeated,
+    it changes nothing.
     """
     if instructions:
         return _print_instructions(context, client)
     if url is None and (key or key_variable):
         raise click.UsageError("a key is for a server at a URL: give --http URL too", context)
     if client is None:
-        if remove or dry_run or url is not None:
+        if remove or dry_run or clean or url is not None:
             raise click.UsageError(f"name a client: {_NAMES}", context)
         return _list_clients(context, read_platform(), project=project)
     chosen = get_client(client)
@@ -122,7 +130,7 @@ def connect_command(
         entry = read_remote_server(context, url, key=key, variable=key_variable, project=project)
     elif not remove:
         entry = _server(context)
-    _change(context, chosen, entry, dry_run=dry_run, project=project, hooks=hooks)
+    _change(context, chosen, entry, dry_run=dry_run, project=project, clean=clean, hooks=hooks)
     return ExitCode.DONE
 
 
@@ -133,20 +141,24 @@ def _change(
     *,
     dry_run: bool,
     project: bool,
+    clean: bool,
     hooks: bool | None,
 ) -> None:
     """Put an entry into the client's file, or take ours out for None; show the change."""
     platform = read_platform()
     is_found = client in find_clients(platform)
-    hook_plan = _hook_plan(context, client, platform, entry, asked=hooks, project=project)
+    hook_plan = _hook_plan(
+        context, client, platform, entry, asked=hooks, project=project, clean=clean
+    )
     if hook_plan is not None:
         hook_plan()  # refuses what it cannot change before anything is written
     if dry_run:
-        applied = Applied(plan=plan_change(client, platform, entry, project=project))
+        plan = plan_change(client, platform, entry, project=project, clean=clean)
+        applied = Applied(plan=plan)
         hooked = hook_plan and Applied(plan=hook_plan())
     else:
         now = datetime.now(UTC)
-        applied = apply_change(client, platform, entry, now=now, project=project)
+        applied = apply_change(client, platform, entry, now=now, project=project, clean=clean)
         hooked = hook_plan and carry_out(hook_plan, platform, now=now, project=project)
     if wants_json(context):
         document = applied_json(applied, entry, is_written=not dry_run)
@@ -170,6 +182,7 @@ def _hook_plan(
     *,
     asked: bool | None,
     project: bool,
+    clean: bool,
 ) -> Callable[[], Plan] | None:
     """Return the function that plans the change of the client's hooks, None if they stay.
 
@@ -183,7 +196,7 @@ def _hook_plan(
         return None
     command = None if entry is None else str(find_hook_command())
     options = () if entry is None else server_arguments(context)
-    return partial(plan_hooks, client, platform, command, options, project=project)
+    return partial(plan_hooks, client, platform, command, options, project=project, clean=clean)
 
 
 def _server(context: click.Context) -> ServerEntry:

@@ -19,6 +19,7 @@ from infinite_memory.cli.fields import (
     origin_option,
     read_text,
 )
+from infinite_memory.cli.given_file import open_given_file
 from infinite_memory.cli.jsonl import Drafts, max_line_bytes, read_drafts
 from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, wants_json
@@ -181,8 +182,7 @@ def _read_file(store: MemoryStore, path: str, options: dict[str, Any]) -> Drafts
         if path == "-":
             file, name = sys.stdin.buffer, "standard input"
         else:
-            # click.open_file makes an error of its own kind, with its own exit code.
-            file, name = stack.enter_context(click.open_file(path, "rb")), path
+            file, name = stack.enter_context(open_given_file(path)), path
         return read_drafts(
             file,
             name,

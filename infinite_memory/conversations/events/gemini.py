@@ -15,6 +15,7 @@ from typing import Any
 from infinite_memory.conversations.events.builder import EventBuilder, text_in
 from infinite_memory.conversations.events.event import Event
 from infinite_memory.conversations.transcripts.lines import read_numbered
+from infinite_memory.files.regular import open_regular
 
 __all__ = ["read_gemini_events"]
 
@@ -48,7 +49,7 @@ def read_gemini_events(path: Path) -> Iterator[Event]:
 
 
 def _read_document(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         content = file.read(_MAX_BYTES + 1)
     try:
         document = json.loads(content) if len(content) <= _MAX_BYTES else None

@@ -13,6 +13,7 @@ from infinite_memory.conversations.events.codex import read_codex_events
 from infinite_memory.conversations.events.event import Event
 from infinite_memory.conversations.events.gemini import read_gemini_events
 from infinite_memory.conversations.transcripts.lines import read_numbered
+from infinite_memory.files.regular import open_regular
 
 __all__ = ["CLIENTS", "NAMES", "SessionFile", "find_session_files", "read_session"]
 
@@ -62,7 +63,7 @@ def recognise_client(path: Path) -> str | None:
     """Return the client that wrote a session file, None if none did."""
     try:
         if path.suffix == ".json":
-            with path.open("rb") as file:
+            with open_regular(path) as file:
                 head = file.read(_HEAD_BYTES)
             return "gemini" if b'"sessionId"' in head and b'"projectHash"' in head else None
         for number, record in read_numbered(path):

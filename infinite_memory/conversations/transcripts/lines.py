@@ -8,6 +8,8 @@ from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
+from infinite_memory.files.regular import open_regular
+
 __all__ = ["read_numbered", "read_objects"]
 
 _MAX_LINE_BYTES = 8 << 20
@@ -39,7 +41,7 @@ def read_numbered(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _read(path: Path, position: int) -> Iterator[tuple[int, dict[str, Any], int]]:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         size = file.seek(0, 2)
         file.seek(position if position <= size else 0)
         for number in count(1):

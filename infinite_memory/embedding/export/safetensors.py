@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from infinite_memory.embedding.files import open_regular
 from infinite_memory.errors import EmbedderError
+from infinite_memory.files.regular import open_regular
 
 __all__ = ["read_tensors"]
 

@@ -9,7 +9,7 @@ from attrs import evolve
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.criteria import Depth, Mode
 from infinite_memory.model.hits import LIKELY, Hit, Hits, Told
-from infinite_memory.model.memory import Memory, Status
+from infinite_memory.model.memory import Memory, Status, shorten
 from infinite_memory.model.question import Question, Ranking
 from infinite_memory.operations.retrieval.empty_time import note_empty_time
 from infinite_memory.operations.retrieval.equals import order_equals
@@ -24,6 +24,7 @@ from infinite_memory.operations.services import Services
 __all__ = ["find_hits", "search"]
 
 _CURRENT, _ARCHIVED = frozenset({Status.CURRENT}), frozenset({Status.ARCHIVED})
+_TOLD_CHARS = 100
 
 
 def search(services: Services, request: SearchRequest) -> Hits:
@@ -175,10 +176,14 @@ def _load_hits(services: Services, question: Question, ranked: Ranked) -> list[H
 def _beside(
     memory: Memory, near_ids: Sequence[str], shown: Mapping[str, Memory]
 ) -> tuple[Told, ...]:
-    """Return the ids in `near_ids` that are shown too, except summaries and their sources."""
+    """Return the memories in `near_ids` that are shown too, except summaries and their sources."""
     others = [shown[memory_id] for memory_id in near_ids if memory_id in shown]
     return tuple(
-        Told(id=other.id, happened_at=other.happened_at)
+        Told(
+            id=other.id,
+            happened_at=other.happened_at,
+            text=shorten(other.text, _TOLD_CHARS),
+        )
         for other in others
         if other.id not in memory.sources and memory.id not in other.sources
     )

@@ -16,6 +16,7 @@ from attrs import field, frozen
 
 from infinite_memory.errors import StorageUnavailable
 from infinite_memory.files.atomic import write_atomically
+from infinite_memory.files.regular import read_regular
 
 __all__ = ["ServerPaths"]
 
@@ -116,7 +117,7 @@ class ServerPaths:
         """
         short_name = "infinite-memory-" + blake2b(bytes(self.folder), digest_size=8).hexdigest()
         with suppress(OSError, ValueError):
-            recorded = Path(self._socket_record.read_text("utf-8"))
+            recorded = Path(read_regular(self._socket_record).decode())
             is_ours = recorded.parent == self.folder or recorded.parent.name == short_name
             if is_ours and _is_usable_socket(recorded):
                 return recorded

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from infinite_memory.errors import StorageUnavailable
 from infinite_memory.files.locks import is_locked
+from infinite_memory.files.regular import open_regular, read_regular
 from infinite_memory.storage.mongodb.managed.paths import ServerPaths
 from infinite_memory.storage.mongodb.managed.sharing import inheritable_lock
 
@@ -115,7 +116,7 @@ class Process:
     def _pid(self) -> int | None:
         """Return the process id that the server wrote, None if it has not written it yet."""
         try:
-            return int(self._paths.pid.read_text())
+            return int(read_regular(self._paths.pid))
         except (OSError, ValueError):
             return None
 
@@ -152,7 +153,7 @@ class Process:
 
 def _lines(path: Path, begin: int) -> list[str]:
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             end = file.seek(0, os.SEEK_END)
             file.seek(max(begin, end - 100_000))
             return file.read().decode(errors="replace").splitlines()

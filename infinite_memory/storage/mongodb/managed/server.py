@@ -19,6 +19,7 @@ from pymongo import MongoClient
 from pymongo.errors import OperationFailure, PyMongoError
 
 from infinite_memory.errors import StorageUnavailable
+from infinite_memory.files.regular import read_regular
 from infinite_memory.storage.mongodb.managed.paths import ServerPaths
 from infinite_memory.storage.mongodb.managed.process import SET_NAME, Process
 
@@ -183,7 +184,7 @@ class Server:
             client.admin.command("replSetReconfig", config, force=True)
 
     def _password(self) -> str:
-        return self.paths.password.read_text("utf-8").strip()
+        return read_regular(self.paths.password).decode().strip()
 
     def _uri(self, user: str, *, database: str = "") -> str:
         source = "&authSource=admin" if user else ""

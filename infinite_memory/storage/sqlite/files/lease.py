@@ -18,6 +18,7 @@ from attrs import evolve, field, frozen
 from infinite_memory.errors import StorageUnavailable
 from infinite_memory.files.atomic import write_atomically
 from infinite_memory.files.locks import FileLock, is_locked
+from infinite_memory.files.regular import open_regular
 from infinite_memory.storage.sqlite.files.paths import Places
 
 __all__ = ["Leases", "SqliteLease", "UpkeepFile", "read_upkeep"]
@@ -120,7 +121,7 @@ def read_upkeep(file: Path) -> UpkeepFile:
         StorageUnavailable: the system refuses to read it.
     """
     try:
-        with file.open("rb") as stream:
+        with open_regular(file) as stream:
             content = stream.read(_MAX_BYTES)
     except FileNotFoundError:
         return UpkeepFile()

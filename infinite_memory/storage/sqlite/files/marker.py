@@ -8,6 +8,7 @@ from pathlib import Path
 
 from infinite_memory.errors import StorageUnavailable, StoreDamaged
 from infinite_memory.files.atomic import write_atomically
+from infinite_memory.files.regular import read_regular
 from infinite_memory.model.archive.copying import CopyMark
 
 __all__ = [
@@ -53,7 +54,7 @@ def _read(path: Path) -> bytes | None:
     try:
         mode = path.lstat().st_mode
         # Reading a pipe would block for ever.
-        return path.read_bytes() if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else b""
+        return read_regular(path) if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else b""
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -70,7 +71,7 @@ def write_marker(path: Path, identity: str) -> None:
 def read_copy_mark(path: Path) -> CopyMark | None:
     """Return the mark in the file `path`, None if there is no readable mark."""
     try:
-        return CopyMark.of(path.read_text("utf-8")) if path.is_file() else None
+        return CopyMark.of(read_regular(path).decode())
     except (OSError, UnicodeDecodeError):
         return None
 
