@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
 from infinite_memory.cli.output import is_terminal
 from infinite_memory.cli.settings import read_passphrase_variable
 from infinite_memory.errors import InvalidInput
+from infinite_memory.paths import expand_path
 
 __all__ = ["ask_passphrase", "given_passphrase"]
 
@@ -25,7 +25,7 @@ def given_passphrase(file: str | None) -> str | None:
     if file is None:
         return read_passphrase_variable()
     try:
-        with Path(file).expanduser().open("rb") as stream:
+        with expand_path(file).open("rb") as stream:
             content = stream.read(_MAX_BYTES + 1)
         passphrase = content.decode().rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:

@@ -11,7 +11,16 @@ from attrs import frozen
 from infinite_memory.model.memory import GLOBAL
 from infinite_memory.plain import PlainData
 
-__all__ = ["Scope", "Sensitivity", "find_spelling", "fold_name", "visible_from"]
+__all__ = [
+    "Scope",
+    "Sensitivity",
+    "find_name_problem",
+    "find_spelling",
+    "fold_name",
+    "visible_from",
+]
+
+_RESERVED = {"all": "stands for every scope", "project": "stands for the scope of the repository"}
 
 
 class Sensitivity(StrEnum):
@@ -43,6 +52,17 @@ def fold_name(name: str) -> str:
     It ignores letter case and surrounding white space, and is in Unicode NFC.
     """
     return unicodedata.normalize("NFC", name.strip().casefold())
+
+
+def find_name_problem(name: str) -> str | None:
+    """Return why no new scope may have a name that means something else elsewhere, or None."""
+    if "*" in name:
+        return "a * makes it a pattern of scopes"
+    if "," in name:
+        return "a comma makes it a list of scopes"
+    if meaning := _RESERVED.get(fold_name(name)):
+        return f"it {meaning}"
+    return None
 
 
 def find_spelling(name: str, scopes: Mapping[str, Scope]) -> str | None:
