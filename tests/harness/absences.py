@@ -35,7 +35,7 @@ _NO_HOME = (
     rf"there is no home folder: HOME is (not set|empty|'user', which is not an absolute path)"
     rf"(,? and the user {USER} has no entry in passwd)?; (give|set) "
 )
-_NO_FOLDER = r"the working folder (does not exist|cannot be read)"
+_NO_FOLDER = "the working folder does not exist"
 _OF_CLIENTS = ("connect", "completion", "ingest-session", "serve --print-launchd")
 _OF_FOLDER = ("connect --project", "project", "export relative", "remember relative", "hook")
 
@@ -45,9 +45,9 @@ class Surrounding:
     """What is around a program.
 
     `environment` changes that of the plain surrounding; None takes a variable away. `refused` is
-    the sentence with which a run that needs what is absent may be refused, with `code`; it is for
-    the runs whose names begin with one of `needed_by`, for all if there are none. `locale` is the
-    environment of the interpreter itself.
+    the sentence with which a run that needs what is absent may be refused, with one of `codes`; it
+    is for the runs whose names begin with one of `needed_by`, for all if there are none. `locale`
+    is the environment of the interpreter itself.
     """
 
     name: str
@@ -59,13 +59,13 @@ class Surrounding:
     modes: Mapping[str, int] = field(factory=dict)
     locale: Mapping[str, str] = field(factory=dict)
     refused: str | None = None
-    code: int = 3
+    codes: tuple[int, ...] = (3,)
     needed_by: tuple[str, ...] = ()
     is_bare: bool = False
 
     def allows(self, run: Run, code: int, said: str) -> bool:
         """Return whether a run may be refused in this way."""
-        if self.refused is None or code != self.code:
+        if self.refused is None or code not in self.codes:
             return False
         needs = not self.needed_by or run.name.startswith(self.needed_by)
         return needs and re.search(self.refused, said) is not None
@@ -109,7 +109,7 @@ def _list_surroundings() -> Iterator[Surrounding]:
         name="stdin is closed",
         streams=_with_streams(stdin="closed"),
         refused="text is empty",
-        code=2,
+        codes=(2,),
         needed_by=("remember stdin",),
     )
     for state, place in broken.items():
@@ -119,7 +119,7 @@ def _list_surroundings() -> Iterator[Surrounding]:
             refused={"closed": "standard output is closed", "full": "No space left", "gone": ""}[
                 state
             ],
-            code={"closed": 2, "full": 4, "gone": 141}[state],
+            codes=({"closed": 2, "full": 4, "gone": 141}[state],),
             needed_by=("mcp stdio",) if state == "closed" else (),
         )
         yield Surrounding(name=f"stderr is {state}", streams=_with_streams(stderr=place))
@@ -127,19 +127,25 @@ def _list_surroundings() -> Iterator[Surrounding]:
         name="every stream is closed",
         streams=("closed", "closed", "closed"),
         refused="",
-        code=2,
+        codes=(2,),
         needed_by=("mcp stdio",),
     )
     yield Surrounding(name="TMPDIR is missing", environment={"TMPDIR": "{cell}/missing"})
     yield Surrounding(name="TMPDIR is unwritable", modes={"tmp": 0o500})
-    for state in ("deleted", "unreadable"):
-        yield Surrounding(
-            name=f"the folder is {state}",
-            folder_is=state,
-            refused=_NO_FOLDER,
-            code=2,
-            needed_by=_OF_FOLDER,
-        )
+    yield Surrounding(
+        name="the folder is deleted",
+        folder_is="deleted",
+        refused=_NO_FOLDER,
+        codes=(2,),
+        needed_by=_OF_FOLDER,
+    )
+    yield Surrounding(
+        name="the folder is unreadable",
+        folder_is="unreadable",
+        refused="Permission denied",
+        codes=(3, 4),
+        needed_by=_OF_FOLDER,
+    )
     yield Surrounding(name="TERM is unset", environment={"TERM": None})
     yield Surrounding(name="TERM is dumb", environment={"TERM": "dumb"})
     for value in ("C", "POSIX", "xx_YY.UTF-8", "en_US.ISO-8859-1"):
@@ -148,10 +154,10 @@ def _list_surroundings() -> Iterator[Surrounding]:
     yield Surrounding(name="the locale knows ASCII alone", locale=ascii_alone)
     cannot_write = r"mounted read-only|Read-only file system|Permission denied|may not be read and"
     yield Surrounding(
-        name="the home is mounted read-only", read_only=True, refused=cannot_write, code=4
+        name="the home is mounted read-only", read_only=True, refused=cannot_write, codes=(4,)
     )
     yield Surrounding(
-        name="the home is unwritable", modes={"home": 0o500}, refused=cannot_write, code=4
+        name="the home is unwritable", modes={"home": 0o500}, refused=cannot_write, codes=(4,)
     )
     nothing: Mapping[str, str | None] = {"HOME": None, "TMPDIR": "{cell}/missing", "TERM": None}
     yield Surrounding(
@@ -160,7 +166,9 @@ def _list_surroundings() -> Iterator[Surrounding]:
         streams=_with_streams(stdin="closed"),
         folder_is="deleted",
         has_entry=False,
-        refused=_NO_HOME,
+        refused=f"{_NO_HOME}|{_NO_FOLDER}",
+        # The doctor has a row for each problem, and ends with 1.
+        codes=(1, 2, 3),
         is_bare=True,
     )
 

@@ -11,6 +11,7 @@ and makes all but one folder read-only, so that a program that goes astray chang
 from __future__ import annotations
 
 import ctypes
+import gc
 import http.client
 import json
 import os
@@ -130,6 +131,7 @@ def can_isolate() -> bool:
 def main() -> None:
     """Answer calls until standard input ends."""
     _import_all()
+    gc.freeze()  # or each child would copy every page that its collector looks at
     calls, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
     encoding = sys.stdout.encoding
     for line in calls:
