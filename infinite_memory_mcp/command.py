@@ -14,6 +14,7 @@ import infinite_memory
 import infinite_memory_mcp
 from infinite_memory.errors import install_hint
 from infinite_memory.model.address import mask_arguments, masked
+from infinite_memory.standard_streams import open_standard_streams
 from infinite_memory_mcp.http.address import (
     DEFAULT_ADDRESS,
     AddressTaken,
@@ -36,6 +37,11 @@ __all__ = ["main", "open_store"]
 
 _MISSING_SDK = f"infinite-memory-mcp: the MCP SDK is not installed; run {install_hint('mcp')}"
 
+_NO_OUTPUT = (
+    "infinite-memory-mcp: standard output is closed, and no client could read an answer: start it"
+    " with a pipe, or serve over HTTP with --http"
+)
+
 _WAITING = """\
 infinite-memory-mcp speaks the Model Context Protocol and waits for a client on standard input.
 A client starts it by itself; `infinite-memory connect` adds it to yours. Ctrl-C ends it.
@@ -44,6 +50,7 @@ A client starts it by itself; `infinite-memory connect` adds it to yours. Ctrl-C
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the server; return the exit code of the process."""
+    closed = open_standard_streams()
     parser = _parser(sys.argv[1:] if arguments is None else arguments)
     flags = parser.parse_args(arguments)
     if flags.http is None and (flags.require_keys or flags.allow_host):
@@ -57,7 +64,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     settings.start_logging()
     if flags.http is not None:
         return _serve_http(settings, flags)
-    if sys.stdin is not None and sys.stdin.isatty():
+    if "stdout" in closed:
+        sys.stderr.write(f"{_NO_OUTPUT}\n")
+        return 2
+    if sys.stdin.isatty():
         sys.stderr.write(_WAITING)
     with infinite_memory_mcp.LazyStore(
         lambda: open_store(evolve(settings, client=memory.client)),

@@ -35,8 +35,10 @@ MAX_FOLDER_FILES = 25
 
 # A module may import from its own layer and from the layers before it in this list.
 LAYERS = [
-    "infinite_memory.hooks",
     "infinite_memory.errors",
+    "infinite_memory.paths",
+    "infinite_memory.standard_streams",
+    "infinite_memory.hooks",
     "infinite_memory.clock",
     "infinite_memory.plain",
     "infinite_memory.files",
@@ -80,6 +82,7 @@ LATE = {
 # They answer before the library is imported, so they may also import parts of it late.
 ENTRY_POINTS = ("infinite_memory.hooks.", "infinite_memory.cli.", "infinite_memory_mcp.")
 ENVIRONMENT_READERS = {
+    "infinite_memory.paths",  # HOME alone, which `Path.home` reads too, and takes "" for a folder
     "infinite_memory.hooks.command",
     "infinite_memory.cli.settings",
     "infinite_memory_mcp.settings",

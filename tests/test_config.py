@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from infinite_memory import Config, ConfigurationError, load
-from infinite_memory.config import CONFIG_FILE, environment_name, keys
+from infinite_memory.config import CONFIG_FILE, Effective, environment_name, keys
 
 
 def write(home: Path, content: Any) -> Path:
@@ -122,6 +122,39 @@ def test_a_value_from_outside_that_cannot_be_used_is_refused(
 ) -> None:
     with pytest.raises(ConfigurationError, match=message):
         load(**settings)
+
+
+def _list_scope_settings() -> list[str]:
+    """Return the settings that name scopes; the others with the word in their name are switches."""
+    rows = {key: value for key, value, _ in Effective(config=Config(), origins=ORIGINS).rows()}
+    return [key for key, value in rows.items() if "scope" in key and not isinstance(value, bool)]
+
+
+ORIGINS = dict.fromkeys(keys(), "default")
+
+
+@pytest.mark.parametrize("key", _list_scope_settings())
+@pytest.mark.parametrize("name", ["ALL", "all ", "team/*", "a,b", "*", "project", "", "a\nb"])
+def test_a_setting_that_names_a_scope_takes_only_the_name_of_one(
+    tmp_path: Path, key: str, name: str
+) -> None:
+    is_mapping = key == "upkeep.scopes"
+    as_text = json.dumps({name: {}}) if is_mapping else name
+    section, _, last = key.rpartition(".")
+    in_file: dict[str, Any] = {last: {name: {}} if is_mapping else name}
+    with pytest.raises(ConfigurationError, match=key):
+        load(home=tmp_path, environment={environment_name(key): as_text})
+    write(tmp_path, {section: in_file} if section else in_file)
+    with pytest.raises(ConfigurationError, match=key):
+        load(home=tmp_path)
+
+
+def test_letter_case_does_not_count_in_the_rules_of_a_scope(tmp_path: Path) -> None:
+    write(tmp_path, {"upkeep": {"scopes": {"Apollo": {"keep_days": 3}}}})
+    assert load(home=tmp_path).config.upkeep.rules_of("apollo").keep_days == 3
+    write(tmp_path, {"upkeep": {"scopes": {"Apollo": {}, "apollo": {}}}})
+    with pytest.raises(ConfigurationError, match="'apollo' is named twice"):
+        load(home=tmp_path)
 
 
 def test_a_time_zone_is_known_by_its_name(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from infinite_memory.errors import AccessDenied, InvalidInput, StorageError
 from infinite_memory.model.codec import iso
 from infinite_memory.model.verification import Diagnosis, State
 from infinite_memory.operations.services import Services
+from infinite_memory.paths import absolute_path, expand_path
 from infinite_memory.storage.read_only import ReadOnlyStorage
 
 __all__ = [
@@ -72,8 +73,8 @@ def resolve_archive(folder: BackupFolder, file: str | os.PathLike[str]) -> Path:
     """
     if not isinstance(file, str | os.PathLike) or not os.fspath(file):
         raise InvalidInput(f"{file!r:.200} is no file: give the name or the path of a backup")
-    path = Path(file).expanduser()
+    path = expand_path(file)
     is_name = path.name == os.fspath(file) and path.name.endswith(SUFFIX)
     if is_name and not path.exists():
         return folder.find(path.name)
-    return path.absolute()
+    return absolute_path(path)

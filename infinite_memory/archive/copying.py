@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TypeAlias
 
 from attrs import evolve
@@ -29,6 +28,7 @@ from infinite_memory.errors import (
 from infinite_memory.model.address import find_problem, masked
 from infinite_memory.model.archive.copying import Copied, CopyMark, CopyProgress, CopyStep
 from infinite_memory.model.verification import Finding
+from infinite_memory.paths import absolute_path
 from infinite_memory.protocols import Storage, SupportsCopyMark, SupportsReplacement
 from infinite_memory.storage.open import (
     IN_MEMORY,
@@ -97,7 +97,7 @@ def _address(place: Place) -> str | None:
         )
     if problem := find_problem(address):
         raise ConfigurationError(f"the store {problem}")
-    return str(Path(address).expanduser().resolve()) if is_folder(address) else address
+    return str(absolute_path(address).resolve()) if is_folder(address) else address
 
 
 def _open_place(place: Place, config: Config, owned: ExitStack, *, create: bool) -> Storage:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 
 from attrs import evolve
 
 from infinite_memory.archive.backup_folder import BackupFolder
 from infinite_memory.archive.restore import RestoreRequest, fill_storage
-from infinite_memory.config import DEFAULT_HOME, Config
-from infinite_memory.errors import StorageError
+from infinite_memory.config import Config, find_default_home
+from infinite_memory.errors import ConfigurationError, StorageError
 from infinite_memory.model.address import masked
 from infinite_memory.model.archive.backup import Backup, Restored, RestoreMode
 from infinite_memory.model.codec import iso
@@ -87,7 +88,7 @@ def _describe(backup: Backup) -> str:
 
 def _command(config: Config, address: str, backup: Backup) -> str:
     words = ["infinite-memory"]
-    if config.home != DEFAULT_HOME.expanduser():
+    if not _is_default(config.home):
         words += ["--home", str(config.home)]
     if not is_folder(address):
         command = shlex.join([*words, "--store", "mongodb://HOST/ANOTHER", "restore", backup.name])
@@ -96,3 +97,10 @@ def _command(config: Config, address: str, backup: Backup) -> str:
         words += ["--store", address]
     command = shlex.join([*words, "restore", backup.name, "--overwrite"])
     return f"`{command}` puts it in place, and sets files that are damaged aside"
+
+
+def _is_default(home: Path) -> bool:
+    try:
+        return home == find_default_home()
+    except ConfigurationError:
+        return False

@@ -243,12 +243,10 @@ def read_text(argument: str, *, max_bytes: int) -> str:
     A line feed at the end of standard input is left out, since most programs add one.
 
     Raises:
-        InvalidInput: standard input is closed, or not UTF-8.
+        InvalidInput: standard input is not UTF-8.
     """
     if argument != "-":
         return argument
-    if sys.stdin is None:
-        raise InvalidInput("standard input is closed: give the text itself, or pipe it in")
     end_waiting()
     # Three extra bytes: two for a line ending, one to detect a longer text.
     content = sys.stdin.buffer.read(max_bytes + 3)

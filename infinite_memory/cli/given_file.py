@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 from typing import BinaryIO
 
 from infinite_memory.files.regular import open_regular
+from infinite_memory.paths import expand_path
 
 __all__ = ["open_given_file"]
 
@@ -27,5 +27,5 @@ def open_given_file(name: str) -> BinaryIO:
     """
     stream = _STREAM.fullmatch(name)
     if stream is None:
-        return open_regular(Path(name).expanduser())
+        return open_regular(expand_path(name))
     return os.fdopen(os.dup(int(stream["number"] or 0)), "rb")

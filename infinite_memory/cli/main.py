@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn
@@ -14,10 +15,11 @@ import click
 from infinite_memory.cli.command_table import COMMANDS, SECTIONS, SUBCOMMAND_EXAMPLES
 from infinite_memory.cli.exits import ExitCode, exit_code
 from infinite_memory.cli.options import common_options, wants_json
-from infinite_memory.cli.output import remark
+from infinite_memory.cli.output import discard_output, emit_text, remark
 from infinite_memory.cli.waiting import waiting
 from infinite_memory.errors import InfiniteMemoryError
 from infinite_memory.model.address import mask_arguments, masked
+from infinite_memory.standard_streams import open_standard_streams
 
 __all__ = ["infinite_memory", "main"]
 
@@ -70,6 +72,16 @@ class LazyGroup(click.Group):
             with formatter.section(title):
                 formatter.write_dl([(name, row.summary) for name, row in rows.items()])
 
+    def make_context(self, *arguments: Any, **extra: Any) -> click.Context:
+        """Read the arguments, which may write the help."""
+        with _ending_with_the_reader():
+            return super().make_context(*arguments, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, which may write its help."""
+        with _ending_with_the_reader():
+            return super().invoke(ctx)
+
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> NoReturn:
         """Run the command in `args`, by default the arguments of the process, and exit."""
         arguments = list(sys.argv[1:] if args is None else args)
@@ -85,6 +97,7 @@ class LazyGroup(click.Group):
             _report(type(error).__name__, message, as_json=_asked_for_json(arguments))
             code = exit_code(error)
         except OSError as error:
+            discard_output()
             what = f"{error.filename}: " if error.filename else ""
             message = mask_arguments(f"{what}{error.strerror or error}", arguments)
             _report("OSError", message, as_json=_asked_for_json(arguments))
@@ -95,10 +108,20 @@ class LazyGroup(click.Group):
         sys.exit(code if isinstance(code, int) else ExitCode.DONE)
 
 
+@contextmanager
+def _ending_with_the_reader() -> Iterator[None]:
+    """End as every command does if the reader of the output has gone; click writes the help."""
+    try:
+        yield
+    except BrokenPipeError:
+        discard_output()
+        raise click.exceptions.Exit(ExitCode.BROKEN_PIPE) from None
+
+
 def _show_version(context: click.Context, _: click.Parameter, asked: bool) -> None:
     if not asked or context.resilient_parsing:
         return
-    click.echo(import_module("infinite_memory.cli.version").version_line())
+    emit_text(f"{import_module('infinite_memory.cli.version').version_line()}\n")
     context.exit()
 
 
@@ -125,11 +148,12 @@ def infinite_memory(context: click.Context) -> None:
     --home, --store, --scopes and --json may stand before or after the command.
     """
     if context.invoked_subcommand is None:
-        click.echo(_FIRST_STEPS, nl=False)
+        emit_text(_FIRST_STEPS)
 
 
 def main() -> NoReturn:
     """Run the command line with the arguments of the process."""
+    open_standard_streams()
     infinite_memory.main(prog_name="infinite-memory")
 
 

@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Line",
+    "discard_output",
     "emit_json",
     "emit_json_line",
     "emit_lines",
     "emit_table",
+    "emit_text",
     "escape_controls",
     "is_terminal",
     "progress_bars",
@@ -72,7 +74,7 @@ def emit_lines(lines: Iterable[Line]) -> None:
     for line in lines:
         text = "".join(escape_controls(text) for text, _ in line.parts)
         plain.extend(f"{' ' * line.indent}{part}".rstrip() for part in text.split("\n"))
-    _write_text("".join(f"{line}\n" for line in plain))
+    emit_text("".join(f"{line}\n" for line in plain))
 
 
 def emit_table(
@@ -97,7 +99,7 @@ def emit_table(
             table.add_row(*(_text([(cell, "")]) for cell in row))
         _draw([table])
         return
-    _write_text("".join("\t".join(map(_pipe_cell, row)) + "\n" for row in rows))
+    emit_text("".join("\t".join(map(_pipe_cell, row)) + "\n" for row in rows))
 
 
 def _pipe_cell(cell: str) -> str:
@@ -167,7 +169,7 @@ def _draw(items: Iterable[RenderableType]) -> None:
     with console.capture() as captured:
         for item in items:
             console.print(item)
-    _write_text(captured.get())
+    emit_text(captured.get())
 
 
 def _console(*, stderr: bool = False) -> Console:
@@ -182,7 +184,8 @@ def _encodable(text: str, stream: IO[str]) -> str:
     return text.encode(encoding, errors="backslashreplace").decode(encoding)
 
 
-def _write_text(text: str) -> None:
+def emit_text(text: str) -> None:
+    """Write a text as it is, apart from characters that the terminal does not know."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     _write(text.encode(encoding, errors="backslashreplace"))
 
@@ -194,6 +197,13 @@ def _write(content: bytes) -> None:
         stream.write(content)
         stream.flush()
     except BrokenPipeError:
-        # The reader closed the pipe. The rest is discarded, or the interpreter would complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
         raise click.exceptions.Exit(ExitCode.BROKEN_PIPE) from None
+
+
+def discard_output() -> None:
+    """Discard what standard output did not take; the interpreter would try again at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

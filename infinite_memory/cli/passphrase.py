@@ -9,7 +9,7 @@ import click
 from infinite_memory.cli.given_file import open_given_file
 from infinite_memory.cli.output import is_terminal
 from infinite_memory.cli.settings import read_passphrase_variable
-from infinite_memory.errors import InvalidInput
+from infinite_memory.errors import InfiniteMemoryError, InvalidInput
 
 __all__ = ["ask_passphrase", "given_passphrase"]
 
@@ -21,6 +21,7 @@ def given_passphrase(file: str | None) -> str | None:
 
     Raises:
         InvalidInput: the file cannot be read, or is empty.
+        ConfigurationError: the path begins with ~, and there is no home folder.
     """
     if file is None:
         return read_passphrase_variable()
@@ -28,6 +29,8 @@ def given_passphrase(file: str | None) -> str | None:
         with open_given_file(file) as stream:
             content = stream.read(_MAX_BYTES + 1)
         passphrase = content.decode().rstrip("\r\n")
+    except InfiniteMemoryError:
+        raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8, or its name is none"
         raise InvalidInput(

@@ -19,11 +19,13 @@ from infinite_memory.config import (
     environment_name,
     load,
 )
-from infinite_memory.errors import ConfigurationError
+from infinite_memory.errors import ConfigurationError, InvalidInput
 from infinite_memory.model.address import find_problem, is_folder, masked, secrets_in
 from infinite_memory.observe.logs import JsonFormatter, TextFormatter, make_file_handler
+from infinite_memory.paths import absolute_path, find_user_home
 
 __all__ = [
+    "absolute_folder",
     "load_settings",
     "login_shell",
     "read_passphrase_variable",
@@ -41,9 +43,9 @@ def load_settings(context: click.Context) -> Effective:
     """
     home, store = wanted_home(context), wanted_store(context)
     # A typed path is relative to the working directory; a configured path must be absolute.
-    folder = None if home is None else _absolute(home, "--home")
+    folder = None if home is None else absolute_folder(home, "--home")
     if store is not None and is_folder(store):
-        store = str(_absolute(store, "--store"))
+        store = str(absolute_folder(store, "--store"))
     flags = {} if store is None else {"store": store}
     return load(home=folder, flags=flags, environment=os.environ)
 
@@ -70,11 +72,19 @@ def login_shell() -> str:
 
 
 def read_platform() -> Platform:
-    """Return this machine as the clients on it see it."""
+    """Return this machine as the clients on it see it.
+
+    Raises:
+        ConfigurationError: the user has no home folder.
+    """
+    try:
+        folder = Path.cwd()
+    except OSError:
+        folder = None
     return Platform(
         system=sys.platform,
-        user_home=Path.home(),
-        folder=Path.cwd(),
+        user_home=find_user_home("set HOME, the folder in which clients keep their files"),
+        folder=folder,
         environment=dict(os.environ),
     )
 
@@ -99,7 +109,7 @@ def server_arguments(context: click.Context) -> tuple[str, ...]:
         store = None if home else os.environ.get(environment_name("store"))
     arguments: list[str] = []
     if home:
-        arguments += ["--home", str(_absolute(home, "--home"))]
+        arguments += ["--home", str(absolute_folder(home, "--home"))]
     if store:
         arguments += ["--store", _shareable(store)]
     if scopes is not None:
@@ -116,16 +126,21 @@ def _shareable(store: str) -> str:
             f"--store {masked(store)!r:.200} has a password, which would stand in the file of the"
             " client: set `store` in the configuration file of a home folder, and give --home"
         )
-    return str(_absolute(store, "--store")) if is_folder(store) else store
+    return str(absolute_folder(store, "--store")) if is_folder(store) else store
 
 
-def _absolute(typed: str, option: str) -> Path:
+def absolute_folder(typed: str, option: str) -> Path:
+    """Return the folder that was typed for `option`, relative to the working folder.
+
+    Raises:
+        ConfigurationError: it looks like an address, or has no full path.
+    """
     if problem := find_problem(typed):
         raise ConfigurationError(f"{option}: {problem}")
     try:
-        return Path(typed).expanduser().absolute()
-    except RuntimeError as error:
-        raise ConfigurationError(f"the folder {typed!r:.200} cannot be used: {error}") from error
+        return absolute_path(typed)
+    except InvalidInput as error:
+        raise ConfigurationError(f"{option} {typed!r:.200} cannot be used: {error}") from error
 
 
 def _direct_log(context: click.Context, settings: Logging) -> None:

@@ -27,6 +27,7 @@ from infinite_memory.clients.platform import Platform
 from infinite_memory.clients.toml import parse_toml, remove_table, set_table
 from infinite_memory.errors import ConfigurationError, InvalidInput
 from infinite_memory.files.locks import FileLock
+from infinite_memory.paths import NO_FOLDER
 
 __all__ = [
     "Applied",
@@ -111,9 +112,11 @@ def find_file(client: Client, platform: Platform, *, project: bool = False) -> P
     """Return the file of a client, or of the project in the working folder.
 
     Raises:
-        InvalidInput: the client has no file of a project.
+        InvalidInput: the client has no file of a project, or there is no working folder any more.
     """
     if project:
+        if platform.folder is None:
+            raise InvalidInput(f"--project: {NO_FOLDER}")
         path = platform.resolve(client.project_file) if client.project_file else None
         if path is None:
             raise InvalidInput(

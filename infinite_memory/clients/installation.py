@@ -52,7 +52,10 @@ def _find_command(stem: str) -> Path:
         Path(sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user"))),
     ]
     for folder in folders:
-        command = folder.absolute() / name
+        command = folder / name
+        # The folder of a user without a home folder is relative to ~, and to no folder on the disk.
+        if not command.is_absolute():
+            continue
         if command.is_file() and os.access(command, os.X_OK):
             return command
     raise ConfigurationError(

@@ -18,12 +18,12 @@ _VARIABLE = re.compile(r"\{(\w+)\}")
 class Platform:
     """A machine: `system` is "linux", "darwin" or "win32", as `sys.platform` gives it.
 
-    `folder` is the working folder, to which the files of a project belong.
+    `folder` is the working folder, to which the files of a project belong; None if it is gone.
     """
 
     system: str
     user_home: Path
-    folder: Path
+    folder: Path | None
     environment: Mapping[str, str] = field(factory=dict, repr=False)
 
     def resolve(self, template: str) -> Path | None:
@@ -37,7 +37,7 @@ class Platform:
             "home": str(self.user_home),
             "data": str(self._data_folder()),
             "config": str(self._config_folder()),
-            "project": str(self.folder),
+            "project": "" if self.folder is None else str(self.folder),
         }
         values = {**self.environment, **folders}
         names = _VARIABLE.findall(template)

@@ -14,19 +14,18 @@ from infinite_memory.config.loading import (
 from infinite_memory.config.projects import Chunking, Projects, RepositoryRules
 from infinite_memory.config.sections import (
     CPU_PROVIDER,
-    DEFAULT_HOME,
     Audit,
     Config,
     Limits,
     Logging,
     SearchDefaults,
+    find_default_home,
 )
 from infinite_memory.config.upkeep import Retention, ScopeRules, Summaries, Upkeep
 
 __all__ = [
     "CONFIG_FILE",
     "CPU_PROVIDER",
-    "DEFAULT_HOME",
     "PASSPHRASE_VARIABLE",
     "Attachments",
     "Audit",
@@ -46,6 +45,7 @@ __all__ = [
     "Summaries",
     "Upkeep",
     "environment_name",
+    "find_default_home",
     "keys",
     "load",
 ]

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from infinite_memory.config.projects import RepositoryRules
 from infinite_memory.config.section import Section
-from infinite_memory.config.sections import Config
+from infinite_memory.config.sections import Config, find_default_home
 from infinite_memory.config.upkeep import ScopeRules
 from infinite_memory.errors import ConfigurationError
 from infinite_memory.files.regular import read_regular
@@ -95,7 +95,7 @@ def load(
     layers = {**from_environment, **from_flags}
     if home is not None:
         layers["home"] = (str(home), "--home")
-    folder = Config(home=_checked_home(*layers["home"])).home if "home" in layers else Config().home
+    folder = _checked_home(*layers["home"]) if "home" in layers else find_default_home()
     values = {**_file_layer(folder / CONFIG_FILE), **layers}
     for key, (_, origin) in values.items():
         _refuse_unknown(key, keys(), origin)

@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated
 
-__all__ = ["Section"]
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+from infinite_memory.model.checks import check_label
+from infinite_memory.model.scope import find_name_problem
+
+__all__ = ["ScopeName", "Section"]
+
+_MAX_SCOPE_CHARS = 128
+
+
+def _check_scope(name: str) -> str:
+    checked = check_label(name, "scope", max_chars=_MAX_SCOPE_CHARS)
+    if problem := find_name_problem(checked):
+        raise ValueError(f"it cannot name a scope: {problem}; give the name of one scope")
+    return checked
+
+
+ScopeName = Annotated[str, AfterValidator(_check_scope)]
+"""The type of a setting that names a scope, which need not exist."""
 
 
 class Section(BaseModel):

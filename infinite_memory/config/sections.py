@@ -12,31 +12,35 @@ from infinite_memory.config.attachments import Attachments
 from infinite_memory.config.conversations import ShortTerm
 from infinite_memory.config.dreamer import Dreamer
 from infinite_memory.config.projects import Chunking, Projects
-from infinite_memory.config.section import Section
+from infinite_memory.config.section import ScopeName, Section
 from infinite_memory.config.upkeep import Summaries, Upkeep
 from infinite_memory.model.address import Address, find_problem, is_folder
 from infinite_memory.model.memory import GLOBAL
-from infinite_memory.model.scope import find_name_problem
+from infinite_memory.paths import expand_path
 
 __all__ = [
     "CPU_PROVIDER",
-    "DEFAULT_HOME",
     "Audit",
     "Config",
     "Limits",
     "Logging",
     "SearchDefaults",
+    "find_default_home",
 ]
 
 DEFAULT_HOME = Path("~/.infinite-memory")
+_OTHER_HOME = "give --home or INFINITE_MEMORY_HOME"
 CPU_PROVIDER = "CPUExecutionProvider"
 """The execution provider of onnxruntime that every installation has."""
 
 
-def _scope_name(name: str) -> str:
-    if problem := find_name_problem(name):
-        raise ValueError(f"no scope can have this name, since {problem}: name another")
-    return name
+def find_default_home() -> Path:
+    """Return the home folder of the memory where none is configured.
+
+    Raises:
+        ConfigurationError: the user has no home folder.
+    """
+    return expand_path(DEFAULT_HOME, _OTHER_HOME)
 
 
 def _known_zone(name: str | None) -> str | None:
@@ -52,10 +56,14 @@ def _known_zone(name: str | None) -> str | None:
 def _absolute(path: Path) -> Path:
     if problem := find_problem(str(path)):
         raise ValueError(problem)
-    path = path.expanduser()
+    path = expand_path(path)
     if not path.is_absolute():
         raise ValueError("give an absolute path, or one that begins with ~")
     return path
+
+
+def _home(path: Path) -> Path:
+    return find_default_home() if path == DEFAULT_HOME else _absolute(path)
 
 
 def _address(store: str | None) -> str | None:
@@ -161,7 +169,9 @@ class Config(Section):
     - `time_zone`: by default that of the machine. `week_start`: the first day of "last week".
     """
 
-    home: _Path = Field(default=DEFAULT_HOME, validate_default=True)
+    home: Annotated[Path, AfterValidator(_home)] = Field(
+        default=DEFAULT_HOME, validate_default=True
+    )
     store: Annotated[str | None, AfterValidator(_address)] = None
     storage: Literal["embedded", "managed"] = "embedded"
     mongod: _Path | None = None
@@ -172,9 +182,7 @@ class Config(Section):
     former_query_prefix: str | None = None
     former_document_prefix: str | None = None
     execution_providers: Annotated[tuple[str, ...], BeforeValidator(_names)] = (CPU_PROVIDER,)
-    default_scope: Annotated[
-        str, Field(min_length=1, max_length=128), AfterValidator(_scope_name)
-    ] = GLOBAL
+    default_scope: ScopeName = GLOBAL
     strict_scopes: bool = False
     conversation_scopes: bool = False
     time_zone: Annotated[str | None, AfterValidator(_known_zone)] = None

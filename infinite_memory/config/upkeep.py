@@ -9,7 +9,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, model_validator
 
-from infinite_memory.config.section import Section
+from infinite_memory.config.section import ScopeName, Section
+from infinite_memory.model.scope import fold_name
 
 __all__ = ["Retention", "ScopeRules", "Summaries", "Upkeep"]
 
@@ -58,6 +59,16 @@ class ScopeRules(Section):
         return self
 
 
+def _refuse_repeats(rules: Mapping[str, ScopeRules]) -> Mapping[str, ScopeRules]:
+    """Refuse two rules for one scope: letter case does not count in its name."""
+    seen: set[str] = set()
+    for name in rules:
+        if fold_name(name) in seen:
+            raise ValueError(f"{name!r:.200} is named twice: give it once")
+        seen.add(fold_name(name))
+    return rules
+
+
 class Upkeep(Section):
     """The upkeep of a store that grows and ages.
 
@@ -81,11 +92,17 @@ class Upkeep(Section):
     max_megabytes: Annotated[int, Field(ge=1)] | None = None
     daily_backups: Annotated[int, Field(ge=0, le=1000)] = 7
     weekly_backups: Annotated[int, Field(ge=0, le=1000)] = 4
-    scopes: Annotated[Mapping[str, ScopeRules], BeforeValidator(_parse_mapping)] = {}
+    scopes: Annotated[
+        Mapping[ScopeName, ScopeRules],
+        BeforeValidator(_parse_mapping),
+        AfterValidator(_refuse_repeats),
+    ] = {}
 
     def rules_of(self, scope: str) -> ScopeRules:
         """Return the rules of a scope, without an effect if it has none."""
-        return self.scopes.get(scope, ScopeRules())
+        folded = fold_name(scope)
+        named = (rules for name, rules in self.scopes.items() if fold_name(name) == folded)
+        return next(named, ScopeRules())
 
 
 class Summaries(Section):

@@ -11,6 +11,7 @@ from infinite_memory.embedding.files import typed_errors
 from infinite_memory.embedding.layout import is_layout, read_layout
 from infinite_memory.embedding.manifest import MANIFEST, Manifest, read_manifest
 from infinite_memory.errors import EmbedderError
+from infinite_memory.paths import expand_path
 
 __all__ = ["BUNDLED", "MULTILINGUAL", "FoundModel", "find_model", "model_directory"]
 
@@ -40,7 +41,7 @@ def model_directory(name: str | Path, folder: Path | None = None) -> Path:
     if name == BUNDLED:
         return Path(__file__).parent / "minilm"
     if name != MULTILINGUAL:
-        return Path(name).expanduser()
+        return expand_path(name)
     if folder is None:
         raise EmbedderError(
             f'"{MULTILINGUAL}" is a model in a home folder: give the path of its folder,'

@@ -11,6 +11,7 @@ from pathlib import Path
 from infinite_memory.archive.part_file import PartFile, writing_part
 from infinite_memory.errors import Conflict, InvalidInput, StorageUnavailable
 from infinite_memory.files.atomic import sync_folder
+from infinite_memory.paths import absolute_path
 
 __all__ = ["OutputFile", "check_path", "writing_file"]
 
@@ -47,7 +48,7 @@ def check_path(path: object) -> Path:
     """
     if not isinstance(path, str | os.PathLike) or not os.fspath(path):
         raise InvalidInput(f"{path!r:.200} is no path: give the name of a file or a folder")
-    return Path(os.fspath(path)).expanduser().absolute()
+    return absolute_path(path)
 
 
 @contextmanager

@@ -1,8 +1,9 @@
 """The command `infinite-memory-hook EVENT`, which a client runs and whose outcome is always 0.
 
 At the start of a session it prints a briefing; at any other event it notes the transcript of the
-session in the spool, and imports only the standard library for that. Whatever fails is written to
-`logs/hooks.log` in the home folder. It ends by itself if the client keeps its input open.
+session in the spool, and imports little but the standard library for that. Whatever fails is
+written to `logs/hooks.log` in the home folder. It ends by itself if the client keeps its input
+open.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from infinite_memory.errors import ConfigurationError, InfiniteMemoryError
 from infinite_memory.hooks.spool import append_line
+from infinite_memory.paths import absolute_path, expand_path, find_working_folder
+from infinite_memory.standard_streams import open_standard_streams
 
 __all__ = ["main", "run_hook"]
 
@@ -26,6 +30,7 @@ _START_SECONDS, _SPOOL_SECONDS = 15.0, 3.0
 _MAX_INPUT_BYTES = 4 << 20
 _MAX_CHARS = 4096
 _MAX_LOG_BYTES = 1 << 20
+_DEFAULT_HOME, _HOME_VARIABLE = "~/.infinite-memory", "INFINITE_MEMORY_HOME"
 _DEFAULT_CLIENT = "claude-code"
 _OPTIONS = ("--client", "--home", "--store", "--scopes")
 _PASSED = _OPTIONS[1:]
@@ -33,6 +38,7 @@ _PASSED = _OPTIONS[1:]
 
 def main() -> int:
     """Run the hook with the arguments and the input of the process; always return 0."""
+    open_standard_streams()
     return run_hook(sys.argv[1:])
 
 
@@ -43,7 +49,12 @@ def run_hook(arguments: Sequence[str]) -> int:
     which only a briefing uses. Unknown arguments are ignored.
     """
     event, options = _read_arguments(arguments)
-    home = _find_home(options.get("--home"))
+    try:
+        home = _find_home(options.get("--home"))
+    except InfiniteMemoryError as error:
+        # There is no place for the log either; clients show this to a person at most.
+        sys.stderr.write(f"infinite-memory-hook: {error}; nothing was noted\n")
+        return 0
     seconds = _START_SECONDS if _is_start(event) else _SPOOL_SECONDS
     timer = threading.Timer(seconds + 0.5, _give_up, (home, event))
     timer.daemon = True
@@ -65,7 +76,7 @@ def _handle(event: str, options: Mapping[str, str], home: Path, seconds: float) 
         _log(home, f"{event}: the input is no JSON: {error}")
         values = {}
     event = event or _text(values, "hook_event_name")
-    folder = _text(values, "cwd") or _first_root(values) or str(Path.cwd())
+    folder = _text(values, "cwd") or _first_root(values) or str(find_working_folder())
     if _is_start(event):
         _print_briefing(client, event, folder, options, seconds)
         return
@@ -117,7 +128,7 @@ def _read_arguments(arguments: Sequence[str]) -> tuple[str, dict[str, str]]:
 
 def _read_input() -> dict[str, Any]:
     """Return the object on standard input; an empty object if a person runs the command by hand."""
-    if sys.stdin is None or sys.stdin.isatty():
+    if sys.stdin.isatty():
         return {}
     content = sys.stdin.buffer.read(_MAX_INPUT_BYTES)
     if not content.strip():
@@ -144,11 +155,17 @@ def _is_start(event: str) -> bool:
 
 
 def _find_home(given: str | None) -> Path:
-    home = given or os.environ.get("INFINITE_MEMORY_HOME") or "~/.infinite-memory"
-    try:
-        return Path(home).expanduser().absolute()
-    except (RuntimeError, OSError):  # no home folder of the user, or no working folder
-        return Path(home)
+    """Return the home folder of the memory; as elsewhere, only a typed one may be relative.
+
+    Raises:
+        InfiniteMemoryError: there is none.
+    """
+    if given:
+        return absolute_path(given)
+    home = expand_path(os.environ.get(_HOME_VARIABLE) or _DEFAULT_HOME, f"set {_HOME_VARIABLE}")
+    if not home.is_absolute():
+        raise ConfigurationError(f"{_HOME_VARIABLE} is {str(home)!r:.200}: give an absolute path")
+    return home
 
 
 def _give_up(home: Path, event: str) -> None:

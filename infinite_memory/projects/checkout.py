@@ -7,15 +7,17 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
 from attrs import frozen
 
 from infinite_memory.conversations.repository import find_work_tree, scope_of_folder
-from infinite_memory.errors import InvalidInput
+from infinite_memory.errors import ConfigurationError, InvalidInput
 from infinite_memory.files.regular import read_regular
 from infinite_memory.model.scope import fold_name
+from infinite_memory.paths import absolute_path, find_user_home
 from infinite_memory.plain import PlainData
 
 __all__ = ["Checkout", "FileState", "Freshness", "compare_files", "open_checkout", "relative_path"]
@@ -115,15 +117,22 @@ class Checkout:
         try:
             done = subprocess.run(
                 [git, "-C", str(self.folder), *safe, *arguments],
-                env={"HOME": str(Path.home()), **_OFFLINE},
+                env=_environment(),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=_GIT_SECONDS,
                 check=False,
             )
-        except (OSError, RuntimeError, subprocess.TimeoutExpired, ValueError):
+        except (OSError, subprocess.TimeoutExpired, ValueError):
             return None
         return done.stdout.decode(errors="replace") if done.returncode == 0 else None
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment of git, which also works for a user without a home folder."""
+    with suppress(ConfigurationError):
+        return {"HOME": str(find_user_home()), **_OFFLINE}
+    return dict(_OFFLINE)
 
 
 def _is_within(name: str) -> bool:
@@ -142,8 +151,8 @@ def open_checkout(folder: str | None) -> Checkout | None:
     if not isinstance(folder, str):
         raise InvalidInput(f"folder must be a text, not {folder!r:.100}: give the path of a folder")
     try:
-        top = find_work_tree(Path(folder).expanduser().absolute())
-    except RuntimeError:
+        top = find_work_tree(absolute_path(folder))
+    except (ConfigurationError, InvalidInput):
         return None
     return None if top is None else Checkout(top)
 

@@ -36,6 +36,7 @@ from infinite_memory.operations.writes.forget import forget
 from infinite_memory.operations.writes.quoting_summaries import erase_late_summaries
 from infinite_memory.operations.writes.remember import remember
 from infinite_memory.operations.writes.revise import revise
+from infinite_memory.paths import expand_path
 from infinite_memory.plain import PlainData
 from infinite_memory.projects.checkout import open_checkout
 from infinite_memory.projects.chunking.cutting import CutPiece, cut_session
@@ -114,8 +115,8 @@ def ingest_sessions(
 
 def _existing(path: Path) -> Path:
     # A name that is too long, and a home that is not known, stand for nothing.
-    with suppress(OSError, RuntimeError, ValueError):
-        expanded = path.expanduser()
+    with suppress(OSError, ValueError):
+        expanded = expand_path(path)
         if expanded.exists():
             return expanded
     raise NotFound(f"there is nothing at {path!s:.200}: give a session file or a folder of them")

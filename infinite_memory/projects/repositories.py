@@ -20,6 +20,7 @@ from infinite_memory.model.checks import check_label
 from infinite_memory.model.scope import Scope, Sensitivity, find_spelling, fold_name
 from infinite_memory.operations.scopes import check_scope_name
 from infinite_memory.operations.services import Services
+from infinite_memory.paths import absolute_path
 
 __all__ = [
     "known_repository",
@@ -112,11 +113,8 @@ def list_repositories(services: Services) -> list[str]:
 
 
 def _folder(given: str) -> Path:
-    try:
-        # The steps of ".." are taken here: the parents of a path with them are not above it.
-        return Path(os.path.normpath(Path(given).expanduser().absolute()))
-    except RuntimeError as error:
-        raise InvalidInput(f"repository {given!r:.200} names no folder: {error}") from error
+    # The steps of ".." are taken here: the parents of a path with them are not above it.
+    return Path(os.path.normpath(absolute_path(given)))
 
 
 def _find_by_ending(given: str, scopes: Mapping[str, Scope]) -> str:

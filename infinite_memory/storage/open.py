@@ -20,6 +20,7 @@ from infinite_memory.model.address import (
     is_folder,
 )
 from infinite_memory.model.verification import Diagnosis, State
+from infinite_memory.paths import absolute_path
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
 from infinite_memory.storage.sqlite.files.diagnose import diagnose_files, diagnose_library
@@ -199,4 +200,4 @@ def _refuse_unserved(address: str) -> None:
 
 
 def _folder(path: str) -> str:
-    return str(Path(path).expanduser().absolute())
+    return str(absolute_path(path))

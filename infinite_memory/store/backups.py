@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from infinite_memory.archive.access import backup_folder, find_archive, refuse_narrow_handles
 from infinite_memory.archive.backup import verify_file, write_backup
@@ -14,6 +13,7 @@ from infinite_memory.model.archive.backup import Backup, BackupProgress, Restore
 from infinite_memory.model.checks import check_choice, check_flag
 from infinite_memory.observe.recorder import measure_calls
 from infinite_memory.operations.calls import count_call
+from infinite_memory.paths import absolute_path
 from infinite_memory.store.lifetime import Group
 
 __all__ = ["Backups"]
@@ -63,7 +63,7 @@ class Backups(Group):
             folder.create()
             path = folder.new_path(now, services.storage.identity)
         else:
-            path = Path(to).expanduser().absolute()
+            path = absolute_path(to)
         backup, _ = write_backup(
             services.storage,
             path,

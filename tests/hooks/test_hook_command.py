@@ -161,7 +161,10 @@ def test_noting_a_session_imports_the_standard_library_alone(tmp_path: Path) -> 
     )
     own = [
         "infinite_memory",
+        "infinite_memory.errors",
         *(f"infinite_memory.hooks{rest}" for rest in ("", ".command", ".spool")),
+        "infinite_memory.paths",
+        "infinite_memory.standard_streams",
     ]
     assert done.stdout.decode().strip() == f"['infinite_memory'] {own}"
     assert len(spooled(tmp_path)) == 1

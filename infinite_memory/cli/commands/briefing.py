@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from infinite_memory.cli.exits import ExitCode
@@ -12,6 +10,7 @@ from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines
 from infinite_memory.knowledge.values import DEFAULT_TOKENS as KNOWLEDGE_TOKENS
 from infinite_memory.operations.briefing.brief import DEFAULT_TOKENS
+from infinite_memory.paths import absolute_path
 
 __all__ = ["briefing_command", "know_command"]
 
@@ -45,7 +44,7 @@ def briefing_command(
         raise click.UsageError("give --scope or --project, not both", context)
     with open_store(context, ingests=False) as store:
         if project is not None:
-            scope = store.conversations.project_scope(str(Path(project).absolute()))
+            scope = store.conversations.project_scope(str(absolute_path(project)))
         briefing = store.briefing(scope, budget=budget)
     if wants_json(context):
         emit_json(briefing.to_dict())

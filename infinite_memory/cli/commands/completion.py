@@ -8,10 +8,11 @@ import click
 from click.shell_completion import BashComplete, get_completion_class
 
 from infinite_memory.cli.options import common_options, wants_json
-from infinite_memory.cli.output import emit_json, remark
+from infinite_memory.cli.output import emit_json, emit_text, remark
 from infinite_memory.cli.settings import login_shell
 from infinite_memory.files.atomic import write_atomically
 from infinite_memory.files.regular import read_regular
+from infinite_memory.paths import find_user_home
 
 __all__ = ["completion_command"]
 
@@ -87,9 +88,10 @@ def install(context: click.Context, shell: str | None) -> None:
     it; fish needs no such line. A second call replaces both.
     """
     name = _shell_name(context, shell)
-    script = Path.home() / _SCRIPTS[name]
+    home = _find_home()
+    script = home / _SCRIPTS[name]
     # First, since it refuses a start file that it cannot read; the line loads no missing script.
-    start_file = _change_start_file(name, _line(name, script))
+    start_file = _change_start_file(home, name, _line(name, script))
     script.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(script, _source(name).encode(), mode=0o644)
     _report(context, f"Installed the completion for {name}", script, start_file)
@@ -102,8 +104,9 @@ def install(context: click.Context, shell: str | None) -> None:
 def remove(context: click.Context, shell: str | None) -> None:
     """Remove the script, and the line that loads it."""
     name = _shell_name(context, shell)
-    script = Path.home() / _SCRIPTS[name]
-    start_file = _change_start_file(name, None)
+    home = _find_home()
+    script = home / _SCRIPTS[name]
+    start_file = _change_start_file(home, name, None)
     script.unlink(missing_ok=True)
     _report(context, f"Removed the completion for {name}", script, start_file)
 
@@ -119,7 +122,11 @@ def show(context: click.Context, shell: str | None) -> None:
     if wants_json(context):
         emit_json({"shell": name, "script": source})
     else:
-        click.echo(source, nl=False)
+        emit_text(source)
+
+
+def _find_home() -> Path:
+    return find_user_home("set HOME, the folder in which shells keep their files")
 
 
 def _shell_name(context: click.Context, shell: str | None) -> str:
@@ -148,14 +155,14 @@ def _line(shell: str, script: Path) -> str:
     return f"{load}  {_MARK}"
 
 
-def _change_start_file(shell: str, line: str | None) -> Path | None:
+def _change_start_file(home: Path, shell: str, line: str | None) -> Path | None:
     """Put the line of the completion into the start file of the shell, or take it out.
 
     Returns the file if it was changed. A symbolic link stays one.
     """
     if shell not in _START_FILES:
         return None
-    path = (Path.home() / _START_FILES[shell]).resolve()
+    path = (home / _START_FILES[shell]).resolve()
     before = read_regular(path) if path.exists() else b""
     rows = before.decode("utf-8", "surrogateescape").split("\n")
     kept = [row for row in rows if not row.endswith(_MARK)]

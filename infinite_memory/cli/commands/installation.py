@@ -75,7 +75,12 @@ def doctor_command(context: click.Context) -> int:
 def _diagnose_clients(context: click.Context) -> Iterator[Diagnosis]:
     from infinite_memory.clients.diagnosis import diagnose_clients
 
-    yield from diagnose_clients(read_platform(), _wanted_entry(context))
+    try:
+        platform = read_platform()
+    except ConfigurationError as error:
+        yield Diagnosis("clients", State.WARNING, f"They were not looked for: {error}.")
+        return
+    yield from diagnose_clients(platform, _wanted_entry(context))
 
 
 def _wanted_entry(context: click.Context) -> ServerEntry | None:

@@ -17,6 +17,7 @@ from infinite_memory.embedding import configured_model
 from infinite_memory.embedding.export import Precision, export_model
 from infinite_memory.embedding.manifest import Manifest, check_digest
 from infinite_memory.model.messages import format_count, format_size
+from infinite_memory.paths import absolute_path
 
 __all__ = ["embed_command", "model_command"]
 
@@ -84,7 +85,7 @@ def export(
             " export"
         )
     exported = export_model(Path(source), Path(out), precision=Precision(precision), **replaced)
-    _report(context, exported.manifest, Path(out).absolute(), {})
+    _report(context, exported.manifest, absolute_path(out), {})
 
 
 def _report(

@@ -8,14 +8,15 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import click
 
 from infinite_memory.cli.options import common_options, wanted_home, wanted_scopes, wanted_store
+from infinite_memory.cli.output import emit_text
+from infinite_memory.cli.settings import absolute_folder
 from infinite_memory.cli.waiting import end_waiting
-from infinite_memory.errors import ConfigurationError
-from infinite_memory.model.address import find_problem, is_folder
+from infinite_memory.model.address import is_folder
+from infinite_memory.paths import find_user_home
 
 __all__ = ["serve_command"]
 
@@ -77,9 +78,9 @@ def serve_command(
     ]
     command = [sys.executable, "-m", "infinite_memory_mcp", *options]
     if print_systemd:
-        click.echo(_systemd_unit(command), nl=False)
+        emit_text(_systemd_unit(command))
     elif print_launchd:
-        click.echo(_launchd_list(command), nl=False)
+        emit_text(_launchd_list(command))
     else:
         return _run(command)
     return 0
@@ -91,17 +92,12 @@ def _store_options(context: click.Context) -> Iterator[str]:
     if home is not None and store is not None:
         raise click.UsageError("--home and --store: the server takes one of them", context)
     if home is not None:
-        yield from ("--home", _absolute(home))
+        yield from ("--home", str(absolute_folder(home, "--home")))
     if store is not None:
-        yield from ("--store", _absolute(store) if is_folder(store) else store)
+        folder = absolute_folder(store, "--store") if is_folder(store) else store
+        yield from ("--store", str(folder))
     if scopes is not None:
         yield from ("--scopes", ",".join(scopes))
-
-
-def _absolute(folder: str) -> str:
-    if problem := find_problem(folder):
-        raise ConfigurationError(f"{folder!r:.200}: {problem}")
-    return str(Path(folder).expanduser().absolute())
 
 
 def _run(command: Sequence[str]) -> int:
@@ -142,7 +138,8 @@ def _quote_for_systemd(word: str) -> str:
 
 
 def _launchd_list(command: Sequence[str]) -> str:
-    log = Path("~/Library/Logs/infinite-memory.log").expanduser()
+    home = find_user_home("set HOME, the folder below which launchd writes the log")
+    log = home / "Library" / "Logs" / "infinite-memory.log"
     entries = {
         "Label": _LABEL,
         "ProgramArguments": list(command),

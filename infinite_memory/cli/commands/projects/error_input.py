@@ -27,7 +27,7 @@ def read_error(typed: str, context: click.Context) -> str:
     """
     if typed not in ("", "-"):
         return typed
-    if sys.stdin is None or (not typed and is_terminal(sys.stdin)):
+    if not typed and is_terminal(sys.stdin):
         raise click.UsageError(
             "give an ERROR, or pipe the output of a program into this command", context
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 import click
 
@@ -28,6 +27,7 @@ from infinite_memory.clock import system_clock
 from infinite_memory.exchange.output_file import writing_file
 from infinite_memory.model.messages import format_count
 from infinite_memory.model.timestamps import in_zone
+from infinite_memory.paths import absolute_path
 from infinite_memory.projects.hard_spots import HardSpot
 from infinite_memory.projects.insights import Insights
 
@@ -81,7 +81,7 @@ def insights_command(
         zone = store.config.time_zone
         words = timeframe if since is None else f"since {since}"
         insights = store.projects.insights(repository, timeframe=words)
-    path = None if page is None else Path(page).expanduser().absolute()
+    path = None if page is None else absolute_path(page)
     if path is not None:
         content = make_page(insights, made_at=system_clock(), zone=zone).encode()
         with writing_file(path, force=force) as file:

@@ -12,6 +12,7 @@ from attrs import frozen
 
 from infinite_memory.cli.completions import complete_files, complete_repositories
 from infinite_memory.conversations.repository import find_work_tree
+from infinite_memory.paths import expand_path, find_working_folder
 
 __all__ = ["Place", "choose_place", "file_option", "repository_argument", "repository_option"]
 
@@ -48,7 +49,7 @@ class Place:
         if self.top is None:
             return list(files)
         here, top = Path(self.folder), self.top
-        paths = [(file, Path(os.path.normpath(here / Path(file).expanduser()))) for file in files]
+        paths = [(file, Path(os.path.normpath(here / expand_path(file)))) for file in files]
         return [
             file if not path.exists() and (top / file).exists() else str(path)
             for file, path in paths
@@ -63,7 +64,7 @@ def choose_place(given: str | None, way: str) -> Place:
     Raises:
         click.UsageError: none is given, and the current folder is in none.
     """
-    here = Path.cwd()
+    here = find_working_folder()
     if given is not None:
         return Place(None if given.casefold() == "all" else given, str(here))
     top = find_work_tree(here)

@@ -18,6 +18,7 @@ from infinite_memory.cli.waiting import end_waiting
 from infinite_memory.conversations.repository import PREFIX
 from infinite_memory.errors import NotFound, StorageError
 from infinite_memory.model.messages import format_count
+from infinite_memory.paths import expand_path, find_user_home
 from infinite_memory.projects.ingest import IngestedSessions, SessionChunk
 from infinite_memory.projects.watching import SessionWatch, default_folders
 from infinite_memory.store import MemoryStore
@@ -46,7 +47,9 @@ def ingest_session_command(
     """
     if watch and dry_run:
         raise click.UsageError("give --watch or --dry-run, not both", context)
-    given = [path.expanduser() for path in paths] or default_folders(Path.home())
+    given = [expand_path(path) for path in paths]
+    if not given:
+        given = default_folders(find_user_home("give a PATH, or set HOME"))
     if not given:
         raise click.UsageError(
             "there are no sessions in ~/.claude, ~/.codex or ~/.gemini: give a PATH", context
