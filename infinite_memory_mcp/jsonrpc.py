@@ -20,20 +20,18 @@ from mcp_types import (
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
+from infinite_memory.text.quotation import replace_surrogates
+
 __all__ = [
     "MAX_FRAME_BYTES",
-    "REPLACEMENT",
     "BadFrame",
     "read_frame",
-    "replace_surrogates",
     "replace_surrogates_in",
     "write_frame",
 ]
 
 MAX_FRAME_BYTES = 128 << 20
 """The longest line accepted: ten million characters, each escaped as a pair of surrogates."""
-
-REPLACEMENT = "\ufffd"
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SHAPE = (
@@ -139,11 +137,6 @@ def _iter_strings(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from _iter_strings(inner)
-
-
-def replace_surrogates(text: str) -> str:
-    """Return `text` with U+FFFD for every lone surrogate, which would end the server process."""
-    return text if text.isascii() else _SURROGATE.sub(REPLACEMENT, text)
 
 
 def replace_surrogates_in(value: Any) -> Any:

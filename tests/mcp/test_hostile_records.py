@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from infinite_memory_mcp.quotation import escape_label, quote_lines
 from mcp import Client
 from talking import call, refusal, text
 
@@ -21,7 +22,6 @@ from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory_mcp.jsonrpc import replace_surrogates, replace_surrogates_in
 from infinite_memory_mcp.lazy_store import LazyStore
-from infinite_memory_mcp.quotation import escape_label, quote_lines
 from infinite_memory_mcp.server import build_server
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
