@@ -342,7 +342,7 @@ def _name_unopened_scopes(hits: Hits) -> str:
 
 
 def _quote_scopes(names: Sequence[str]) -> str:
-    listed = ", ".join(quote_label(name) for name in names[:MAX_IDS])
+    listed = ", ".join(quote_label(name, always=True) for name in names[:MAX_IDS])
     listed += f" and {len(names) - MAX_IDS} more" if len(names) > MAX_IDS else ""
     return f"the scope {listed}" if len(names) == 1 else f"the scopes {listed}"
 

@@ -159,8 +159,8 @@ def _add_nearest_tags(store: MemoryStore, arguments: SearchByTag, answer: Answer
         if fold_name(tag) in stored:
             continue
         near = get_close_matches(fold_name(tag), stored, n=1)
-        nearest = f": the nearest is {quote_label(stored[near[0]])}" if near else ""
-        advice.append(f"no memory has the tag {quote_label(tag)}{nearest}")
+        nearest = f": the nearest is {quote_label(stored[near[0]], always=True)}" if near else ""
+        advice.append(f"no memory has the tag {quote_label(tag, always=True)}{nearest}")
     if not advice:
         return answer
     advice.append("without tags this tool lists all of them")
