@@ -23,9 +23,10 @@ from infinite_memory.model.hits import Absence, Hit, Hits
 from infinite_memory.model.memory import Memory, without_feedback
 from infinite_memory.model.recall_page import Recalled
 from infinite_memory.model.receipt import Receipt
+from infinite_memory.text.quotation import NOTICE
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_data, estimate_tokens, fit_count
 from infinite_memory_mcp.excerpt import Excerpt, beginning_of, excerpt_of, window_of
-from infinite_memory_mcp.render import NOTICE, advise_on_similar, render_memory
+from infinite_memory_mcp.render import advise_on_similar, render_memory
 from infinite_memory_mcp.render_keys import advise_on_keys
 from infinite_memory_mcp.render_recall import MAX_DIGEST_ROWS
 

@@ -14,8 +14,8 @@ from infinite_memory.model.conversation.attachment import (
 from infinite_memory.model.criteria import Depth
 from infinite_memory.model.hits import Hit
 from infinite_memory.model.memory import Memory
+from infinite_memory.text.quotation import quote_label, quote_lines
 from infinite_memory_mcp.budget import estimate_tokens
-from infinite_memory_mcp.quotation import escape_label, quote_lines
 
 __all__ = ["Excerpt", "beginning_of", "excerpt_lines", "excerpt_of", "window_of"]
 
@@ -23,6 +23,7 @@ __all__ = ["Excerpt", "beginning_of", "excerpt_lines", "excerpt_of", "window_of"
 _WHOLE_TOKENS = 300
 _BEGINNING_TOKENS = 120
 _CHUNK_CHARS = 200_000
+_ATTACHMENT_CHARS = 300
 
 
 @frozen(kw_only=True)
@@ -97,7 +98,8 @@ def excerpt_lines(memory: Memory, excerpt: Excerpt) -> Iterator[str]:
     """Yield the quoted excerpt, the type and the reference of an attachment, and how to read on."""
     yield quote_lines(excerpt.shown)
     if attachment_of(memory) is not None:
-        yield f"attachment: {escape_label(describe_attachment(memory) or '')}"
+        described = describe_attachment(memory) or ""
+        yield f"attachment: {quote_label(described, max_chars=_ATTACHMENT_CHARS)}"
     if excerpt.is_cut and not excerpt.heading:
         yield excerpt.remark
 

@@ -20,12 +20,12 @@ from mcp_types import (
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
+from infinite_memory.text.quotation import replace_surrogates
+
 __all__ = [
     "MAX_FRAME_BYTES",
-    "REPLACEMENT",
     "BadFrame",
     "read_frame",
-    "replace_surrogates",
     "replace_surrogates_in",
     "show_json",
     "write_frame",
@@ -33,8 +33,6 @@ __all__ = [
 
 MAX_FRAME_BYTES = 128 << 20
 """The longest line accepted: ten million characters, each escaped as a pair of surrogates."""
-
-REPLACEMENT = "\ufffd"
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SHAPE = (
@@ -147,11 +145,6 @@ def _iter_strings(value: Any) -> Iterator[str]:
 def show_json(value: object) -> str:
     """Return a value of a message for an error: a text in quotes, anything else as JSON."""
     return repr(value) if isinstance(value, str) else json.dumps(value, default=repr)
-
-
-def replace_surrogates(text: str) -> str:
-    """Return `text` with U+FFFD for every lone surrogate, which would end the server process."""
-    return text if text.isascii() else _SURROGATE.sub(REPLACEMENT, text)
 
 
 def replace_surrogates_in(value: Any) -> Any:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from infinite_memory.model.codec import iso
-from infinite_memory_mcp.quotation import escape_label, quote_lines
-from infinite_memory_mcp.render import NOTICE, count_memories, format_moment
+from infinite_memory.text.quotation import NOTICE, escape_line, quote_label, quote_lines
+from infinite_memory_mcp.render import count_memories, format_moment
 from infinite_memory_mcp.tool import Answer
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def render_preview(
     `choice` are the arguments that choose the memories. `refusal` says why an earlier preview was
     not carried out.
     """
-    lines = [] if refusal is None else [f"{escape_label(refusal[:1].upper() + refusal[1:])}."]
+    lines = [] if refusal is None else [f"{escape_line(refusal[:1].upper() + refusal[1:])}."]
     data: dict[str, Any] = {"outcome": "preview", "count": preview.count}
     if refusal is not None:
         data["refused"] = refusal
@@ -86,7 +86,7 @@ def _describe_elsewhere(preview: Preview) -> str:
 
 def _list_counts(counts: Mapping[str, int]) -> str:
     shown = [
-        f"{escape_label(name)} {number:,}" for name, number in list(counts.items())[:_MAX_SCOPES]
+        f"{quote_label(name)} {number:,}" for name, number in list(counts.items())[:_MAX_SCOPES]
     ]
     more = len(counts) - len(shown)
     return ", ".join([*shown, *([f"{more} more scopes"] if more else [])])
@@ -95,7 +95,7 @@ def _list_counts(counts: Mapping[str, int]) -> str:
 def _render_header(number: int, memory: Memory) -> str:
     status = "" if memory.status == "current" else f" · status {memory.status}"
     return (
-        f"[{number}] {format_moment(memory.happened_at)} · scope {escape_label(memory.scope)}"
+        f"[{number}] {format_moment(memory.happened_at)} · scope {quote_label(memory.scope)}"
         f"{status} · id {memory.id}"
     )
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
+from infinite_memory.model.checks import MAX_LABEL_CHARS
 from infinite_memory.model.receipt import KeyHolder, Receipt
-from infinite_memory_mcp.quotation import escape_label, quote_lines
-from infinite_memory_mcp.render import NOTICE
+from infinite_memory.text.quotation import NOTICE, quote_label, quote_lines
 from infinite_memory_mcp.view import PLAIN, View
 
 __all__ = ["advise_on_keys", "render_keys"]
@@ -34,12 +32,12 @@ def advise_on_keys(receipt: Receipt, view: View = PLAIN) -> str:
         if nearest.scope == receipt.scope:
             arguments.append(f'supersedes=["{view.shorten(nearest.id)}"]')
         sentences.append(
-            f"nearest key: {escape_label(nearest.key)}; if it is the same fact, call"
+            f"nearest key: {quote_label(nearest.key)}; if it is the same fact, call"
             f" update_memory({', '.join(arguments)}). If not, leave it."
         )
     if receipt.same_key:
         is_single = len(receipt.same_key) == 1
-        scopes = dict.fromkeys(escape_label(holder.scope) for holder in receipt.same_key)
+        scopes = dict.fromkeys(quote_label(holder.scope) for holder in receipt.same_key)
         old_id = f'"{view.shorten(receipt.same_key[0].id)}"' if is_single else "its id"
         sentences.append(
             f"The same key is also in {', '.join(scopes)}, and holds there. If that is wrong by"
@@ -51,12 +49,12 @@ def advise_on_keys(receipt: Receipt, view: View = PLAIN) -> str:
 def _render_holder(holder: KeyHolder, receipt: Receipt, view: View) -> str:
     header = [view.format_date(holder.happened_at), f"id {view.shorten(holder.id)}"]
     if holder.scope != receipt.scope:
-        header.append(f"scope {escape_label(holder.scope)}")
-    lines = [" · ".join([*header, f"key {escape_label(holder.key)}"])]
+        header.append(f"scope {quote_label(holder.scope)}")
+    lines = [" · ".join([*header, f"key {quote_label(holder.key)}"])]
     if holder.text is not None:
         lines.append(quote_lines(holder.text))
     return "\n".join(lines)
 
 
 def _quote(key: str) -> str:
-    return json.dumps(escape_label(key), ensure_ascii=False)
+    return quote_label(key, max_chars=MAX_LABEL_CHARS, always=True)

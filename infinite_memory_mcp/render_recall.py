@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from infinite_memory.model.recall_page import Digest, Landmark, Recalled
-from infinite_memory_mcp.quotation import escape_label
-from infinite_memory_mcp.render import NOTICE, count_memories, render_memory
+from infinite_memory.text.quotation import NOTICE, escape_line, quote_label
+from infinite_memory_mcp.render import count_memories, render_memory
 from infinite_memory_mcp.view import PLAIN, View
 
 __all__ = ["MAX_DIGEST_ROWS", "render_recall_page"]
@@ -19,7 +19,7 @@ _EMPTY_PERIOD = "Nothing of that time is stored there; scope ALL sees all but pr
 
 def render_recall_page(recalled: Recalled, view: View = PLAIN) -> str:
     """Return the memories of a period, with the digest if it is given, and the next page."""
-    period = f"{escape_label(recalled.said)}."
+    period = f"{escape_line(recalled.said)}."
     if not recalled.total:
         nearest = [
             f"nearest {side}: {_render_landmark(landmark, view)}"
@@ -58,9 +58,9 @@ def _render_digest(digest: Digest, view: View) -> Iterable[str]:
 
 
 def _render_counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{escape_label(name)} {number}" for name, number in counts.items())
+    return ", ".join(f"{quote_label(name)} {number}" for name, number in counts.items())
 
 
 def _render_landmark(landmark: Landmark, view: View) -> str:
     moment = view.format_date(landmark.happened_at)
-    return f"{moment} · id {view.shorten(landmark.id)} · {escape_label(landmark.heading)}"
+    return f"{moment} · id {view.shorten(landmark.id)} · {quote_label(landmark.heading)}"

@@ -10,10 +10,10 @@ from infinite_memory.model.codec import iso
 from infinite_memory.model.conversation.attachment import present
 from infinite_memory.model.memory import shorten, without_feedback
 from infinite_memory.model.messages import format_count
+from infinite_memory.text.quotation import NOTICE, quote_label, quote_lines
 from infinite_memory_mcp.budget import estimate_tokens, fit_count
 from infinite_memory_mcp.data import memories_to_data, memory_to_data
-from infinite_memory_mcp.quotation import escape_label, quote_lines
-from infinite_memory_mcp.render import NOTICE, render_memories, render_memory
+from infinite_memory_mcp.render import render_memories, render_memory
 from infinite_memory_mcp.tool import Answer
 from infinite_memory_mcp.view import View, view_of_memories
 
@@ -117,7 +117,7 @@ def _render_related(related: Sequence[Related], view: View, budget: int) -> str:
 def _render_item(number: int, item: Related, view: View) -> str:
     # Only the header: the snippet stands below it.
     header = render_memory(number, item.memory, view=view).splitlines()[0]
-    reason = f"weight {item.weight:.2f}: {escape_label(item.reason)}"
+    reason = f"weight {item.weight:.2f}: {quote_label(item.reason, max_chars=_TEXT_CHARS)}"
     way = [view.shorten(step.target) for step in item.path[:-1]]
     over = f" (over {', '.join(way)})" if way else ""
     return f"{header}\n{reason}{over}\n{quote_lines(item.snippet)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from infinite_memory.model.hits import Hit
-from infinite_memory_mcp.quotation import escape_label, quote_lines
+from infinite_memory.text.quotation import quote_label, quote_lines
 from infinite_memory_mcp.view import View
 
 __all__ = ["render_relations"]
@@ -21,7 +21,7 @@ def render_relations(hit: Hit, view: View) -> Iterator[str]:
         if ids:
             yield f"{label}: {view.join_ids(ids)}"
     if hit.not_useful_for:
-        said = "; ".join(escape_label(question) for question in hit.not_useful_for)
+        said = "; ".join(quote_label(question) for question in hit.not_useful_for)
         yield f"lower, marked as not useful for: {said}"
     for label, others in (("told later", hit.told_later), ("told earlier", hit.told_earlier)):
         for told in others:

@@ -18,13 +18,12 @@ from pydantic import Field
 
 from infinite_memory.errors import InfiniteMemoryError
 from infinite_memory.model.messages import format_count
+from infinite_memory.text.quotation import disarm_tags, disarm_tags_in, escape_line
 from infinite_memory_mcp.arguments import Arguments, input_schema, parse, resolve_ids, understand
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, cut_data, cut_text
 from infinite_memory_mcp.call_rates import CallRates
-from infinite_memory_mcp.jsonrpc import replace_surrogates, replace_surrogates_in
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.observe.requests import note_failure
-from infinite_memory_mcp.quotation import escape_label
 from infinite_memory_mcp.validation import caller_name
 
 if TYPE_CHECKING:
@@ -163,7 +162,7 @@ def _run_tool(
             # What was stored may have been left without vectors, so that the answer need not wait.
             memory.embed_when_quiet()
     except InfiniteMemoryError as error:
-        raise ToolError(cut_text(replace_surrogates(str(error)), budget)) from error
+        raise ToolError(cut_text(disarm_tags(str(error)), budget)) from error
     except ToolError:
         raise
     except Exception as error:
@@ -171,10 +170,8 @@ def _run_tool(
         _log.exception("the tool %s failed", spec.run.__name__)
         raise ToolError(_describe_defect(spec, error, changes)) from error
     return CallToolResult(
-        content=[TextContent(type="text", text=cut_text(replace_surrogates(answer.text), budget))],
-        structured_content=(
-            cut_data(replace_surrogates_in(answer.data), budget) if structured else None
-        ),
+        content=[TextContent(type="text", text=cut_text(disarm_tags(answer.text), budget))],
+        structured_content=(cut_data(disarm_tags_in(answer.data), budget) if structured else None),
     )
 
 
@@ -189,7 +186,7 @@ def _add_notes(answer: Answer, notes: Sequence[str]) -> Answer:
         return answer
     shown = "; ".join(notes)
     shown = shown if len(shown) <= _MAX_NOTE_CHARS else f"{shown[: _MAX_NOTE_CHARS - 1]}…"
-    text = f"{answer.text}\n\nRead {escape_label(shown)}."
+    text = f"{answer.text}\n\nRead {escape_line(shown)}."
     return Answer(text=text, data={**answer.data, "understood": shown})
 
 

@@ -16,8 +16,8 @@ from mcp.server.session import ServerSession
 from mcp_types import CLIENT_INFO_META_KEY, INVALID_PARAMS
 
 from infinite_memory.model.messages import suggest_name
-from infinite_memory_mcp.jsonrpc import replace_surrogates, show_json
-from infinite_memory_mcp.quotation import escape_label
+from infinite_memory.text.quotation import disarm_tags, escape_line
+from infinite_memory_mcp.jsonrpc import show_json
 
 __all__ = [
     "Offer",
@@ -115,7 +115,7 @@ def caller_name(session: ServerSession) -> str | None:
 
 
 def _clean_name(name: str) -> str | None:
-    return " ".join(escape_label(name).split())[:_MAX_NAME_CHARS].strip() or None
+    return " ".join(escape_line(name).split())[:_MAX_NAME_CHARS].strip() or None
 
 
 def _check_call(
@@ -169,9 +169,9 @@ def _check_resource(uri: object, resources: Collection[str]) -> None:
 
 def resource_data(address: str) -> dict[str, str]:
     """Return the data of an error about a resource, as the protocol wishes it."""
-    return {"uri": replace_surrogates(address)[:_MAX_ADDRESS_CHARS]}
+    return {"uri": disarm_tags(address)[:_MAX_ADDRESS_CHARS]}
 
 
 def _refusal(reason: str, data: Mapping[str, str] | None = None) -> MCPError:
-    message = f"{replace_surrogates(reason)}; nothing was done"
+    message = f"{disarm_tags(reason)}; nothing was done"
     return MCPError(code=INVALID_PARAMS, message=message, data=data)

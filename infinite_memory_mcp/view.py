@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve, field, frozen
 
 from infinite_memory.model.timestamps import in_zone
-from infinite_memory_mcp.quotation import escape_label
+from infinite_memory.text.quotation import quote_label
 
 if TYPE_CHECKING:
     from infinite_memory.model.hits import Hits
@@ -68,7 +68,7 @@ class View:
     @property
     def remark(self) -> str:
         """A sentence on the facts that the headers leave out, or nothing."""
-        scope = f"Scope {escape_label(self.scope)} unless named" if self.scope else ""
+        scope = f"Scope {quote_label(self.scope)} unless named" if self.scope else ""
         times = "times are local" if self.has_times else ""
         said = "; ".join(filter(None, (scope, times)))
         return f"{said[0].upper()}{said[1:]}. " if said else ""

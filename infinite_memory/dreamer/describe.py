@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from infinite_memory.model.dream.diary import Cycle, DreamedLink, DreamedTopic
 from infinite_memory.model.messages import format_count
+from infinite_memory.text.quotation import quote_label
 
 __all__ = ["cycle_ids", "describe_cycle"]
 
@@ -29,7 +30,7 @@ def describe_cycle(
     `short_ids` has a short name for every id of `cycle_ids`; `moment` is its time as it is shown;
     `undo` is the call that takes back the entry whose number stands in place of {}.
     """
-    scope = f" in the scope {cycle.scope}" if cycle.scope else ""
+    scope = f" in the scope {quote_label(cycle.scope)}" if cycle.scope else ""
     yield f"{moment}, entry {cycle.entry}{scope}: looked at {cycle.looked_at}."
     for topic in cycle.topics[:_SHOWN]:
         yield f"  {_describe_topic(topic, short_ids)}"
@@ -46,7 +47,7 @@ def describe_cycle(
 
 def _describe_topic(topic: DreamedTopic, short_ids: Mapping[str, str]) -> str:
     verb = "wrote anew" if topic.rewritten else "wrote"
-    title = topic.title or "a summary that was erased since"
+    title = quote_label(topic.title) if topic.title else "a summary that was erased since"
     number = format_count(topic.sources, "memory", "memories")
     return f"{verb} {_name(topic.id, short_ids)}  {title} ({number})"
 
@@ -57,13 +58,13 @@ def _describe_link(link: DreamedLink, short_ids: Mapping[str, str]) -> str:
     if link.before is not None:
         weight = f"{link.before:.2f} to {weight}"
     source, target = (
-        f"{_name(memory_id, short_ids)} {heading or 'erased since'}"
+        f"{_name(memory_id, short_ids)} {quote_label(heading) if heading else 'erased since'}"
         for memory_id, heading in (
             (link.source, link.source_heading),
             (link.target, link.target_heading),
         )
     )
-    common = f"; both say {', '.join(link.in_common)}" if link.in_common else ""
+    common = f"; both say {', '.join(map(quote_label, link.in_common))}" if link.in_common else ""
     return f"{verb} {source} with {target} ({weight}: {link.reason}{common})"
 
 

@@ -22,6 +22,7 @@ from infinite_memory.dreamer.view import CycleView
 from infinite_memory.model.entry import Operation
 from infinite_memory.operations.journal import iter_sound_entries
 from infinite_memory.protocols import Storage, SupportsLease
+from infinite_memory.text.quotation import quote_label
 from infinite_memory.upkeep.context import JobContext
 from infinite_memory.upkeep.job import Job, Plan
 from infinite_memory.upkeep.summaries.choice import choose_summariser
@@ -72,8 +73,8 @@ def _plan(context: JobContext, *, seed: int | None = None, scope: str | None = N
         work=cycle.finish,
         notes={**notes, **rejected.notes, **sampled.notes, **topics.notes},
         reason=(
-            f"{cycle.describe()}, judged by {judge.name}, summarised by {summariser.name}, seed"
-            f" {seed}"
+            f"{cycle.describe()}, judged by {quote_label(judge.name)}, summarised by"
+            f" {quote_label(summariser.name)}, seed {seed}"
         ),
     )
 

@@ -28,6 +28,7 @@ from infinite_memory.model.link import LinkKey, LinkType
 from infinite_memory.model.memory import Memory
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.services import Services
+from infinite_memory.text.quotation import quote_label
 from infinite_memory.upkeep.context import JobContext
 from infinite_memory.upkeep.job import Job, Plan
 
@@ -120,7 +121,7 @@ def _plan(context: JobContext, *, verdicts: Verdicts) -> Plan:
         notes=rejected.notes,
         reason=(
             f"{cycle.describe()}, {len(refused)} refused and {len(removed)} of their links removed,"
-            f" judged and summarised by {judge.name}"
+            f" judged and summarised by {quote_label(judge.name)}"
         ),
     )
 
@@ -135,7 +136,10 @@ class _GivenJudge:
     def judge(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
         """Return the verdicts as judgements."""
         return [
-            Judgement(weight=verdict.weight, reason=verdict.reason or f"judged by {self.name}")
+            Judgement(
+                weight=verdict.weight,
+                reason=verdict.reason or f"judged by {quote_label(self.name)}",
+            )
             for verdict in self.pairs[: len(pairs)]
         ]
 

@@ -13,6 +13,7 @@ from typing import Any
 from attrs import field, frozen
 
 __all__ = [
+    "HOOK_CLIENTS",
     "HOOK_COMMAND",
     "HookClient",
     "find_hook_client",
@@ -47,7 +48,7 @@ class HookClient:
 
 
 # A transcript is noted only where there is a reader of the transcripts of that client.
-_CLIENTS = (
+HOOK_CLIENTS = (
     HookClient(
         name="claude-code",
         files=("{CLAUDE_CONFIG_DIR}/settings.json", "{home}/.claude/settings.json"),
@@ -81,7 +82,7 @@ _CLIENTS = (
 
 def find_hook_client(name: str) -> HookClient | None:
     """Return the client of that name, None if it has no hooks that are known here."""
-    return next((client for client in _CLIENTS if client.name == name), None)
+    return next((client for client in HOOK_CLIENTS if client.name == name), None)
 
 
 def hook_entries(

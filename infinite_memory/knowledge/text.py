@@ -12,7 +12,7 @@ from infinite_memory.knowledge.values import Highlight, Knowledge, KnownSummary
 from infinite_memory.model.memory import Kind, shorten
 from infinite_memory.model.messages import format_count
 from infinite_memory.model.timestamps import in_zone
-from infinite_memory.operations.briefing.text import NOTICE, escape_controls
+from infinite_memory.text.quotation import NOTICE, quote_label, quote_lines
 from infinite_memory.text.token_estimate import estimate_tokens
 
 __all__ = ["write_knowledge"]
@@ -115,7 +115,7 @@ def _write_head(knowledge: Knowledge, usual: str) -> str:
         summaries = format_count(len(knowledge.summaries), "summary", "summaries")
         known = f"{summaries} and {known}"
     head = (
-        f"Known about {_quote(knowledge.topic)}: {known}, scope {escape_controls(usual)} unless"
+        f"Known about {_quote(knowledge.topic)}: {known}, scope {quote_label(usual)} unless"
         f" named. {NOTICE}"
     )
     return head if estimate_tokens(head) <= knowledge.budget // 2 else NOTICE
@@ -125,7 +125,7 @@ def _say_only_near(knowledge: Knowledge, usual: str) -> str:
     head = (
         f"Nothing is known about {_quote(knowledge.topic)}: no match has a word of it. What is"
         " nearest in meaning follows, and may be about something else; scope"
-        f" {escape_controls(usual)} unless named. {NOTICE}"
+        f" {quote_label(usual)} unless named. {NOTICE}"
     )
     if estimate_tokens(head) <= knowledge.budget // 2:
         return head
@@ -140,20 +140,20 @@ def _titled(title: str, lines: Sequence[str]) -> Iterator[str]:
 
 def _write_summary(summary: KnownSummary, usual: str, zone: str | None) -> str:
     about = [f"of {format_count(summary.memories, 'memory', 'memories')}"]
-    about += [escape_controls(summary.scope)] if summary.scope != usual else []
+    about += [quote_label(summary.scope)] if summary.scope != usual else []
     about += ["outdated: sources changed since"] if summary.outdated else []
     when = in_zone(summary.at, zone).date().isoformat()
-    return f"- {when} [{summary.short_id}] ({', '.join(about)}) {escape_controls(summary.text)}"
+    return f"{when} [{summary.short_id}] ({', '.join(about)})\n{quote_lines(summary.text)}"
 
 
 def _write_highlight(highlight: Highlight, usual: str, zone: str | None) -> str:
-    about = [escape_controls(highlight.speaker)] if highlight.speaker else []
+    about = [quote_label(highlight.speaker)] if highlight.speaker else []
     about += [str(highlight.kind)] if highlight.kind not in (Kind.NOTE, Kind.MESSAGE) else []
-    about += [escape_controls(highlight.scope)] if highlight.scope != usual else []
+    about += [quote_label(highlight.scope)] if highlight.scope != usual else []
     about += ["important"] if highlight.important else []
     names = f" ({', '.join(about)})" if about else ""
     when = in_zone(highlight.at, zone).date().isoformat()
-    return f"- {when} [{highlight.short_id}]{names} {escape_controls(highlight.text)}"
+    return f"{when} [{highlight.short_id}]{names}\n{quote_lines(highlight.text)}"
 
 
 def _say_how_to_go_on(knowledge: Knowledge, unopened: Sequence[str]) -> str:
@@ -202,8 +202,8 @@ def _name_scopes(unopened: Sequence[str]) -> str:
 
 def _join_names(names: Sequence[str]) -> str:
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return f"{', '.join(map(escape_controls, names[:_MOST_NAMES]))}{more}"
+    return f"{', '.join(map(quote_label, names[:_MOST_NAMES]))}{more}"
 
 
 def _quote(topic: str) -> str:
-    return f'"{escape_controls(shorten(topic, _TOPIC_CHARS))}"'
+    return quote_label(topic, max_chars=_TOPIC_CHARS, always=True)

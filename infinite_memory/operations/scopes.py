@@ -29,6 +29,7 @@ from infinite_memory.operations.services import Services
 from infinite_memory.operations.visibility import public_names
 from infinite_memory.protocols import SupportsTermCounts
 from infinite_memory.storage.confined import Confinement
+from infinite_memory.text.quotation import quote_label
 from infinite_memory.times import read_range
 
 __all__ = [
@@ -264,7 +265,7 @@ def delete_scope(services: Services, name: str) -> None:
         raise InvalidInput(f"{GLOBAL} always exists and cannot be deleted")
     children = {child.name: child for child in scopes.values() if child.parent == scope.name}
     if children:
-        named = ", ".join(sorted(public_names(children))) or "private scopes"
+        named = ", ".join(map(quote_label, sorted(public_names(children)))) or "private scopes"
         raise Conflict(f"the scope {scope.name!r} is the parent of {named}")
     page = services.storage.find(Criteria(scopes=frozenset({scope.name})), limit=1)
     if page.memories:

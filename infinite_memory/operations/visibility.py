@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from infinite_memory.model.memory import Memory
+from infinite_memory.model.memory import Memory, shorten
 from infinite_memory.model.scope import Scope, Sensitivity, find_spelling, visible_from
 from infinite_memory.operations.services import Services
 
@@ -36,7 +36,7 @@ def quote_text(
 ) -> str:
     """Return the quoted text of `memory`, or a hint how to read it if it must not be shown."""
     if may_quote(services, memory, scope):
-        return f"{memory.text!r:.{max_chars}}"
+        return repr(shorten(memory.text, max_chars))
     return "not shown here, since it is in another scope (get it by its id to read it)"
 
 

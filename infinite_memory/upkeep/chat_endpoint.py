@@ -15,6 +15,7 @@ from attrs import field, frozen
 
 from infinite_memory.config import Summaries
 from infinite_memory.operations.embed import Stop, never
+from infinite_memory.text.quotation import disarm_tags_in
 
 __all__ = ["ChatEndpoint", "ChatError", "open_chat"]
 
@@ -56,20 +57,23 @@ class ChatEndpoint:
     timeout_seconds: float = 60.0
     stop: Callable[[], bool] = never
 
-    def ask(self, instructions: str, data: str) -> str:
-        """Return the answer to `data`, which is sent as the message of a user.
+    def ask(self, instructions: str, data: object) -> str:
+        """Return the answer to `data`, which is sent as JSON in the message of a user.
+
+        No text ends a string of JSON, and the tags of models in it are disarmed.
 
         Raises:
             ChatError: the endpoint cannot be reached, does not answer in time, refuses, or answers
                 with something else than a text.
         """
+        content = json.dumps(disarm_tags_in(data), ensure_ascii=False)
         return self._read_answer(
             self._post(
                 {
                     "model": self.name,
                     "messages": [
                         {"role": "system", "content": instructions},
-                        {"role": "user", "content": data},
+                        {"role": "user", "content": content},
                     ],
                     "temperature": 0,
                     "stream": False,

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from infinite_memory.model.messages import format_count
+from infinite_memory.text.quotation import quote_label
 from infinite_memory.upkeep.report import JobReport, StepAction, UpkeepReport, UpkeepStep
 
 __all__ = ["SHOWN_STEPS", "describe_report", "shown_steps"]
@@ -82,7 +83,7 @@ def _describe_job(
         yield f"{job.job}: {_count_steps(job, dry_run=report.dry_run)}.{way_back}"
     for step in job.steps[:SHOWN_STEPS]:
         name = short_ids.get(step.memory_id, step.memory_id)
-        yield f"  {name}  {step.heading} ({step.reason})"
+        yield f"  {name}  {quote_label(step.heading)} ({step.reason})"
     more = len(job.steps) - SHOWN_STEPS
     if more > 0:
         yield f"  and {more:,} more"

@@ -10,14 +10,14 @@ from mcp.server import MCPServer
 from mcp_types import Completion, CompletionArgument
 
 from infinite_memory.errors import InfiniteMemoryError
+from infinite_memory.text.quotation import disarm_tags
 from infinite_memory_mcp.features.project_resources import list_repositories
-from infinite_memory_mcp.jsonrpc import replace_surrogates
 from infinite_memory_mcp.lazy_store import LazyStore
 
 if TYPE_CHECKING:
     from infinite_memory.store import MemoryStore
 
-__all__ = ["add_completions"]
+__all__ = ["COMPLETED", "add_completions"]
 
 # The protocol allows at most 100 values.
 _MAX_VALUES = 100
@@ -37,7 +37,7 @@ def _ids(store: MemoryStore) -> Iterable[str]:
     return (memory.id for memory in store.browse(scope="ALL", limit=_MAX_VALUES).memories)
 
 
-_VALUES: Mapping[str, Callable[[MemoryStore], Iterable[str]]] = {
+COMPLETED: Mapping[str, Callable[[MemoryStore], Iterable[str]]] = {
     "scope": _scopes,
     "topic": _topics,
     "id": _ids,
@@ -54,7 +54,7 @@ def add_completions(server: MCPServer[Any], memory: LazyStore) -> None:
         argument: CompletionArgument,
         context: object,  # noqa: ARG001
     ) -> Completion | None:
-        list_values = _VALUES.get(argument.name)
+        list_values = COMPLETED.get(argument.name)
         if list_values is None:
             return None
         return await anyio.to_thread.run_sync(_complete, memory, list_values, argument.value)
@@ -69,7 +69,8 @@ def _complete(
     """Return the values that begin with what was `typed`, none if the store cannot be opened."""
     try:
         with memory.call() as store:
-            values = list(dict.fromkeys(replace_surrogates(value) for value in list_values(store)))
+            # What could not be shown as it is would name nothing.
+            values = [v for v in dict.fromkeys(list_values(store)) if disarm_tags(v) == v]
     except InfiniteMemoryError:
         # A tool will say why; a completion has no place for it.
         return Completion(values=[], total=0, has_more=False)

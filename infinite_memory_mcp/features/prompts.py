@@ -12,6 +12,8 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.prompts import Prompt
 from pydantic import Field
 
+from infinite_memory.model.checks import MAX_LABEL_CHARS
+from infinite_memory.text.quotation import quote_label, quote_lines
 from infinite_memory_mcp.toolsets.conversations.phrases import Language, language_of
 
 __all__ = ["PROMPTS", "add_prompts"]
@@ -26,9 +28,11 @@ def remember_user_info(
     scope: _Scope = "",
 ) -> str:
     """Store what the conversation says about the user that will matter later."""
-    what = f"this: {about}" if about.strip() else "what this conversation says about me"
+    what = " what this conversation says about me."
+    if about.strip():
+        what = f" this:\n{quote_lines(about)}"
     return (
-        f"Remember {what}.\n\n"
+        f"Remember{what}\n\n"
         "Look first whether it is known: get_user_profile, and retrieve_memory for each fact. Then"
         " store what is new with store_memory, one self-contained statement per memory, with names"
         f" and absolute dates{_in_scope(scope)}. Facts about me that last, such as my name,"
@@ -43,7 +47,7 @@ def recall_context(
 ) -> str:
     """Bring what is known about a topic into the conversation."""
     return (
-        f"What do you remember about this: {topic}\n\n"
+        f"What do you remember about this:\n{quote_lines(topic)}\n\n"
         f"Call retrieve_memory with that question and depth overview{_in_scope(scope)}, and"
         " recall_memory_by_time for the last two weeks if it may have changed lately. Tell me what"
         " holds now, what was decided and why, and what is open, each with its date. Say plainly"
@@ -65,10 +69,10 @@ def create_reminder(
     if language_of(reminder_content, trigger_condition) is Language.CHINESE:
         return _ask_for_reminder_in_chinese(reminder_content, trigger_condition, conversation)
     return (
-        f"Make a reminder of this: {reminder_content}\n"
-        f"It should come up: {trigger_condition}\n\n"
+        f"Make a reminder of this:\n{quote_lines(reminder_content)}\n"
+        f"It should come up:\n{quote_lines(trigger_condition)}\n\n"
         f"Call add_long_term_memory with a short name, the reminder as the prompt, conversation_id"
-        f" {conversation!r}, and a trigger that says when:\n"
+        f" {_quote_name(conversation)}, and a trigger that says when:\n"
         f"{_TRIGGER_EXAMPLES}\n"
         "Turn relative dates into absolute ones. Add cooldown_minutes if it should not come up at"
         " every mention, and most_firings 1 if it should come up once. If a tool of that name is"
@@ -79,10 +83,10 @@ def create_reminder(
 
 def _ask_for_reminder_in_chinese(content: str, condition: str, conversation: str) -> str:
     return (
-        f"请创建一条提醒：{content}\n"
-        f"出现时机：{condition}\n\n"
+        f"请创建一条提醒：\n{quote_lines(content)}\n"
+        f"出现时机：\n{quote_lines(condition)}\n\n"
         f"调用 add_long_term_memory：取一个简短的名称，prompt 为提醒内容，conversation_id 为"
-        f" {conversation!r}，trigger 说明何时出现：\n"
+        f" {_quote_name(conversation)}，trigger 说明何时出现：\n"
         f"{_TRIGGER_EXAMPLES}\n"
         "把相对日期换成具体日期。若不需要每次提到都出现，加上 cooldown_minutes；只需出现一次时，"
         "加上 most_firings 1。如果没有这个工具，就用 store_memory 存储，kind 为 reminder，"
@@ -96,7 +100,7 @@ def analyze_conversation(
     """Read a conversation, and keep what will matter later."""
     if language_of(conversation_id) is Language.CHINESE:
         return (
-            f"请分析对话 {conversation_id}，并存储以后有用的内容。\n\n"
+            f"请分析对话 {_quote_name(conversation_id)}，并存储以后有用的内容。\n\n"
             "先读取：log_conversation（只给 conversation_id，用 start 继续阅读）和"
             " analyze_memory_patterns；再用 list_long_term_memories 看已有的提醒。然后：\n"
             "- 持久的事实、决定和偏好：store_memory，每条一个完整的句子，带姓名和具体日期；"
@@ -107,7 +111,8 @@ def analyze_conversation(
             "最后用几行告诉我存了什么、哪些没有存及原因。"
         )
     return (
-        f"Analyse the conversation {conversation_id}, and keep what will matter later.\n\n"
+        f"Analyse the conversation {_quote_name(conversation_id)}, and keep what will matter"
+        " later.\n\n"
         "Read it first: log_conversation with its conversation_id alone, and on with start;"
         " analyze_memory_patterns for what recurs; list_long_term_memories for the reminders that"
         " there are. Then:\n"
@@ -145,4 +150,8 @@ def add_prompts(server: MCPServer[Any]) -> None:
 
 
 def _in_scope(scope: str) -> str:
-    return f", in the scope {scope!r}" if scope.strip() else ""
+    return f", in the scope {_quote_name(scope)}" if scope.strip() else ""
+
+
+def _quote_name(name: str) -> str:
+    return quote_label(name, max_chars=MAX_LABEL_CHARS, always=True)

@@ -17,6 +17,7 @@ from mcp.server import MCPServer
 from mcp_types import INVALID_PARAMS
 
 from infinite_memory.errors import InfiniteMemoryError
+from infinite_memory.text.quotation import disarm_tags
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, cut_text
 from infinite_memory_mcp.features.guide import BEST_PRACTICES
 from infinite_memory_mcp.features.project_resources import (
@@ -26,7 +27,6 @@ from infinite_memory_mcp.features.project_resources import (
     repository_history,
     repository_patterns,
 )
-from infinite_memory_mcp.jsonrpc import replace_surrogates
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.render import render_memories
 from infinite_memory_mcp.toolsets.conversations.render import render_conversations, render_stats
@@ -151,11 +151,11 @@ def _read(
         with store.call() as opened:
             text = run(opened)
     except InfiniteMemoryError as error:
-        message = cut_text(replace_surrogates(str(error)), DEFAULT_TOKENS)
+        message = cut_text(disarm_tags(str(error)), DEFAULT_TOKENS)
         data = resource_data(address)
         raise MCPError(code=INVALID_PARAMS, message=message, data=data) from error
     except Exception:
         # The boundary of the process: the SDK hides the reason from the client.
         _log.exception("the resource %s could not be read", spec.uri)
         raise
-    return cut_text(replace_surrogates(text), DEFAULT_TOKENS)
+    return cut_text(disarm_tags(text), DEFAULT_TOKENS)

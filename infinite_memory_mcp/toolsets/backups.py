@@ -15,9 +15,9 @@ from infinite_memory.errors import NotFound
 from infinite_memory.model.archive.backup import describe_encryption, describe_keys_left_out
 from infinite_memory.model.codec import iso
 from infinite_memory.model.messages import format_count, format_size
+from infinite_memory.text.quotation import escape_line, quote_label
 from infinite_memory_mcp.arguments import Arguments
 from infinite_memory_mcp.data import object_schema
-from infinite_memory_mcp.quotation import escape_label
 from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.toolsets.overview import NoArguments
 
@@ -70,7 +70,7 @@ def delete_backup(store: MemoryStore, arguments: BackupName) -> Answer:
     """Delete a backup for good, when the user asks for it."""
     name = _find_backup(store, arguments.name).name
     store.backups.delete(name)
-    return Answer(text=f"Deleted the backup {escape_label(name)}.", data={"deleted": name})
+    return Answer(text=f"Deleted the backup {quote_label(name)}.", data={"deleted": name})
 
 
 def restore_memory(store: MemoryStore, arguments: RestoreMemory) -> Answer:
@@ -99,31 +99,31 @@ def _restored_lines(restored: Restored, name: str) -> list[str]:
     encryption = describe_encryption(encrypted=restored.encrypted)
     if restored.mode == "merge":
         lines = [
-            f"Merged {escape_label(name)}, {encryption}: added {restored.added}, changed"
+            f"Merged {quote_label(name)}, {encryption}: added {restored.added}, changed"
             f" {restored.changed}, left {restored.unchanged} as they were."
         ]
         if restored.added or restored.changed:
             lines.append("undo takes it back; more than 20,000 memories are several entries.")
     else:
         memories = format_count(restored.counts.get("memories", 0), "memory", "memories")
-        lines = [f"Restored {escape_label(name)}, {encryption}: {memories}."]
+        lines = [f"Restored {quote_label(name)}, {encryption}: {memories}."]
     if restored.access_keys_left_out:
-        command = f"infinite-memory restore {escape_label(name)} --merge --with-keys"
+        command = f"infinite-memory restore {escape_line(name)} --merge --with-keys"
         way = f"on the machine of the memory, `{command}` takes them"
         lines.append(describe_keys_left_out(restored.access_keys_left_out, way))
     if restored.still_erased:
         number = format_count(restored.still_erased, "memory", "memories")
         lines.append(f"{number} of it stay erased, as they were erased here.")
     if restored.safety_backup is not None:
-        lines.append(f"What was there before is in {escape_label(restored.safety_backup)}.")
+        lines.append(f"What was there before is in {quote_label(restored.safety_backup)}.")
     if restored.left_out:
         number = format_count(len(restored.left_out), "record")
-        lines.append(f"{number} could not be restored: {escape_label(restored.left_out[0].what)}")
+        lines.append(f"{number} could not be restored: {escape_line(restored.left_out[0].what)}")
     return lines
 
 
 def _render(backup: Backup) -> str:
-    columns = [escape_label(backup.name), str(iso(backup.created_at))]
+    columns = [quote_label(backup.name), str(iso(backup.created_at))]
     if backup.counts is not None:
         columns.append(format_count(backup.counts.get("memories", 0), "memory", "memories"))
     columns.append(format_size(backup.size_bytes))

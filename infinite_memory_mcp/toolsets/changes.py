@@ -11,10 +11,10 @@ from infinite_memory.errors import InvalidInput, KeyElsewhere
 from infinite_memory.model.codec import iso
 from infinite_memory.model.conversation.attachment import shown_text
 from infinite_memory.model.messages import format_count
+from infinite_memory.text.quotation import NOTICE, escape_line, quote_label, quote_lines
 from infinite_memory_mcp.arguments import Arguments, Limit, MemoryId, Scopes
 from infinite_memory_mcp.data import HITS, memories_to_data, object_schema
-from infinite_memory_mcp.quotation import escape_label, quote_lines
-from infinite_memory_mcp.render import NOTICE, render_memories
+from infinite_memory_mcp.render import render_memories
 from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.view import MAX_IDS, View, view_of_ids, view_of_memories
 
@@ -103,8 +103,8 @@ def _render_read(read: Read, view: View) -> str:
 
 def _render_actor(actor: Actor) -> str:
     """Return the name of a client, with the id of the access key that it showed."""
-    name = escape_label(actor.client)
-    return f"{name} (key {escape_label(actor.key)})" if actor.key else name
+    name = quote_label(actor.client)
+    return f"{name} (key {quote_label(actor.key)})" if actor.key else name
 
 
 def undo(store: MemoryStore, arguments: UndoChange) -> Answer:
@@ -142,12 +142,12 @@ def _undo_lines(report: Undone, view: View) -> Iterator[str]:
     if more > 0:
         yield f"and {format_count(more, 'more memory', 'more memories')}"
     if report.scopes:
-        yield f"{_join_names('scope', 'scopes', map(escape_label, report.scopes))}"
+        yield f"{_join_names('scope', 'scopes', map(quote_label, report.scopes))}"
     if report.erased:
         erased = _join_names("memory", "memories", report.erased)
         yield f"Erased for good since, and left out: {erased}"
     for entry, reason in report.skipped[:MAX_IDS]:
-        yield f"Skipped entry {entry.number}: {escape_label(reason)}"
+        yield f"Skipped entry {entry.number}: {escape_line(reason)}"
     more = len(report.skipped) - MAX_IDS
     if more > 0:
         yield f"Skipped {format_count(more, 'more entry', 'more entries')}"
@@ -157,7 +157,7 @@ def _render_change(change: MemoryChange, view: View) -> str:
     """Return a line on the change that an undo makes to a memory; the new text follows below."""
     before, after = change.before, change.after
     status = "" if before.status == after.status else f" · {before.status} to {after.status}"
-    scope = "" if before.scope == after.scope else f" · moved to {escape_label(after.scope)}"
+    scope = "" if before.scope == after.scope else f" · moved to {quote_label(after.scope)}"
     other_fields = [name for name in change.differing if name not in {"status", "scope"}]
     fields = f" · {', '.join(other_fields)} as before" if other_fields else ""
     return f"memory {view.shorten(after.id)}{status}{scope}{fields}"

@@ -10,13 +10,12 @@ from pydantic import Field
 from infinite_memory.dreamer.describe import cycle_ids, describe_cycle
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.timestamps import show_moment
+from infinite_memory.text.quotation import NOTICE, escape_line, quote_label, quote_lines
 from infinite_memory.upkeep.describe import describe_report, shown_steps
 from infinite_memory.upkeep.report import UpkeepReport
 from infinite_memory_mcp.arguments import Arguments, Objects, Tokens
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_tokens, fit_count
 from infinite_memory_mcp.data import object_schema
-from infinite_memory_mcp.quotation import escape_label, quote_lines
-from infinite_memory_mcp.render import NOTICE
 from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.view import View, view_of_ids
 
@@ -85,7 +84,7 @@ def dream(store: MemoryStore, arguments: Dream) -> Answer:
     ids = [step.memory_id for step in shown_steps(whole)]
     view = view_of_ids(store, ids)
     short_ids = {memory_id: view.shorten(memory_id) for memory_id in ids}
-    lines = [escape_label(line) for line in describe_report(whole, short_ids, undo=_UNDO)]
+    lines = [escape_line(line) for line in describe_report(whole, short_ids, undo=_UNDO)]
     looked = [f"Looked at {report.looked_at}."] if report.looked_at else []
     notice = [NOTICE] if shown_steps(whole) else []
     return Answer(text="\n".join([*notice, *lines, *looked]), data=report.to_dict())
@@ -140,7 +139,7 @@ def _render_material(store: MemoryStore, material: DreamMaterial) -> str:
 
 
 def _render_source(source: SourceText, view: View) -> str:
-    speaker = "" if source.speaker is None else f" · {escape_label(source.speaker)}"
+    speaker = "" if source.speaker is None else f" · {quote_label(source.speaker)}"
     header = f"{view.shorten(source.id)} · {view.format_date(source.happened_at)}{speaker}"
     return f"{header}\n{quote_lines(source.text)}"
 
@@ -168,7 +167,7 @@ def _describe(store: MemoryStore, cycles: Sequence[Cycle]) -> list[str]:
     view = view_of_ids(store, [name for cycle in cycles for name in cycle_ids(cycle)])
     return [
         "\n".join(
-            escape_label(line)
+            escape_line(line)
             for line in describe_cycle(
                 cycle, view.ids, moment=show_moment(cycle.at, view.zone), undo=_UNDO
             )

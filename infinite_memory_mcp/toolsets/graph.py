@@ -9,6 +9,7 @@ from pydantic import Field
 from infinite_memory.graph.values import Relation
 from infinite_memory.model.link import LinkType
 from infinite_memory.model.receipt import describe_feedback
+from infinite_memory.text.quotation import escape_line
 from infinite_memory_mcp.arguments import (
     Arguments,
     Labels,
@@ -20,7 +21,6 @@ from infinite_memory_mcp.arguments import (
 )
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import object_schema
-from infinite_memory_mcp.quotation import escape_label
 from infinite_memory_mcp.render_related import show_related
 from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.view import view_of_ids
@@ -118,7 +118,7 @@ def not_useful(store: MemoryStore, arguments: NotUseful) -> Answer:
     feedback = store.not_useful(arguments.id, arguments.query, take_back=arguments.take_back)
     view = view_of_ids(store, [feedback.id])
     text = describe_feedback(feedback, view.shorten(feedback.id), take_back=arguments.take_back)
-    return Answer(text=escape_label(text), data=feedback.to_dict())
+    return Answer(text=escape_line(text), data=feedback.to_dict())
 
 
 GRAPH = (

@@ -9,9 +9,9 @@ from infinite_memory.model.codec import iso
 from infinite_memory.model.messages import format_count, format_size
 from infinite_memory.observe.recorder import Series
 from infinite_memory.observe.timings import Timing
+from infinite_memory.text.quotation import escape_line, quote_label
 from infinite_memory_mcp.data import object_schema
 from infinite_memory_mcp.observe.requests import tool_recorder
-from infinite_memory_mcp.quotation import escape_label
 from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.toolsets.overview import NoArguments
 
@@ -58,13 +58,13 @@ def verify_memory(store: MemoryStore, _arguments: NoArguments) -> Answer:
 def _health_lines(health: Health) -> Iterator[str]:
     yield f"status: {health.status}"
     for finding in health.findings:
-        yield f"{finding.about}: {finding.state}: {escape_label(finding.sentence)}"
+        yield f"{finding.about}: {finding.state}: {escape_line(finding.sentence)}"
     if health.size_bytes is not None:
         yield f"size: {format_size(health.size_bytes)}"
     # One client may have several handles.
-    names = ", ".join(dict.fromkeys(escape_label(actor.client) for actor in health.clients))
+    names = ", ".join(dict.fromkeys(quote_label(actor.client) for actor in health.clients))
     yield f"clients in this process: {names}"
-    yield f"background worker: {'none' if health.worker is None else escape_label(health.worker)}"
+    yield f"background worker: {'none' if health.worker is None else quote_label(health.worker)}"
     yield f"last backup: {iso(health.last_backup) or 'none yet'}"
 
 
@@ -89,8 +89,8 @@ def _verification_lines(verified: Verification) -> Iterator[str]:
     if verified.sound:
         yield "No damage was found."
     for finding in verified.findings[:_MAX_FINDINGS]:
-        name = "" if finding.id is None else f" {escape_label(finding.id)}"
-        yield f"{finding.part}{name}: {escape_label(finding.what)}; {escape_label(finding.way_out)}"
+        name = "" if finding.id is None else f" {quote_label(finding.id)}"
+        yield f"{finding.part}{name}: {escape_line(finding.what)}; {escape_line(finding.way_out)}"
     more = len(verified.findings) - _MAX_FINDINGS
     if more > 0:
         yield f"and {format_count(more, 'more finding')}"

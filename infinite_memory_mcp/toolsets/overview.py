@@ -10,9 +10,9 @@ from pydantic import Field
 from infinite_memory.model.codec import iso
 from infinite_memory.model.messages import format_count
 from infinite_memory.model.scope import Scope
+from infinite_memory.text.quotation import quote_label
 from infinite_memory_mcp.arguments import Arguments, Labels
 from infinite_memory_mcp.data import object_schema
-from infinite_memory_mcp.quotation import escape_label
 from infinite_memory_mcp.render import format_moment
 from infinite_memory_mcp.tool import Answer, ToolSpec
 
@@ -25,6 +25,9 @@ __all__ = ["OVERVIEW", "NoArguments", "list_memory_scopes"]
 
 class NoArguments(Arguments):
     """The arguments of a tool that takes none."""
+
+
+_DESCRIPTION_CHARS = 300
 
 
 class CreateMemoryScope(Arguments):
@@ -60,13 +63,13 @@ def list_memory_scopes(store: MemoryStore, _arguments: NoArguments) -> Answer:
 
 
 def _render_scope(scope: Scope) -> str:
-    columns = [escape_label(scope.name)]
+    columns = [quote_label(scope.name)]
     if scope.description:
-        columns.append(escape_label(scope.description))
+        columns.append(quote_label(scope.description, max_chars=_DESCRIPTION_CHARS))
     if scope.parent is not None:
-        columns.append(f"parent {escape_label(scope.parent)}")
+        columns.append(f"parent {quote_label(scope.parent)}")
     if scope.keywords:
-        columns.append(f"keywords {', '.join(escape_label(word) for word in scope.keywords)}")
+        columns.append(f"keywords {', '.join(quote_label(word) for word in scope.keywords)}")
     if scope.sensitivity != "normal":
         columns.append(f"{scope.sensitivity}: searched only when named")
     if not scope.active:
@@ -101,7 +104,7 @@ def _render_stats(stats: Stats) -> str:
 
 
 def _render_counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{escape_label(name)} {count}" for name, count in counts.items()) or "none"
+    return ", ".join(f"{quote_label(name)} {count}" for name, count in counts.items()) or "none"
 
 
 def _stats_to_data(stats: Stats) -> dict[str, Any]:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from infinite_memory.model.codec import iso
+from infinite_memory.text.quotation import NOTICE, quote_label, quote_lines
 from infinite_memory_mcp.arguments import Arguments, Object
 from infinite_memory_mcp.data import object_schema
-from infinite_memory_mcp.quotation import escape_label, quote_lines
-from infinite_memory_mcp.render import NOTICE
 from infinite_memory_mcp.tool import Answer, ToolSpec
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def update_user_profile(store: MemoryStore, arguments: UpdateUserProfile) -> Ans
 
 
 def _render_profile(profile: Profile) -> Answer:
-    who = escape_label(profile.user)
+    who = quote_label(profile.user)
     data = {
         "user": profile.user,
         "profile": dict(profile.fields),

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from infinite_memory.conversations.repository import PREFIX
-from infinite_memory.model.memory import shorten
 from infinite_memory.model.messages import format_count
+from infinite_memory.text.quotation import NOTICE, quote_label, quote_lines
 from infinite_memory_mcp.budget import estimate_tokens, fit_count
-from infinite_memory_mcp.quotation import escape_label, quote_lines
-from infinite_memory_mcp.render import NOTICE
 from infinite_memory_mcp.tool import Answer
 from infinite_memory_mcp.view import View, view_of_ids
 
@@ -57,7 +55,7 @@ def render_history(store: MemoryStore, history: ProjectHistory, budget: int) -> 
     """Return the history of a repository as an answer."""
     more = " There are earlier ones: raise limit." if history.more else ""
     count = format_count(len(history.chunks), "piece of work", "pieces of work")
-    head = f"{count} in {escape_label(history.scope)}, newest first.{more}"
+    head = f"{count} in {quote_label(history.scope)}, newest first.{more}"
     text = render_chunks(store, history.chunks, head, budget)
     return Answer(text=text, data=history.to_dict())
 
@@ -86,7 +84,7 @@ def render_patterns(store: MemoryStore, patterns: Patterns, budget: int) -> Answ
     ids += [pattern.fix.id for pattern in patterns.patterns if pattern.fix is not None]
     view = view_of_ids(store, ids)
     entries = [_render_pattern(pattern, view) for pattern in patterns.patterns]
-    where = "all repositories" if patterns.scope is None else escape_label(patterns.scope)
+    where = "all repositories" if patterns.scope is None else quote_label(patterns.scope)
     pieces = f"{format_count(patterns.chunks, 'piece of work', 'pieces of work')} of {where}."
     head = f"{format_count(len(entries), 'pattern')} in {pieces}"
     text = _join(head, entries, budget) if entries else f"Nothing was found that recurs in {pieces}"
@@ -106,14 +104,16 @@ def _join(head: str, entries: Sequence[str], budget: int) -> str:
 
 
 def _render_match(number: int, match: WorkMatch, view: View) -> str:
-    reason = f"{escape_label(match.reason)}" if match.reason else f"score {match.score:.2f}"
+    reason = f"score {match.score:.2f}"
+    if match.reason:
+        reason = quote_label(match.reason, max_chars=_THREAD_CHARS)
     entry = _render_chunk(f"{number}.", match.chunk, view, reason, match.freshness)
     steps = [chunk for chunk in match.thread if chunk.id != match.chunk.id]
     if not steps:
         return entry
     lines = [
         f"   {view.format_date(chunk.happened_at)} {chunk.kind} id {view.shorten(chunk.id)}:"
-        f" {escape_label(shorten(chunk.summary, _THREAD_CHARS))}"
+        f" {quote_label(chunk.summary, max_chars=_THREAD_CHARS)}"
         for chunk in match.thread
     ]
     return "\n".join([entry, "   How the work went:", *lines])
@@ -133,7 +133,7 @@ def _render_chunk(
     columns = [view.format_date(chunk.happened_at), str(chunk.kind), f"id {view.shorten(chunk.id)}"]
     columns += [remark] if remark else []
     columns += [chunk.outcome.value.replace("_", " ")] if chunk.outcome is not None else []
-    columns += [escape_label(chunk.scope.removeprefix(PREFIX))]
+    columns += [quote_label(chunk.scope.removeprefix(PREFIX))]
     columns += [_name_files(chunk.files)] if chunk.files else []
     columns += [_describe_freshness(freshness)] if freshness is not None else []
     text = chunk.content
@@ -147,20 +147,20 @@ def _render_chunk(
 
 def _name_files(files: Sequence[str]) -> str:
     more = f" and {len(files) - _MAX_FILES} more" if len(files) > _MAX_FILES else ""
-    return f"files {', '.join(map(escape_label, files[:_MAX_FILES]))}{more}"
+    return f"files {', '.join(map(quote_label, files[:_MAX_FILES]))}{more}"
 
 
 def _describe_freshness(freshness: Freshness) -> str:
     changed = (*freshness.drifted, *freshness.missing)
-    names = f" ({', '.join(map(escape_label, changed[:_MAX_FILES]))})" if changed else ""
+    names = f" ({', '.join(map(quote_label, changed[:_MAX_FILES]))})" if changed else ""
     return f"{freshness.state.value}{names}"
 
 
 def _render_pattern(pattern: Pattern, view: View) -> str:
     ids = view.join_ids([example.id for example in pattern.examples])
-    name = escape_label(shorten(pattern.name, _THREAD_CHARS))
+    name = quote_label(pattern.name, max_chars=_THREAD_CHARS)
     line = f"- {pattern.kind}: {name} · {pattern.count:,} times, {pattern.trend} · e.g. {ids}"
     if pattern.fix is None:
         return line
-    fix = escape_label(shorten(pattern.fix.summary, _THREAD_CHARS))
+    fix = quote_label(pattern.fix.summary, max_chars=_THREAD_CHARS)
     return f"{line}\n  the last fix, id {view.shorten(pattern.fix.id)}: {fix}"

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from infinite_memory.text.quotation import escape_line, quote_label, quote_lines
 from infinite_memory.upkeep.describe import describe_report, shown_steps
 from infinite_memory_mcp.arguments import Arguments, MemoryIds, Tokens
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_tokens
 from infinite_memory_mcp.data import RECEIPT, object_schema, receipt_to_data
-from infinite_memory_mcp.quotation import escape_label, quote_lines
 from infinite_memory_mcp.render import render_receipt
 from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.view import View, receipt_ids, view_of_ids
@@ -49,7 +49,7 @@ def optimize_memory(store: MemoryStore, arguments: OptimizeMemory) -> Answer:
     ids = list(dict.fromkeys(step.memory_id for step in shown_steps(report)))
     view = view_of_ids(store, ids)
     short_ids = {memory_id: view.shorten(memory_id) for memory_id in ids}
-    lines = [escape_label(line) for line in describe_report(report, short_ids, undo=_UNDO)]
+    lines = [escape_line(line) for line in describe_report(report, short_ids, undo=_UNDO)]
     return Answer(text="\n".join(lines), data=report.to_dict())
 
 
@@ -103,11 +103,11 @@ def _render_item(item: WantedSummary, view: View) -> str:
     name = "a month" if item.conversation_id is None else "a conversation"
     days = f"{view.format_date(item.begins)} to {view.format_date(item.ends)}"
     parts = [
-        f"{name} in {escape_label(item.scope)}, {days}",
+        f"{name} in {quote_label(item.scope)}, {days}",
         f"sources: {', '.join(map(view.shorten, item.sources))}",
     ]
     for source in item.texts:
-        speaker = "" if source.speaker is None else f" · {escape_label(source.speaker)}"
+        speaker = "" if source.speaker is None else f" · {quote_label(source.speaker)}"
         parts.append(f"{view.format_date(source.happened_at)}{speaker}\n{quote_lines(source.text)}")
     left = len(item.sources) - len(item.texts)
     if left:

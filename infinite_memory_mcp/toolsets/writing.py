@@ -12,6 +12,7 @@ from pydantic import Field
 from infinite_memory.errors import Conflict, InvalidInput, ScopeNotCreated
 from infinite_memory.model.memory import Status
 from infinite_memory.model.timestamps import show_moment
+from infinite_memory.text.quotation import escape_line
 from infinite_memory_mcp.arguments import (
     KINDS,
     Arguments,
@@ -22,7 +23,6 @@ from infinite_memory_mcp.arguments import (
     list_choices,
 )
 from infinite_memory_mcp.data import RECEIPT, object_schema, receipt_to_data
-from infinite_memory_mcp.quotation import escape_label
 from infinite_memory_mcp.render import render_receipt
 from infinite_memory_mcp.render_bulk import render_bulk_receipt, render_preview
 from infinite_memory_mcp.render_keys import render_keys
@@ -194,7 +194,7 @@ def _add_reading(
         return answer
     shown = show_moment(moment, store.config.time_zone)
     return Answer(
-        text=f"{answer.text}\nhappened_at {escape_label(words)!r:.100} was read as {shown}.",
+        text=f"{answer.text}\nhappened_at {escape_line(words)!r:.100} was read as {shown}.",
         data={**answer.data, "happened_at": shown},
     )
 

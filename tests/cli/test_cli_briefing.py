@@ -37,7 +37,7 @@ def note(home: Path, transcript: Path) -> None:
 def test_a_briefing_is_printed_as_text_and_as_a_document(run: Run, ask: Ask) -> None:
     assert "holds nothing for Global yet" in run("briefing").stdout
     run("remember", "We chose SQLite", "--kind", "decision", "--id", "d")
-    assert "[d] (decision) We chose SQLite\n" in run("briefing").stdout
+    assert "[d] (decision)\n> We chose SQLite\n" in run("briefing").stdout
     document = ask("briefing", "--budget", "300")
     assert document["budget"] == 300
     assert document["tokens"] <= 300
@@ -113,7 +113,7 @@ def test_what_is_known_about_a_topic_is_printed_as_text_and_as_a_document(
     assert 'Nothing is known about "Alice"' in run("know", "Alice", code=1).stdout
     run("remember", "Alice is allergic to nuts", "--id", "nuts")
     run("remember", "Alice works in Oslo", "--id", "oslo", "--scope", "work")
-    assert "[nuts] Alice is allergic to nuts" in run("know", "what", "about", "Alice").stdout
+    assert "[nuts]\n> Alice is allergic to nuts" in run("know", "what", "about", "Alice").stdout
     document = ask("know", "Alice", "--scope", "work", "--budget", "300")
     assert {highlight["id"] for highlight in document["highlights"]} == {"nuts", "oslo"}
     assert document["tokens"] <= document["budget"] == 300

@@ -82,7 +82,7 @@ def test_in_the_first_week_it_tells_what_there_is_and_no_noise(
     assert ids_of(knowledge) == known
     assert knowledge.is_known
     assert knowledge.more == 0
-    assert all(f"[{memory_id}] {FIRST_WEEK[memory_id]}" in knowledge.text for memory_id in known)
+    assert all(f"[{memory_id}]\n> {FIRST_WEEK[memory_id]}" in knowledge.text for memory_id in known)
     assert knowledge.text.startswith(f'Known about "{topic}": {len(known)} memor')
     assert "That is all that matches" in knowledge.text
 
@@ -288,7 +288,7 @@ def test_summaries_of_most_memories_come_first_counted_through_summaries(
     assert [(s.id, s.memories) for s in knowledge.summaries] == [(many, 5), (above, 4)]
     text = knowledge.text
     assert text.index("Summaries, those of most memories first:") < text.index("Highlights:")
-    assert "(of 4 memories) Boat: Kittiwake, both times" in text
+    assert "(of 4 memories)\n> Boat: Kittiwake, both times" in text
     assert len(knowledge.highlights) == 12
     assert knowledge.more == 0
 
@@ -388,7 +388,7 @@ def test_scopes_are_kept_apart_and_named_where_they_differ(store: MemoryStore) -
     store.remember("Apollo of others", id="others", scope="zeus", similar=False)
     knowledge = store.what_do_i_know("Apollo", scope="apollo")
     assert ids_of(knowledge) == {"due", "god", "parser"}
-    assert "[god] (Global) Apollo was a Greek god" in knowledge.text
+    assert "[god] (Global)\n> Apollo was a Greek god" in knowledge.text
     assert "scope apollo unless named" in knowledge.text
     assert ids_of(store.what_do_i_know("Apollo", scope="ALL")) == {"due", "god", "parser", "others"}
     assert store.what_do_i_know("Apollo").opened == ("apollo",)

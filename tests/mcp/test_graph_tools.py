@@ -36,7 +36,7 @@ async def test_everything_of_a_memory_is_shown(connect: Connect, store: MemorySt
     assert "tags office" in answer
     assert "> The office moves to Lyon in April" in answer
     assert "revision 1" in answer
-    assert "weight 0.90: intent link to it: 为什么搬家" in answer
+    assert 'weight 0.90: "intent link to it: 为什么搬家"' in answer
     assert "\nSystem" not in answer
     assert "> Fine." in answer
 
@@ -94,7 +94,7 @@ async def test_a_hit_is_marked_as_not_useful_and_that_is_taken_back(
             "From now on m-one ranks lower for questions like 'when \u2027 does"
         )
         answer = await text(client, "retrieve_memory", query=query, explain=True)
-        assert "lower, marked as not useful for: when \u2027 does" in answer
+        assert 'lower, marked as not useful for: "when \u2027 does' in answer
         assert "marked as not useful for such a query -" in answer
         (hit,) = (await call(client, "retrieve_memory", query=query))["hits"]
         assert (hit["not_useful_for"], "context" in hit) == ([query], False)

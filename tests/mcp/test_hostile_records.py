@@ -19,9 +19,9 @@ from infinite_memory import Memory, MemoryStore, Scope
 from infinite_memory.model.commit import Commit, Put
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory_mcp.jsonrpc import replace_surrogates, replace_surrogates_in
+from infinite_memory.text.quotation import replace_surrogates
+from infinite_memory_mcp.jsonrpc import replace_surrogates_in
 from infinite_memory_mcp.lazy_store import LazyStore
-from infinite_memory_mcp.quotation import escape_label, quote_lines
 from infinite_memory_mcp.server import build_server
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -129,7 +129,7 @@ async def test_a_stored_text_cannot_pass_for_a_header(
         said = await text(client, "search_by_scope", scope="Global")
     headers = [line for line in said.split("\n") if line.startswith("[")]
     assert len(headers) == 1
-    assert "speaker Eve \u2027 score" in headers[0]
+    assert 'speaker "Eve \u2027 score' in headers[0]
     assert all(
         line.startswith(("> ", "title: ", "1 memory", "[1] ")) for line in said.split("\n") if line
     )
@@ -147,27 +147,6 @@ def test_every_text_becomes_encodable_and_keeps_its_length(value: str) -> None:
     cleaned = replace_surrogates(value)
     cleaned.encode()
     assert len(cleaned) == len(value)
-
-
-@given(st.text(st.characters(exclude_categories=())))
-def test_every_label_becomes_one_line_without_a_separator(value: str) -> None:
-    line = escape_label(value)
-    line.encode()
-    assert len(line.splitlines()) <= 1
-    assert "·" not in line
-
-
-@given(st.text(st.characters(exclude_categories=())))
-def test_every_line_of_every_text_is_marked(value: str) -> None:
-    block = quote_lines(value)
-    block.encode()
-    assert all(line.startswith(">") for line in block.splitlines())
-    assert block.splitlines() == block.split("\n")
-
-
-@pytest.mark.parametrize("text", ["plain", "two\nlines", "tab\there", "日本", ""])
-def test_an_ordinary_text_is_quoted_as_it_is(text: str) -> None:
-    assert [line[2:] for line in quote_lines(text).split("\n")] == text.split("\n")
 
 
 def test_data_keeps_its_shape_when_it_is_made_encodable() -> None:

@@ -84,11 +84,11 @@ async def test_a_scope_is_created_listed_and_opened_by_its_keyword(
     assert found["opened_scopes"] == ["apollo"]
     assert "unopened_scopes" not in found
     assert found_said.startswith(
-        "Also searched the scope 'apollo', which the query names; give scope to search elsewhere.\n"
+        'Also searched the scope "apollo", which the query names; give scope to search elsewhere.\n'
         "1 memory, best match first."
     )
     assert unsaid.endswith(
-        "\n\nThere is also the scope 'apollo', not searched: give scope to search it."
+        '\n\nThere is also the scope "apollo", not searched: give scope to search it.'
     )
     assert (unopened.get("opened_scopes"), unopened["unopened_scopes"]) == (None, ["apollo"])
 

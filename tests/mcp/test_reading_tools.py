@@ -208,10 +208,10 @@ async def test_a_tag_that_no_memory_has_is_answered_with_the_nearest(
         asked = await text(client, "search_by_tag", tags=["zzz"], query="roast")
         known = await call(client, "search_by_tag", tags=["coffee"], scope="Global", query="x")
         data = await call(client, "search_by_tag", tags=["cofee"])
-    assert "No memory has the tag 'cofee': the nearest is 'Coffee'; without tags" in said
-    assert "No memory has the tag 'zzz'; without tags this tool lists all of them." in asked
+    assert 'No memory has the tag "cofee": the nearest is "Coffee"; without tags' in said
+    assert 'No memory has the tag "zzz"; without tags this tool lists all of them.' in asked
     assert "advice" not in known
-    assert data["advice"].startswith("no memory has the tag 'cofee'")
+    assert data["advice"].startswith('no memory has the tag "cofee"')
 
 
 async def test_search_by_scope_lists_everything_or_ranks_by_a_query(

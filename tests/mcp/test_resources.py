@@ -151,14 +151,14 @@ async def test_a_prompt_asks_for_what_was_given(connect: Connect) -> None:
         )
         analysis = await client.get_prompt("analyze-conversation", {"conversation_id": "family"})
         in_chinese = await client.get_prompt("analyze-conversation", {"conversation_id": "家庭"})
-    assert "Analyse the conversation family" in analysis.messages[0].content.text
-    assert "请分析对话 家庭" in in_chinese.messages[0].content.text
-    assert "Make a reminder of this: Alice likes tulips" in reminder.messages[0].content.text
-    assert "conversation_id 'default'" in reminder.messages[0].content.text
-    assert "请创建一条提醒：送花" in chinese.messages[0].content.text
-    assert "about this: Apollo" in recall.messages[0].content.text
-    assert "in the scope 'work'" in recall.messages[0].content.text
-    assert "Remember this: I moved to Bergen" in remember.messages[0].content.text
+    assert 'Analyse the conversation "family"' in analysis.messages[0].content.text
+    assert '请分析对话 "家庭"' in in_chinese.messages[0].content.text
+    assert "Make a reminder of this:\n> Alice likes tulips" in reminder.messages[0].content.text
+    assert 'conversation_id "default"' in reminder.messages[0].content.text
+    assert "请创建一条提醒：\n> 送花" in chinese.messages[0].content.text
+    assert "about this:\n> Apollo" in recall.messages[0].content.text
+    assert 'in the scope "work"' in recall.messages[0].content.text
+    assert "Remember this:\n> I moved to Bergen" in remember.messages[0].content.text
     assert "what this conversation says about me" in empty.messages[0].content.text
 
 

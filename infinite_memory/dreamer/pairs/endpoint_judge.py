@@ -65,7 +65,7 @@ class EndpointJudge:
 
     def _judge_batch(self, pairs: Sequence[Pair]) -> list[Judgement]:
         try:
-            answer = self.chat.ask(_INSTRUCTIONS, self._write_pairs(pairs))
+            answer = self.chat.ask(_INSTRUCTIONS, self._list_pairs(pairs))
         except ChatError as error:
             raise JudgeError(
                 f"{error}: nothing was linked, and the next cycle tries again; look at"
@@ -77,21 +77,17 @@ class EndpointJudge:
             for number in range(1, len(pairs) + 1)
         ]
 
-    def _write_pairs(self, pairs: Sequence[Pair]) -> str:
-        """Return the pairs as JSON, whose strings no text can end."""
-        return json.dumps(
-            [
-                {
-                    "pair": number,
-                    "first": self._write_record(pair.first),
-                    "second": self._write_record(pair.second),
-                }
-                for number, pair in enumerate(pairs, 1)
-            ],
-            ensure_ascii=False,
-        )
+    def _list_pairs(self, pairs: Sequence[Pair]) -> list[dict[str, object]]:
+        return [
+            {
+                "pair": number,
+                "first": self._describe(pair.first),
+                "second": self._describe(pair.second),
+            }
+            for number, pair in enumerate(pairs, 1)
+        ]
 
-    def _write_record(self, memory: Memory) -> Mapping[str, str]:
+    def _describe(self, memory: Memory) -> Mapping[str, str]:
         return {
             "date": in_zone(memory.happened_at, self.zone).isoformat(timespec="minutes"),
             "text": memory.text[:_MAX_TEXT_CHARS],

@@ -19,6 +19,7 @@ from infinite_memory.operations.services import Services
 from infinite_memory.operations.visibility import public_names
 from infinite_memory.operations.writes.supersession import find_by_key
 from infinite_memory.text.keys import check_key
+from infinite_memory.text.quotation import quote_label
 
 __all__ = ["conflicts", "history"]
 
@@ -55,7 +56,11 @@ def _key_not_found(
     """Return the error for a key that no searched scope has; private scopes are not named."""
     known = services.storage.scopes()
     searched = frozenset(known) if scopes is None else scopes
-    where = "any scope" if scopes is None else f"the scopes {', '.join(sorted(searched))}"
+    where = (
+        "any scope"
+        if scopes is None
+        else f"the scopes {', '.join(map(quote_label, sorted(searched)))}"
+    )
     others = frozenset(public_names(known)) - searched
     page = services.storage.find(Criteria(scopes=others, key=key, statuses=_HELD), limit=_PAGE)
     if page.memories:

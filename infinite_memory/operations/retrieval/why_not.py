@@ -22,6 +22,7 @@ from infinite_memory.operations.retrieval.validity import in_tense
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.visibility import may_name_scope, may_quote
 from infinite_memory.operations.writes.revise import get_record
+from infinite_memory.text.quotation import quote_label
 
 __all__ = ["why_not"]
 
@@ -129,14 +130,14 @@ def _explain_rank(services: Services, question: Question, memory: Memory) -> Abs
 
 def _describe_unmet(services: Services, name: str, criteria: Criteria, memory: Memory) -> str:
     if name == "scope":
-        searched = ", ".join(sorted(criteria.scopes or ()))
+        searched = ", ".join(map(quote_label, sorted(criteria.scopes or ())))
         named = may_name_scope(services, memory.scope)
         where = f"the scope {memory.scope!r}" if named else "another scope"
         return f"it is in {where}; the search covers {searched}"
     if name == "tags":
         held = {fold_name(tag) for tag in memory.tags}
         lacking = [tag for tag in criteria.tags if fold_name(tag) not in held]
-        return f"it lacks the tags {', '.join(lacking)}"
+        return f"it lacks the tags {', '.join(map(quote_label, lacking))}"
     if name == "kinds":
         return (
             f"its kind is {memory.kind}; the search wants {', '.join(sorted(criteria.kinds or ()))}"

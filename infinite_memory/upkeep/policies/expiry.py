@@ -9,6 +9,7 @@ from infinite_memory.config import ScopeRules
 from infinite_memory.model.conversation.attachment import is_content
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.messages import format_count
+from infinite_memory.text.quotation import quote_label
 from infinite_memory.upkeep.policies.verdict import Verdict, last_touched
 from infinite_memory.upkeep.report import StepAction
 
@@ -44,7 +45,8 @@ def judge_expired(
     begin = last_touched(memory) if since is None else since
     if rules.keep_days is None or now - begin < timedelta(days=rules.keep_days):
         return None
-    reason = f"older than the {format_count(rules.keep_days, 'day')} that {memory.scope} keeps"
+    days = format_count(rules.keep_days, "day")
+    reason = f"older than the {days} that {quote_label(memory.scope)} keeps"
     if rules.erase:
         return Verdict(StepAction.ERASE, reason)
     return Verdict(StepAction.ARCHIVE, reason) if memory.status is Status.CURRENT else None

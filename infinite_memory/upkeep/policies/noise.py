@@ -9,6 +9,7 @@ from infinite_memory.model.memory import Kind, Memory
 from infinite_memory.text.analyzer import words
 from infinite_memory.text.highlights import is_dense_script
 from infinite_memory.text.question_terms import has_subject
+from infinite_memory.text.quotation import quote_label
 from infinite_memory.upkeep.policies.ages import Ages
 from infinite_memory.upkeep.policies.protected import is_protected
 from infinite_memory.upkeep.policies.verdict import Verdict, last_touched
@@ -44,7 +45,9 @@ def judge_noise(
     number = count_same(memory)
     if number < _FREQUENT:
         return None
-    return Verdict(StepAction.ARCHIVE, f"a short message that {memory.scope} has {number} times")
+    return Verdict(
+        StepAction.ARCHIVE, f"a short message that {quote_label(memory.scope)} has {number} times"
+    )
 
 
 def _is_short(text: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from attrs import frozen
@@ -48,9 +47,7 @@ class EndpointSummariser:
         if not sources:
             return ""
         try:
-            text = self.chat.ask(
-                _INSTRUCTIONS.format(chars=max_chars), self._write_records(sources)
-            )
+            text = self.chat.ask(_INSTRUCTIONS.format(chars=max_chars), self._list_records(sources))
         except ChatError as error:
             raise SummariserError(
                 f"{error}: nothing was summarised, and the next run tries again; look at"
@@ -58,17 +55,14 @@ class EndpointSummariser:
             ) from error
         return text if len(text) <= max_chars else f"{text[: max_chars - 1].rstrip()}…"
 
-    def _write_records(self, sources: Sequence[Memory]) -> str:
-        """Return the sources as JSON, whose strings no text can end."""
+    def _list_records(self, sources: Sequence[Memory]) -> list[dict[str, str]]:
+        """Return the date, the speaker and the beginning of the text of each source."""
         most = max(_MIN_SENT_CHARS, _MAX_SENT_CHARS // len(sources))
-        return json.dumps(
-            [
-                {
-                    "date": in_zone(memory.happened_at, self.zone).isoformat(timespec="minutes"),
-                    "speaker": memory.speaker or str(memory.origin),
-                    "text": memory.text[:most],
-                }
-                for memory in sources
-            ],
-            ensure_ascii=False,
-        )
+        return [
+            {
+                "date": in_zone(memory.happened_at, self.zone).isoformat(timespec="minutes"),
+                "speaker": memory.speaker or str(memory.origin),
+                "text": memory.text[:most],
+            }
+            for memory in sources
+        ]

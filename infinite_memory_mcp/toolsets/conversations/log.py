@@ -9,10 +9,10 @@ from pydantic import Field
 
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.memory import Memory
+from infinite_memory.text.quotation import quote_label, quote_lines
 from infinite_memory_mcp.arguments import Arguments, Limit, Tokens
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_tokens, fit_count
 from infinite_memory_mcp.data import memory_to_data, object_schema
-from infinite_memory_mcp.quotation import escape_label, quote_lines
 from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.toolsets.conversations.arguments import (
     ATTACHMENTS,
@@ -86,7 +86,7 @@ def log_conversation(store: MemoryStore, arguments: LogConversation) -> Answer:
     text = say(
         "logged",
         language,
-        id=escape_label(logged.conversation_id),
+        id=quote_label(logged.conversation_id),
         stored=logged.stored,
         known=logged.known,
     )
@@ -117,7 +117,7 @@ def _render_messages(store: MemoryStore, read: ConversationMessages, budget: int
     head = say(
         "messages",
         language,
-        id=escape_label(read.conversation_id),
+        id=quote_label(read.conversation_id),
         first=first + 1,
         last=first + len(shown),
         total=read.total,
@@ -136,7 +136,8 @@ def _render_messages(store: MemoryStore, read: ConversationMessages, budget: int
 
 
 def _render_message(memory: Memory, view: View) -> str:
-    header = f"{view.format_date(memory.happened_at)} · {escape_label(memory.speaker or '')}"
+    speaker = quote_label(memory.speaker or str(memory.origin))
+    header = f"{view.format_date(memory.happened_at)} · {speaker}"
     return f"{header} · id {view.shorten(memory.id)}\n{quote_lines(memory.text)}"
 
 

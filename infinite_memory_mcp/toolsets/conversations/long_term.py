@@ -10,10 +10,10 @@ from pydantic import BeforeValidator, Field
 
 from infinite_memory.model.memory import shorten
 from infinite_memory.model.receipt import Outcome
+from infinite_memory.text.quotation import quote_label, quote_lines
 from infinite_memory_mcp.arguments import Arguments, Tokens, decode_json
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import RECEIPT, object_schema, receipt_to_data
-from infinite_memory_mcp.quotation import escape_label, quote_lines
 from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.toolsets.conversations.arguments import (
     ATTACHMENTS,
@@ -185,7 +185,7 @@ def list_long_term_memories(store: MemoryStore, arguments: ListLongTermMemories)
         "reminders",
         language,
         count=len(memories),
-        id=escape_label(arguments.conversation_id),
+        id=quote_label(arguments.conversation_id),
     )
     blocks = [_render_row(memory, view, language) for memory in memories]
     return Answer(text=fit_blocks(head, blocks, arguments.max_tokens, language), data=data)
@@ -244,7 +244,7 @@ def _render_write(
     text = say(
         phrase,
         language,
-        name=escape_label(name),
+        name=quote_label(name),
         id=view_of_ids(store, [receipt.id]).shorten(receipt.id),
         revision=receipt.revision,
     )
@@ -253,15 +253,15 @@ def _render_write(
 
 def _describe_none(store: MemoryStore, arguments: ListLongTermMemories, language: Language) -> str:
     """Return that a conversation has none, and which conversations have some."""
-    text = say("no_reminders", language, id=escape_label(arguments.conversation_id))
+    text = say("no_reminders", language, id=quote_label(arguments.conversation_id))
     counts = Counter(memory.conversation_id for memory in store.triggers.list())
-    named = [f"{escape_label(name)} ({count:,})" for name, count in counts.most_common(_MAX_NAMED)]
+    named = [f"{quote_label(name)} ({count:,})" for name, count in counts.most_common(_MAX_NAMED)]
     return text + say("reminders_elsewhere", language, names=", ".join(named)) if named else text
 
 
 def _render_head(memory: LongTermMemory, view: View, language: Language) -> str:
     columns = [
-        escape_label(memory.name),
+        quote_label(memory.name),
         view.format_date(memory.created_at),
         f"id {view.shorten(memory.id)}",
         _describe_state(memory, language),
@@ -276,7 +276,7 @@ def _describe_state(memory: LongTermMemory, language: Language) -> str:
     if not memory.enabled:
         return say("is_disabled", language)
     if memory.error is not None:
-        error = escape_label(shorten(memory.error, _ERROR_CHARS))
+        error = quote_label(memory.error, max_chars=_ERROR_CHARS)
         return say("is_failing", language, error=error)
     return say("is_enabled", language)
 
@@ -296,7 +296,7 @@ def _render_activation(
         count=count,
         random=len(activation.random),
         total=activation.total,
-        id=escape_label(activation.conversation_id),
+        id=quote_label(activation.conversation_id),
     )
     view = view_of_ids(store, [m.id for m in (*activation.activated, *activation.random)])
     blocks = [
@@ -314,7 +314,7 @@ def _render_activation(
 def _render_block(tier: str, memory: LongTermMemory, view: View) -> str:
     columns = [
         tier,
-        escape_label(memory.name),
+        quote_label(memory.name),
         view.format_date(memory.created_at),
         f"id {view.shorten(memory.id)}",
     ]
@@ -326,7 +326,7 @@ def _describe_rest(activation: Activation, language: Language) -> Sequence[str]:
     lines = []
     if activation.failures:
         shown = "; ".join(
-            f"{escape_label(failure.name)}: {escape_label(shorten(failure.error, _ERROR_CHARS))}"
+            f"{quote_label(failure.name)}: {quote_label(failure.error, max_chars=_ERROR_CHARS)}"
             for failure in activation.failures[:_MAX_NAMED]
         )
         lines.append(say("failures", language, count=len(activation.failures), names=shown))
@@ -337,7 +337,7 @@ def _describe_rest(activation: Activation, language: Language) -> Sequence[str]:
                 language,
                 count=len(activation.unchecked),
                 total=activation.conditions,
-                names="; ".join(escape_label(name) for name in activation.unchecked[:_MAX_NAMED]),
+                names="; ".join(quote_label(name) for name in activation.unchecked[:_MAX_NAMED]),
             )
         )
     if activation.disabled:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from infinite_memory.model.conversation.attachment import shown_text
+from infinite_memory.text.quotation import quote_label
 from infinite_memory_mcp.budget import estimate_tokens, fit_count
 from infinite_memory_mcp.excerpt import beginning_of, excerpt_lines, window_of
-from infinite_memory_mcp.quotation import escape_label
 from infinite_memory_mcp.toolsets.conversations.phrases import Language, language_of, say
 from infinite_memory_mcp.view import View
 
@@ -33,7 +33,7 @@ def render_block(
     """
     header = [view.format_date(memory.happened_at), f"id {view.shorten(memory.id)}", *columns]
     if memory.speaker:
-        header.append(escape_label(memory.speaker))
+        header.append(quote_label(memory.speaker))
     excerpt = beginning_of(memory)
     if excerpt.is_cut:
         excerpt = window_of(memory, _find_line(shown_text(memory), words), _PART_TOKENS)
@@ -74,13 +74,13 @@ def render_conversations(conversations: Sequence[Conversation]) -> str:
 
 def _render_conversation(conversation: Conversation, language: Language) -> str:
     columns = [
-        escape_label(conversation.id),
-        escape_label(conversation.scope),
+        quote_label(conversation.id),
+        quote_label(conversation.scope),
         say("message_count", language, count=conversation.messages),
         _render_term("short_term", conversation.short_term, language),
         _render_term("long_term", conversation.long_term, language),
         f"{conversation.first:%Y-%m-%d} – {conversation.last:%Y-%m-%d}",
-        escape_label(conversation.heading),
+        quote_label(conversation.heading),
     ]
     return f"- {' · '.join(filter(None, columns))}"
 
@@ -105,13 +105,13 @@ def render_stats(stats: ConversationStats) -> str:
         say(
             "stats",
             language,
-            id=escape_label(stats.conversation_id),
+            id=quote_label(stats.conversation_id),
             messages=stats.messages,
             trivial=stats.trivial,
         )
     ]
     if stats.speakers:
-        speakers = ", ".join(f"{escape_label(n)}: {c:,}" for n, c in stats.speakers.items())
+        speakers = ", ".join(f"{quote_label(n)}: {c:,}" for n, c in stats.speakers.items())
         lines.append(say("speakers_line", language, speakers=speakers))
     for name, term in (("short_term", stats.short_term), ("long_term", stats.long_term)):
         lines.append(_render_term_stats(say(name, language), term, language))

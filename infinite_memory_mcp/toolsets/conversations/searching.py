@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from infinite_memory.model.conversation.choices import Order, Term
+from infinite_memory.text.quotation import quote_label
 from infinite_memory_mcp.arguments import Labels, Limit, Tokens, decode_json, list_choices
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import memory_to_data, object_schema
-from infinite_memory_mcp.quotation import escape_label
 from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.toolsets.conversations.arguments import ConversationArguments
 from infinite_memory_mcp.toolsets.conversations.phrases import (
@@ -74,7 +74,7 @@ def search_memories(store: MemoryStore, arguments: SearchMemories) -> Answer:
             embedding=arguments.embedding,
             model=arguments.model,
         )
-    name = escape_label(arguments.conversation_id)
+    name = quote_label(arguments.conversation_id)
     data = {
         "notice": say("notice", Language.ENGLISH),
         "hits": [_hit_to_data(hit) for hit in hits],
@@ -89,7 +89,7 @@ def search_memories(store: MemoryStore, arguments: SearchMemories) -> Answer:
             hit.memory,
             view,
             [
-                *([escape_label(hit.memory.title)] if hit.memory.title else []),
+                *([quote_label(hit.memory.title)] if hit.memory.title else []),
                 say(hit.term, language),
                 say("relevance", language, value=hit.relevance),
                 say("score", language, value=hit.score),

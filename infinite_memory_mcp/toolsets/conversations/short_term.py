@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from infinite_memory.text.quotation import quote_label
 from infinite_memory_mcp.arguments import Arguments, Tokens
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import RECEIPT, memory_to_data, object_schema, receipt_to_data
-from infinite_memory_mcp.quotation import escape_label
 from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.toolsets.conversations.arguments import (
     ATTACHMENTS,
@@ -107,7 +107,7 @@ def add_short_term_memory(store: MemoryStore, arguments: AddShortTermMemory) -> 
         phrase,
         language,
         id=view.shorten(receipt.id),
-        keywords=escape_label(", ".join(written)),
+        keywords=_join_words(written),
     )
     data = {**receipt_to_data(receipt), "keywords": keywords}
     if memory.attachments:
@@ -142,7 +142,7 @@ def delete_short_term_memories(store: MemoryStore, arguments: DeleteShortTermMem
             arguments.pattern, arguments.conversation_id, scope=arguments.scope
         )
     phrase = "deleted" if receipt.ids else "nothing_deleted"
-    pattern = escape_label(arguments.pattern[:_MOST_QUOTED_CHARS])
+    pattern = quote_label(arguments.pattern)
     text = say(phrase, language, count=len(receipt.ids), pattern=pattern)
     return Answer(text=text, data={"forgotten": list(receipt.ids)})
 
@@ -164,7 +164,7 @@ def get_frequent_conversation(store: MemoryStore, arguments: FrequentConversatio
         return Answer(text=text, data={"conversation_id": None, "memories": 0})
     conversation_id, count = frequent
     text = say(
-        "frequent", language_of(conversation_id), id=escape_label(conversation_id), count=count
+        "frequent", language_of(conversation_id), id=quote_label(conversation_id), count=count
     )
     return Answer(text=text, data={"conversation_id": conversation_id, "memories": count})
 
@@ -181,14 +181,16 @@ def analyze_memory_patterns(store: MemoryStore, arguments: AnalyzeMemoryPatterns
         say(
             "patterns",
             language,
-            id=escape_label(patterns.conversation_id),
+            id=quote_label(patterns.conversation_id),
             short_term=patterns.short_term,
             long_term=patterns.long_term,
         )
     ]
     if words:
-        counted = (f"{keyword.word} ({keyword.memories})" for keyword in patterns.keywords)
-        lines.append(say("keywords_line", language, words=escape_label(", ".join(counted))))
+        counted = [
+            f"{quote_label(keyword.word)} ({keyword.memories})" for keyword in patterns.keywords
+        ]
+        lines.append(say("keywords_line", language, words=", ".join(counted)))
     for phrase, counts in (
         ("hours_line", patterns.by_hour),
         ("weekdays_line", patterns.by_weekday),
@@ -202,6 +204,10 @@ def analyze_memory_patterns(store: MemoryStore, arguments: AnalyzeMemoryPatterns
     data = patterns.to_dict()
     data["most_recalled"] = [memory_to_data(memory) for memory in patterns.most_recalled]
     return Answer(text="\n".join(lines), data=data)
+
+
+def _join_words(words: Iterable[str]) -> str:
+    return ", ".join(map(quote_label, words))
 
 
 def _spell(keywords: Iterable[str], text: str) -> tuple[str, ...]:
@@ -240,13 +246,13 @@ def _render_recall(
         text = say(phrase, language, searched=recall.searched, minutes=minutes)
         return Answer(text=text, data=data)
     written = _spell(islice(recall.keywords, _SHOWN_KEYWORDS), asked)
-    keywords = ", ".join(written) or "–"
+    keywords = _join_words(written) or "–"
     head = say(
         "recalled",
         language,
         count=len(hits),
         searched=recall.searched,
-        keywords=escape_label(keywords),
+        keywords=keywords,
     )
     blocks = [_render_hit(say(name, language), hit, recall, view, language) for name, hit in hits]
     return Answer(text=fit_blocks(head, blocks, budget, language), data=data)
@@ -258,7 +264,7 @@ def _render_hit(
     columns = [tier, say("relevance", language, value=hit.relevance)]
     if hit.shared:
         written = _spell(islice(hit.shared, _SHOWN_KEYWORDS), hit.memory.text)
-        columns.append(say("shared", language, words=escape_label(", ".join(written))))
+        columns.append(say("shared", language, words=_join_words(written)))
     # A long text has words that are none of its keywords.
     words = _spell(recall.keywords, hit.memory.text)
     return render_block(hit.memory, view, columns, words=words)
