@@ -28,7 +28,7 @@ from infinite_memory_mcp.quotation import escape_label
 from infinite_memory_mcp.validation import caller_name
 
 if TYPE_CHECKING:
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["Answer", "MemoryTool", "RunCall", "ToolSpec"]
 

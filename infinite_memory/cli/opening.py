@@ -15,7 +15,7 @@ from infinite_memory.cli.settings import load_settings, set_up
 from infinite_memory.errors import InfiniteMemoryError
 from infinite_memory.model.address import is_folder
 from infinite_memory.model.messages import format_count
-from infinite_memory.store import MemoryStore
+from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["open_local_store", "open_store"]
 

@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import TypedDict
 
-from infinite_memory.archive.recovery import describe_way_back
 from infinite_memory.clock import Clock, system_clock
 from infinite_memory.config import Config
 from infinite_memory.embedding import configured_embedder
@@ -165,6 +164,8 @@ def _open_storage(
     try:
         storage = open_storage(address, home=config.home, mongod=config.mongod)
     except StoreDamaged as error:
+        from infinite_memory.archive.recovery import describe_way_back
+
         raise StoreDamaged(f"{error}.{describe_way_back(config, address)}") from error
     owned.enter_context(closing(storage))
     return storage, snapshot_folder(address, storage, home=config.home)
