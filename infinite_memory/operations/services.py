@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
 from infinite_memory.clock import Clock
 from infinite_memory.config import Config
-from infinite_memory.embedding import CheckedEmbedder
 from infinite_memory.model.entry import Actor
 from infinite_memory.model.ids import RandomBytes
 from infinite_memory.model.memory import Memory
@@ -31,6 +31,9 @@ from infinite_memory.protocols import (
     TriggerEvaluator,
 )
 from infinite_memory.storage.confined import ConfinedStorage, Confinement
+
+if TYPE_CHECKING:
+    from infinite_memory.embedding import CheckedEmbedder
 
 __all__ = ["Services"]
 
