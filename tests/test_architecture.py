@@ -77,10 +77,11 @@ LATE = {
     *("zstandard", "cryptography", "ijson", "yaml", "pypdf", "plotly"),
     *("quickjs", "quickjs_ng", "re2", "dateutil", "networkx"),
 }
-# Entry points answer before the library is imported, and a store loads a verb or a group of methods
+# Entry points answer before the library is imported, and a store loads a verb, a group or a part
 # when it is first called, so they may also import parts of the library late.
 LATE_IMPORTERS = (
     "infinite_memory.hooks.",
+    "infinite_memory.operations.services",
     "infinite_memory.store.",
     "infinite_memory.cli.",
     "infinite_memory_mcp.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,6 @@ from infinite_memory.observe.recorder import Recorder, current_operation
 from infinite_memory.operations.active_model import Models
 from infinite_memory.operations.calls import Calls
 from infinite_memory.operations.kind_follower import Followers
-from infinite_memory.operations.retrieval.language_hint import LanguageHint
 from infinite_memory.operations.retrieval.recent_recalls import RecentRecalls
 from infinite_memory.operations.retrieval.scope_mentions import ScopeNameCache
 from infinite_memory.operations.usage import UsageCounter
@@ -34,6 +34,7 @@ from infinite_memory.storage.confined import ConfinedStorage, Confinement
 
 if TYPE_CHECKING:
     from infinite_memory.embedding import CheckedEmbedder
+    from infinite_memory.operations.retrieval.language_hint import LanguageHint
 
 __all__ = ["Services"]
 
@@ -64,12 +65,18 @@ class Services:
     recent_recalls: RecentRecalls = field(factory=RecentRecalls)
     calls: Calls = field(factory=Calls)
     scope_names: ScopeNameCache = field(factory=ScopeNameCache)
-    language_hint: LanguageHint = field(factory=LanguageHint)
     evaluators: Mapping[str, TriggerEvaluator] = field(factory=dict)
     segmenter: Segmenter | None = None
     judge: Judge | None = None
     summariser: Summariser | None = None
     followers: Followers = field(factory=Followers)
+
+    @cached_property
+    def language_hint(self) -> LanguageHint:
+        """The hint of this handle about questions in a language that the model lacks."""
+        from infinite_memory.operations.retrieval.language_hint import LanguageHint
+
+        return LanguageHint()
 
     @property
     def embedder(self) -> CheckedEmbedder:
