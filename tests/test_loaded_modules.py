@@ -13,7 +13,7 @@ MOST = {
     "from infinite_memory import MemoryStore": 190,
     "infinite-memory --version": 16,
     "infinite-memory remember The key to the shed hangs behind the door": 295,
-    "infinite-memory search where is the key?": 298,
+    "infinite-memory search where is the key?": 312,
     "infinite-memory scopes": 292,
     "infinite-memory list": 298,
     "infinite-memory log": 270,
