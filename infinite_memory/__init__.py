@@ -132,7 +132,8 @@ if TYPE_CHECKING:
         SupportsVerify,
     )
     from infinite_memory.search.linear import LinearSearch
-    from infinite_memory.store import AsyncMemoryStore, MemoryStore
+    from infinite_memory.store.async_store import AsyncMemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
     from infinite_memory.times import find_range, read_range
 
 __all__ = [
@@ -400,7 +401,8 @@ _HOMES = {
         "SupportsVerify",
     ),
     "search.linear": ("LinearSearch",),
-    "store": ("AsyncMemoryStore", "MemoryStore"),
+    "store.async_store": ("AsyncMemoryStore",),
+    "store.memory_store": ("MemoryStore",),
     "times": ("find_range", "read_range"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

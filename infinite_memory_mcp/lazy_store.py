@@ -17,7 +17,7 @@ from infinite_memory.operations.calls import Calls
 from infinite_memory_mcp.settings import CLIENT
 
 if TYPE_CHECKING:
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["LazyStore"]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from infinite_memory.graph.values import Related
     from infinite_memory.model.memory import Memory
     from infinite_memory.model.record import Usage
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["show_related"]
 

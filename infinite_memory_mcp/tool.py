@@ -27,7 +27,7 @@ from infinite_memory_mcp.observe.requests import note_failure
 from infinite_memory_mcp.validation import caller_name
 
 if TYPE_CHECKING:
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["Answer", "MemoryTool", "RunCall", "ToolSpec"]
 

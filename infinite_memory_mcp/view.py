@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from infinite_memory.model.hits import Hits
     from infinite_memory.model.memory import Memory
     from infinite_memory.model.receipt import Receipt
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = [
     "MAX_IDS",

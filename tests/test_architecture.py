@@ -79,8 +79,15 @@ LATE = {
     *("zstandard", "cryptography", "ijson", "yaml", "pypdf", "plotly"),
     *("quickjs", "quickjs_ng", "re2", "dateutil", "networkx"),
 }
-# They answer before the library is imported, so they may also import parts of it late.
-ENTRY_POINTS = ("infinite_memory.hooks.", "infinite_memory.cli.", "infinite_memory_mcp.")
+# Entry points answer before the library is imported, and a store loads a verb, a group or a part
+# when it is first called, so they may also import parts of the library late.
+LATE_IMPORTERS = (
+    "infinite_memory.hooks.",
+    "infinite_memory.operations.services",
+    "infinite_memory.store.",
+    "infinite_memory.cli.",
+    "infinite_memory_mcp.",
+)
 ENVIRONMENT_READERS = {
     "infinite_memory.paths",  # HOME alone, which `Path.home` reads too, and takes "" for a folder
     "infinite_memory.hooks.command",
@@ -231,7 +238,7 @@ def check_late_imports(sources: Sources) -> Iterator[str]:
                 if isinstance(node, ast.ImportFrom):
                     names = [node.module or ""]
                 for name in names:
-                    if name.startswith("infinite_memory") and module.startswith(ENTRY_POINTS):
+                    if name.startswith("infinite_memory") and module.startswith(LATE_IMPORTERS):
                         continue
                     # The backend brings a driver that most stores do without.
                     if module == "infinite_memory.storage.open" and name.startswith(MONGODB):

@@ -34,7 +34,7 @@ from infinite_memory.model.archive.backup import RestoreMode
 from infinite_memory.model.commit import Commit
 from infinite_memory.protocols import Replacement
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.store import MemoryStore
+from infinite_memory.store.memory_store import MemoryStore
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract.base import put
 from tests.harness.everything import dump, fill

@@ -34,7 +34,7 @@ from infinite_memory.model.entry import Operation
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.store import MemoryStore
+from infinite_memory.store.memory_store import MemoryStore
 from infinite_memory.testing.embedders import HashingEmbedder
 from tests.harness.dreaming import tell_topics
 from tests.harness.kills import killed

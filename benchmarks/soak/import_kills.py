@@ -35,7 +35,7 @@ from infinite_memory.exchange.formats import fields as fields_module
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Status
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.store import MemoryStore
+from infinite_memory.store.memory_store import MemoryStore
 from infinite_memory.testing.embedders import HashingEmbedder
 from tests.harness.kills import Writer, find_losses
 

@@ -38,7 +38,7 @@ from infinite_memory.model.commit import Commit, Erase
 from infinite_memory.model.entry import Operation
 from infinite_memory.model.memory import Status
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.store import MemoryStore
+from infinite_memory.store.memory_store import MemoryStore
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract.base import put
 from infinite_memory.upkeep.report import JobReport

@@ -11,11 +11,9 @@ from collections.abc import Callable, Iterable
 import click
 from click.shell_completion import CompletionItem
 
-from infinite_memory.archive.backup_folder import BackupFolder
 from infinite_memory.cli.opening import open_local_store
 from infinite_memory.cli.options import wanted_scopes
 from infinite_memory.cli.settings import load_settings
-from infinite_memory.clients.catalog import CLIENTS
 from infinite_memory.conversations.repository import PREFIX
 from infinite_memory.errors import InfiniteMemoryError
 from infinite_memory.model.messages import format_size
@@ -97,6 +95,8 @@ def complete_clients(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the clients whose names begin with `incomplete`."""
+    from infinite_memory.clients.catalog import CLIENTS
+
     del parameter
     return _complete(
         context,
@@ -186,6 +186,8 @@ def _list_conversations(context: click.Context) -> Iterable[CompletionItem]:
 def _list_backups(context: click.Context) -> Iterable[CompletionItem]:
     if wanted_scopes(context) is not None:
         return []
+    from infinite_memory.archive.backup_folder import BackupFolder
+
     folder = BackupFolder(load_settings(context).config.home / "backups")
     return [
         CompletionItem(backup.name, help=format_size(backup.size_bytes))

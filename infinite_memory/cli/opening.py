@@ -12,10 +12,11 @@ import click
 from infinite_memory.cli.options import wanted_scopes, wanted_store, wants_json
 from infinite_memory.cli.output import remark
 from infinite_memory.cli.settings import load_settings, set_up
+from infinite_memory.conversations.spool import Spool
 from infinite_memory.errors import InfiniteMemoryError
 from infinite_memory.model.address import is_folder
 from infinite_memory.model.messages import format_count
-from infinite_memory.store import MemoryStore
+from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["open_local_store", "open_store"]
 
@@ -46,6 +47,8 @@ def open_store(context: click.Context, *, ingests: bool = True) -> Iterator[Memo
 
 def _ingest(store: MemoryStore, *, quiet: bool) -> None:
     """Take in the notes of hooks; a failure does not fail the command."""
+    if Spool(store.config.home).is_empty:  # so that nothing that reads sessions is loaded
+        return
     deadline = time.monotonic() + _INGEST_SECONDS
     try:
         ingested = store.conversations.ingest_spool(stop=lambda: time.monotonic() > deadline)

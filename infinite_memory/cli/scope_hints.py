@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from infinite_memory.errors import ScopeNotCreated
 from infinite_memory.model.messages import format_count
 from infinite_memory.model.scope import Scope, Sensitivity, visible_from
-from infinite_memory.store import MemoryStore
+from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["describe_other_scopes", "name_create_option", "searched_scopes"]
 

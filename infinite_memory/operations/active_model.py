@@ -12,22 +12,22 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from infinite_memory.config import Config
-from infinite_memory.embedding import BUNDLED, CheckedEmbedder, configured_embedder
 from infinite_memory.errors import EmbedderError, StorageError, StoreClosed
 from infinite_memory.model.commit import Commit
 from infinite_memory.model.question import Arm, Question, Ranking
-from infinite_memory.operations.retrieval.custom_search import check_ranking, make_search
-from infinite_memory.protocols import Embedder, Search, SearchFactory, Storage, SupportsIndex
-from infinite_memory.search.index import SearchIndex
-from infinite_memory.search.snapshot import Snapshot
+from infinite_memory.operations.retrieval.custom_search import check_ranking
+from infinite_memory.protocols import Embedder, Search, Storage, SupportsIndex
 
-__all__ = ["FormerOpener", "Model", "Models", "former_opener"]
+if TYPE_CHECKING:
+    from infinite_memory.embedding import CheckedEmbedder
+
+__all__ = ["FormerOpener", "Model", "ModelBuilder", "Models"]
 
 _log = logging.getLogger(__name__)
 # How long a search that finds the change complete waits for the index of the new model. A larger
@@ -36,36 +36,11 @@ _PATIENCE_SECONDS = 0.5
 # How long `close` waits for the preparation of a model, which it cannot interrupt.
 _CLOSING_SECONDS = 5.0
 
-FormerOpener = Callable[[], AbstractContextManager[Embedder]]
-"""Opens the former model; the store closes it. Raises EmbedderError if that is impossible."""
+FormerOpener = Callable[[], AbstractContextManager[Embedder] | None]
+"""Opens the former model, which the store closes; returns None if there is none.
 
-
-def former_opener(
-    config: Config,
-    *,
-    given: Embedder | None = None,
-    plugged_in: bool = False,
-    keep: bool = True,
-) -> FormerOpener | None:
-    """Return a function that opens the former model, None if it is the configured model itself.
-
-    A `given` embedder stays open; without it the configuration names the former model. `plugged_in`
-    says that the current embedder does not come from the configuration. With `keep`, measurements
-    of the former model are written to disk for the next time.
-    """
-    if given is not None:
-        return lambda: nullcontext(given)
-    prefixes = (config.former_query_prefix, config.former_document_prefix)
-    former = config.model_copy(
-        update={
-            "embedder": config.former_embedder or BUNDLED,
-            "query_prefix": prefixes[0] if config.former_embedder else None,
-            "document_prefix": prefixes[1] if config.former_embedder else None,
-        }
-    )
-    if former == config and not plugged_in:
-        return None
-    return lambda: closing(configured_embedder(former, keep=keep))
+It raises EmbedderError if the model cannot be opened.
+"""
 
 
 @frozen(kw_only=True, eq=False)
@@ -81,42 +56,59 @@ class Model:
         return self.embedder.model
 
 
+ModelBuilder = Callable[[Storage, Embedder, Path | None], Model]
+"""Builds the search over a storage by an embedder, with snapshots in a folder or none."""
+
+
 class Models:
     """The models of an open store. Every method may be called from any thread.
 
-    `configured` is the model that embeds new memories. The former model is opened when it is first
-    needed; `failure` says why that was not possible, None otherwise.
+    `configured` is the model that embeds new memories. It and the former model are opened when they
+    are first needed; `failure` says why the former model could not be, None otherwise.
     """
 
     def __init__(
         self,
         storage: Storage,
-        embedder: Embedder,
+        open_embedder: Callable[[], Embedder],
         *,
+        build: ModelBuilder,
         open_former: FormerOpener | None = None,
         folder: Path | None = None,
-        search: SearchFactory | None = None,
     ) -> None:
         """Use `storage`, with snapshots of the indexes in `folder`, None for no snapshots.
 
-        `search` makes the search of every model, None for the index.
-
-        Raises:
-            ConfigurationError: `search` does not make a search.
+        `open_embedder` is called once, when the configured model is first needed; the caller closes
+        the embedder.
         """
         self._storage = storage
-        self._search = search
+        self._open_embedder = open_embedder
+        self._build = build
         self._folder = folder
         self._open_former = open_former
         self._owned = ExitStack()
         self._deciding = threading.Lock()
+        self._opening = threading.Lock()
+        self._configured: Model | None = None
         self._preparation: threading.Thread | None = None
         self._closed = threading.Event()
         self.failure: str | None = None
-        self.configured = self._build_model(embedder)
         self._former: Model | None = None
         self._former_was_tried = False
         self._is_changed = False
+
+    @property
+    def configured(self) -> Model:
+        """The model that embeds new memories, opened now if it was not needed before.
+
+        Raises:
+            ConfigurationError: a plugged-in search does not make a search.
+            EmbedderError: the model cannot be opened.
+        """
+        with self._opening:
+            if self._configured is None:
+                self._configured = self._build(self._storage, self._open_embedder(), self._folder)
+            return self._configured
 
     @property
     def folder(self) -> Path | None:
@@ -130,10 +122,10 @@ class Models:
         """
         return Models(
             storage,
-            self.configured.embedder,
+            lambda: self.configured.embedder,
+            build=self._build,
             open_former=lambda: nullcontext(self.answering().embedder),
             folder=folder,
-            search=self._search,
         )
 
     def answering(self) -> Model:
@@ -195,9 +187,9 @@ class Models:
 
     def save(self) -> None:
         """Write the snapshot of the index in use, if the index considers it worthwhile."""
-        model = self.configured if self._is_changed else self._former or self.configured
-        if isinstance(model.index, SupportsIndex):
-            model.index.save()
+        used = self._configured if self._is_changed else self._former or self._configured
+        if used is not None and isinstance(used.index, SupportsIndex):
+            used.index.save()
 
     def close(self) -> None:
         """Close the former model, if this object opened it, and stop the preparation of a model.
@@ -208,24 +200,6 @@ class Models:
         if self._preparation is not None:
             self._preparation.join(_CLOSING_SECONDS)
         self._owned.close()
-
-    def _build_model(self, given: Embedder) -> Model:
-        # A shared embedder has measured its background already.
-        embedder = given if isinstance(given, CheckedEmbedder) else CheckedEmbedder(given)
-        if self._search is not None:
-            index = make_search(self._search, self._storage, embedder)
-            return Model(embedder=embedder, index=index)
-        snapshot = None
-        if self._folder is not None:
-            snapshot = Snapshot(
-                self._folder,
-                identity=self._storage.identity,
-                model=embedder.model,
-                dimensions=embedder.dimensions,
-            )
-        return Model(
-            embedder=embedder, index=SearchIndex(self._storage, embedder, snapshot=snapshot)
-        )
 
     def _follow_active_model(self) -> threading.Thread | None:
         """Let the active model answer; return the preparation of the configured model, if begun.
@@ -250,12 +224,11 @@ class Models:
         """Open the former model; return None, with a `failure`, if it is not the active model."""
         reason = f"the active model {active} is not configured here"
         try:
-            embedder = None
-            if self._open_former is not None:
-                embedder = self._owned.enter_context(self._open_former())
+            former = self._open_former() if self._open_former is not None else None
+            embedder = self._owned.enter_context(former) if former is not None else None
             if embedder is not None and embedder.model == active:
                 _log.info("%s answers until %s has embedded all", active, self.configured.name)
-                return self._build_model(embedder)
+                return self._build(self._storage, embedder, self._folder)
         except EmbedderError as error:
             reason = f"the former model cannot be opened: {error}"
         self.failure = (

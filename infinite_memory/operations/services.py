@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
 from infinite_memory.clock import Clock
 from infinite_memory.config import Config
-from infinite_memory.embedding import CheckedEmbedder
 from infinite_memory.model.entry import Actor
 from infinite_memory.model.ids import RandomBytes
 from infinite_memory.model.memory import Memory
@@ -18,7 +19,6 @@ from infinite_memory.observe.recorder import Recorder, current_operation
 from infinite_memory.operations.active_model import Models
 from infinite_memory.operations.calls import Calls
 from infinite_memory.operations.kind_follower import Followers
-from infinite_memory.operations.retrieval.language_hint import LanguageHint
 from infinite_memory.operations.retrieval.recent_recalls import RecentRecalls
 from infinite_memory.operations.retrieval.scope_mentions import ScopeNameCache
 from infinite_memory.operations.usage import UsageCounter
@@ -31,6 +31,10 @@ from infinite_memory.protocols import (
     TriggerEvaluator,
 )
 from infinite_memory.storage.confined import ConfinedStorage, Confinement
+
+if TYPE_CHECKING:
+    from infinite_memory.embedding import CheckedEmbedder
+    from infinite_memory.operations.retrieval.language_hint import LanguageHint
 
 __all__ = ["Services"]
 
@@ -61,12 +65,18 @@ class Services:
     recent_recalls: RecentRecalls = field(factory=RecentRecalls)
     calls: Calls = field(factory=Calls)
     scope_names: ScopeNameCache = field(factory=ScopeNameCache)
-    language_hint: LanguageHint = field(factory=LanguageHint)
     evaluators: Mapping[str, TriggerEvaluator] = field(factory=dict)
     segmenter: Segmenter | None = None
     judge: Judge | None = None
     summariser: Summariser | None = None
     followers: Followers = field(factory=Followers)
+
+    @cached_property
+    def language_hint(self) -> LanguageHint:
+        """The hint of this handle about questions in a language that the model lacks."""
+        from infinite_memory.operations.retrieval.language_hint import LanguageHint
+
+        return LanguageHint()
 
     @property
     def embedder(self) -> CheckedEmbedder:

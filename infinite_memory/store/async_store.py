@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Generator, Iterable
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Self
 
 from infinite_memory.config import Config
@@ -56,23 +56,91 @@ class AsyncMemoryStore(Awaited[MemoryStore]):
         """Work on an open `store`, which `close` closes; use `open` instead."""
         pool = Threads(check_count(threads, "threads", low=1, high=_MAX_THREADS))
         super().__init__(store, pool)
-        self.bulk = AsyncBulk(store.bulk, pool)
-        self.scopes = AsyncScopes(store.scopes, pool)
-        self.journal = AsyncJournal(store.journal, pool)
-        self.profile = AsyncProfiles(store.profile, pool)
-        self.models = AsyncModels(store.models, pool)
-        self.times = AsyncTimes(store.times, pool)
-        self.ids = AsyncIds(store.ids, pool)
-        self.keys = AsyncKeys(store.keys, pool)
-        self.conversations = AsyncConversations(store.conversations, pool)
-        self.attachments = AsyncAttachments(store.attachments, pool)
-        self.backups = AsyncBackups(store.backups, pool)
-        self.exchange = AsyncExchange(store.exchange, pool)
-        self.upkeep = AsyncUpkeep(store.upkeep, pool)
-        self.projects = AsyncProjects(store.projects, pool)
-        self.triggers = AsyncTriggers(store.triggers, pool)
-        self.graph = AsyncGraph(store.graph, pool)
-        self.dreams = AsyncDreams(store.dreams, pool)
+
+    @cached_property
+    def bulk(self) -> AsyncBulk:
+        """See `MemoryStore.bulk`."""
+        return AsyncBulk(self._blocking.bulk, self._threads)
+
+    @cached_property
+    def scopes(self) -> AsyncScopes:
+        """See `MemoryStore.scopes`."""
+        return AsyncScopes(self._blocking.scopes, self._threads)
+
+    @cached_property
+    def journal(self) -> AsyncJournal:
+        """See `MemoryStore.journal`."""
+        return AsyncJournal(self._blocking.journal, self._threads)
+
+    @cached_property
+    def profile(self) -> AsyncProfiles:
+        """See `MemoryStore.profile`."""
+        return AsyncProfiles(self._blocking.profile, self._threads)
+
+    @cached_property
+    def models(self) -> AsyncModels:
+        """See `MemoryStore.models`."""
+        return AsyncModels(self._blocking.models, self._threads)
+
+    @cached_property
+    def times(self) -> AsyncTimes:
+        """See `MemoryStore.times`."""
+        return AsyncTimes(self._blocking.times, self._threads)
+
+    @cached_property
+    def ids(self) -> AsyncIds:
+        """See `MemoryStore.ids`."""
+        return AsyncIds(self._blocking.ids, self._threads)
+
+    @cached_property
+    def keys(self) -> AsyncKeys:
+        """See `MemoryStore.keys`."""
+        return AsyncKeys(self._blocking.keys, self._threads)
+
+    @cached_property
+    def conversations(self) -> AsyncConversations:
+        """See `MemoryStore.conversations`."""
+        return AsyncConversations(self._blocking.conversations, self._threads)
+
+    @cached_property
+    def attachments(self) -> AsyncAttachments:
+        """See `MemoryStore.attachments`."""
+        return AsyncAttachments(self._blocking.attachments, self._threads)
+
+    @cached_property
+    def backups(self) -> AsyncBackups:
+        """See `MemoryStore.backups`."""
+        return AsyncBackups(self._blocking.backups, self._threads)
+
+    @cached_property
+    def exchange(self) -> AsyncExchange:
+        """See `MemoryStore.exchange`."""
+        return AsyncExchange(self._blocking.exchange, self._threads)
+
+    @cached_property
+    def upkeep(self) -> AsyncUpkeep:
+        """See `MemoryStore.upkeep`."""
+        return AsyncUpkeep(self._blocking.upkeep, self._threads)
+
+    @cached_property
+    def projects(self) -> AsyncProjects:
+        """See `MemoryStore.projects`."""
+        return AsyncProjects(self._blocking.projects, self._threads)
+
+    @cached_property
+    def triggers(self) -> AsyncTriggers:
+        """See `MemoryStore.triggers`."""
+        return AsyncTriggers(self._blocking.triggers, self._threads)
+
+    @cached_property
+    def graph(self) -> AsyncGraph:
+        """See `MemoryStore.graph`."""
+        return AsyncGraph(self._blocking.graph, self._threads)
+
+    @cached_property
+    def dreams(self) -> AsyncDreams:
+        """See `MemoryStore.dreams`."""
+        return AsyncDreams(self._blocking.dreams, self._threads)
 
     @classmethod
     def open(cls, *args: Any, threads: int = 8, **kwargs: Any) -> _Opening:

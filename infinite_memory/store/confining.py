@@ -15,7 +15,6 @@ from infinite_memory.model.entry import Actor
 from infinite_memory.observe.recorder import Recorder
 from infinite_memory.operations.calls import Calls
 from infinite_memory.operations.kind_follower import Followers
-from infinite_memory.operations.retrieval.language_hint import LanguageHint
 from infinite_memory.operations.retrieval.recent_recalls import RecentRecalls
 from infinite_memory.operations.retrieval.scope_mentions import ScopeNameCache
 from infinite_memory.storage.confined import ConfinedStorage, Confinement
@@ -63,7 +62,6 @@ def confine_lifetime(
                 calls=Calls(within=services.calls),
                 recorder=services.recorder if names is None else Recorder(within=services.recorder),
                 scope_names=ScopeNameCache(),
-                language_hint=LanguageHint(),
                 followers=Followers(),
             ),
             owned.pop_all(),

@@ -4,27 +4,71 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from attrs import evolve
+from attrs import define, evolve
 
-from infinite_memory.archive.access import check_backups
 from infinite_memory.errors import StorageError, StoreClosed
 from infinite_memory.model.entry import Actor
 from infinite_memory.observe.recorder import Metrics
-from infinite_memory.operations.health import Health, check_health
+from infinite_memory.operations.active_model import Models
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import limit_to_brief_calls
+from infinite_memory.search.snapshot import confined_folder
+from infinite_memory.storage.confined import ConfinedStorage
 from infinite_memory.storage.forks import crossed_fork
-from infinite_memory.store.shared_models import SharedModels
-from infinite_memory.worker.health import check_upkeep
+
+if TYPE_CHECKING:
+    from infinite_memory.operations.health import Health
 
 __all__ = ["Group", "Lifetime", "OpenStore"]
 
 _LAST_CALLS_SECONDS = 1.0
 _CLOSED = "this store is closed: open it again with MemoryStore.open"
+
+
+@define
+class _Shared:
+    models: Models
+    users: int = 0
+
+
+class SharedModels:
+    """The indexes of the confined handles over a store: one for each set of scopes.
+
+    Handles of the same scopes share an index, and every index uses the embedders of the store, so
+    that many keys cost one model and as many indexes as they have different scopes.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._shared: dict[str, _Shared] = {}
+
+    @contextmanager
+    def use(self, whole: Models, storage: ConfinedStorage) -> Iterator[Models]:
+        """Give the models of `storage` for the length of a block; the last user closes them."""
+        name = storage.identity
+        with self._lock:
+            if name not in self._shared:
+                folder = whole.folder
+                if folder is not None:
+                    folder = confined_folder(folder, storage.confinement.digest)
+                self._shared[name] = _Shared(whole.share(storage, folder))
+            shared = self._shared[name]
+            shared.users += 1
+        try:
+            yield shared.models
+        finally:
+            with self._lock:
+                shared.users -= 1
+                is_last = not shared.users
+                if is_last:
+                    del self._shared[name]
+            if is_last:
+                shared.models.close()
 
 
 class Lifetime:
@@ -136,6 +180,10 @@ class OpenStore:
         Nothing is changed, and no model is loaded. A store that cannot be reached is a finding and
         no error.
         """
+        from infinite_memory.archive.access import check_backups
+        from infinite_memory.operations.health import check_health
+        from infinite_memory.worker.health import check_upkeep
+
         services = self._services
         last_backup, findings = check_backups(services)
         worker, upkeep = check_upkeep(services)

@@ -5,66 +5,39 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from infinite_memory.config import Config
-from infinite_memory.knowledge.describe import describe_topic
 from infinite_memory.knowledge.values import DEFAULT_TOKENS as KNOWLEDGE_TOKENS
-from infinite_memory.knowledge.values import Knowledge
 from infinite_memory.model.checks import check_count, check_flag
 from infinite_memory.model.criteria import Conditions, Depth
 from infinite_memory.model.draft import Details, Draft
-from infinite_memory.model.hits import Absence, Hits
-from infinite_memory.model.memory import Memory
-from infinite_memory.model.recall_page import Recalled
-from infinite_memory.model.receipt import Feedback, Receipt
-from infinite_memory.model.record import Page, Usage
-from infinite_memory.model.verification import Verification
 from infinite_memory.observe.recorder import measure_calls
-from infinite_memory.operations.briefing.brief import DEFAULT_TOKENS
-from infinite_memory.operations.briefing.values import Briefing
+from infinite_memory.operations.briefing.values import DEFAULT_TOKENS
 from infinite_memory.operations.calls import count_call
-from infinite_memory.operations.retrieval.browse import browse
-from infinite_memory.operations.retrieval.recall_by_time import recall_by_time
-from infinite_memory.operations.retrieval.search import search
-from infinite_memory.operations.retrieval.search_request import SearchRequest
-from infinite_memory.operations.retrieval.why_not import why_not
-from infinite_memory.operations.stats import Stats, stats, usage
-from infinite_memory.operations.undo.undo import Undone, undo
-from infinite_memory.operations.verification.store import verify
-from infinite_memory.operations.writes.forget import forget
-from infinite_memory.operations.writes.not_useful import mark_not_useful
-from infinite_memory.operations.writes.remember import Progress, remember, remember_many
-from infinite_memory.operations.writes.revise import get_record, revise
-from infinite_memory.projects.session_context import brief_scope
-from infinite_memory.store.attachments import Attachments
-from infinite_memory.store.backups import Backups
-from infinite_memory.store.bulk import Bulk
 from infinite_memory.store.confining import confine_lifetime
-from infinite_memory.store.conversations import Conversations
-from infinite_memory.store.dreams import Dreams
-from infinite_memory.store.exchange import Exchange
-from infinite_memory.store.graph import Graph
-from infinite_memory.store.ids import Ids
-from infinite_memory.store.journal import Journal
-from infinite_memory.store.keys import AccessKeys
-from infinite_memory.store.lifetime import Lifetime, OpenStore
-from infinite_memory.store.models import EmbeddingModels
+from infinite_memory.store.groups import StoreGroups
 from infinite_memory.store.opening import Parts, open_lifetime
-from infinite_memory.store.profile import Profiles
-from infinite_memory.store.projects import Projects
-from infinite_memory.store.scopes import Scopes
-from infinite_memory.store.times import Times
-from infinite_memory.store.triggers import Triggers
-from infinite_memory.store.upkeep import Upkeep
-from infinite_memory.upkeep.report import JobReport
-from infinite_memory.worker.dream import dream
+
+if TYPE_CHECKING:
+    from infinite_memory.knowledge.values import Knowledge
+    from infinite_memory.model.hits import Absence, Hits
+    from infinite_memory.model.memory import Memory
+    from infinite_memory.model.recall_page import Recalled
+    from infinite_memory.model.receipt import Feedback, Receipt
+    from infinite_memory.model.record import Page, Usage
+    from infinite_memory.model.verification import Verification
+    from infinite_memory.operations.briefing.values import Briefing
+    from infinite_memory.operations.stats import Stats
+    from infinite_memory.operations.undo.undo import Undone
+    from infinite_memory.operations.writes.remember import Progress
+    from infinite_memory.upkeep.report import JobReport
 
 __all__ = ["MemoryStore"]
 
 
 @measure_calls(without=("close", "confine"))
-class MemoryStore(OpenStore):
+class MemoryStore(StoreGroups):
     """A long-term memory on this machine.
 
     Open a store with `MemoryStore.open` and close it, best with `with`. Any thread and any number
@@ -74,27 +47,6 @@ class MemoryStore(OpenStore):
     As `scope`, names open these scopes with their parents and `Global`; "ALL" all but private and
     inactive ones; None the default scope, and in a search also any scope that the question names.
     """
-
-    def __init__(self, lifetime: Lifetime) -> None:
-        """Work on the store that is open for that `lifetime`. Use `open` instead."""
-        super().__init__(lifetime)
-        self.bulk = Bulk(lifetime)
-        self.scopes = Scopes(lifetime)
-        self.journal = Journal(lifetime)
-        self.profile = Profiles(lifetime)
-        self.models = EmbeddingModels(lifetime)
-        self.times = Times(lifetime)
-        self.ids = Ids(lifetime)
-        self.keys = AccessKeys(lifetime)
-        self.conversations = Conversations(lifetime)
-        self.attachments = Attachments(lifetime)
-        self.backups = Backups(lifetime)
-        self.exchange = Exchange(lifetime)
-        self.upkeep = Upkeep(lifetime)
-        self.projects = Projects(lifetime)
-        self.triggers = Triggers(lifetime)
-        self.graph = Graph(lifetime)
-        self.dreams = Dreams(lifetime)
 
     @classmethod
     def open(
@@ -191,6 +143,8 @@ class MemoryStore(OpenStore):
             Conflict: the id belongs to a memory with another content.
             StorageError: it could not be stored.
         """
+        from infinite_memory.operations.writes.remember import remember
+
         fields = {"text": text, "id": id, "kind": kind, "scope": scope, "tags": tags}
         draft = Draft.of({**fields, "happened_at": happened_at, **details})
         return remember(self._services, draft, similar=similar, create_scope=create_scope)
@@ -209,6 +163,8 @@ class MemoryStore(OpenStore):
             InvalidInput: a draft cannot be used; the message has its position, counted from 1.
             Conflict: an id belongs to a memory with another content.
         """
+        from infinite_memory.operations.writes.remember import remember_many
+
         checked = (draft if isinstance(draft, Draft) else Draft.of(draft) for draft in drafts)
         return remember_many(self._services, checked, progress)
 
@@ -224,6 +180,8 @@ class MemoryStore(OpenStore):
             Conflict: it was changed since; the message shows both texts as far as it may.
             InvalidInput: a value cannot be used, or nothing was given to change.
         """
+        from infinite_memory.operations.writes.revise import revise
+
         return revise(self._services, memory_id, revision=revision, changes=changes)
 
     @count_call
@@ -237,6 +195,8 @@ class MemoryStore(OpenStore):
         Raises:
             NotFound: there is no such memory.
         """
+        from infinite_memory.operations.writes.forget import forget
+
         return forget(self._services, memory_id, hard=hard)
 
     @count_call
@@ -254,6 +214,8 @@ class MemoryStore(OpenStore):
             NotFound: there is no such entry, or nothing left to undo; the message names the rest.
             Conflict: later changes depend on the entry, or all that it changed was erased for good.
         """
+        from infinite_memory.operations.undo.undo import undo
+
         return undo(self._services, entry, dry_run=dry_run, last_of=last_of)
 
     @count_call
@@ -272,6 +234,8 @@ class MemoryStore(OpenStore):
             UnknownScope: there is no such scope.
             ReadOnly: this handle may only read; a dry run is possible.
         """
+        from infinite_memory.worker.dream import dream
+
         if seed is not None:
             check_count(seed, "seed", low=0, high=2**62)
         checked = check_flag(dry_run, "dry_run")
@@ -303,6 +267,9 @@ class MemoryStore(OpenStore):
             InvalidInput: a value cannot be used.
             UnknownScope: a scope was asked for that does not exist.
         """
+        from infinite_memory.operations.retrieval.search import search
+        from infinite_memory.operations.retrieval.search_request import SearchRequest
+
         request = SearchRequest(
             text=query,
             conditions=conditions,
@@ -335,6 +302,9 @@ class MemoryStore(OpenStore):
             UnknownScope: a scope was asked for that does not exist.
             NotFound: there is no such memory.
         """
+        from infinite_memory.operations.retrieval.search_request import SearchRequest
+        from infinite_memory.operations.retrieval.why_not import why_not
+
         request = SearchRequest(
             text=query,
             conditions=conditions,
@@ -360,6 +330,8 @@ class MemoryStore(OpenStore):
             NotFound: there is no such memory.
             Conflict: the memory was forgotten, or other clients kept changing it.
         """
+        from infinite_memory.operations.writes.not_useful import mark_not_useful
+
         return mark_not_useful(self._services, memory_id, query, take_back=take_back)
 
     def browse(
@@ -371,6 +343,8 @@ class MemoryStore(OpenStore):
             InvalidInput: a value cannot be used.
             UnknownScope: a scope was asked for that does not exist.
         """
+        from infinite_memory.operations.retrieval.browse import browse
+
         return browse(self._services, conditions, limit=limit, after=after)
 
     def recall_by_time(
@@ -392,6 +366,8 @@ class MemoryStore(OpenStore):
             InvalidInput: no time is given, or it cannot be read, or a value cannot be used.
             UnknownScope: a scope was asked for that does not exist.
         """
+        from infinite_memory.operations.retrieval.recall_by_time import recall_by_time
+
         return recall_by_time(
             self._services, conditions, limit=limit, after=after, newest_first=newest_first
         )
@@ -414,6 +390,8 @@ class MemoryStore(OpenStore):
             InvalidInput: the topic is empty, or the budget is not between 200 and 100,000.
             UnknownScope: a scope was asked for that does not exist.
         """
+        from infinite_memory.knowledge.describe import describe_topic
+
         return describe_topic(self._services, topic, scope=scope, budget=budget)
 
     def briefing(self, scope: str | None = None, *, budget: int = DEFAULT_TOKENS) -> Briefing:
@@ -425,6 +403,8 @@ class MemoryStore(OpenStore):
             InvalidInput: the budget is not between 200 and 100,000.
             UnknownScope: there is no such scope.
         """
+        from infinite_memory.projects.session_context import brief_scope
+
         return brief_scope(self._services, scope, budget=budget)
 
     def usage(self, memory_id: str) -> Usage | None:
@@ -434,16 +414,22 @@ class MemoryStore(OpenStore):
         The usage is None if there was neither a recall nor an activation; see `Usage`.
         Raises NotFound without a memory of that id.
         """
+        from infinite_memory.operations.stats import usage
+
         return usage(self._services, memory_id)
 
     def get(self, memory_id: str) -> Memory:
         """Return the memory of that id, of any scope and status; raises NotFound without one."""
+        from infinite_memory.operations.writes.revise import get_record
+
         memory = get_record(self._services, memory_id).memory
         self._services.note_returned([memory])
         return memory
 
     def stats(self) -> Stats:
         """Count the memories by scope, kind, status and model, and measure the store."""
+        from infinite_memory.operations.stats import stats
+
         return stats(self._services)
 
     def verify(self, *, mend: bool = False, progress: Progress | None = None) -> Verification:
@@ -453,4 +439,6 @@ class MemoryStore(OpenStore):
         index from undamaged records. `progress` is called with (memories checked, all memories).
         Raises StorageUnavailable if the store cannot be read at the moment.
         """
+        from infinite_memory.operations.verification.store import verify
+
         return verify(self._services, mend=mend, progress=progress)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import TypedDict
 
-from infinite_memory.archive.recovery import describe_way_back
 from infinite_memory.clock import Clock, system_clock
 from infinite_memory.config import Config
-from infinite_memory.embedding import configured_embedder
 from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.access.scope_pattern import EVERYTHING, check_scope_patterns
 from infinite_memory.model.checks import check_label
@@ -22,7 +20,7 @@ from infinite_memory.model.entry import Actor
 from infinite_memory.model.ids import RandomBytes
 from infinite_memory.observe.reads import FileReadLog, MemoryReadLog, ReadLog
 from infinite_memory.observe.recorder import Recorder
-from infinite_memory.operations.active_model import Models, former_opener
+from infinite_memory.operations.active_model import Model, Models
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.usage import UsageCounter
 from infinite_memory.protocols import (
@@ -48,6 +46,9 @@ from infinite_memory.store.lifetime import Lifetime
 from infinite_memory.triggers.builtin import open_evaluators
 
 __all__ = ["Parts", "open_lifetime"]
+
+# What a person may have set for the model.
+_OF_THE_MODEL = {"embedder", "query_prefix", "document_prefix", "execution_providers"}
 
 
 class Parts(TypedDict, total=False):
@@ -93,23 +94,18 @@ def open_lifetime(
         TypeError: there is no part of a name.
     """
     _check_parts(parts)
-    storage, embedder = parts.get("storage"), parts.get("embedder")
+    storage = parts.get("storage")
     effective, address = resolve(target, config)
     names = None if scopes is None else check_scope_patterns(scopes)
     with ExitStack() as owned:
-        open_former = former_opener(
-            effective, given=parts.get("former_embedder"), plugged_in=embedder is not None
-        )
-        if embedder is None:
-            embedder = owned.enter_context(closing(configured_embedder(effective)))
+        # Entered first, so that the embedder is closed last, although it may be opened much later.
+        open_embedder = _choose_embedder(effective, parts, owned.enter_context(ExitStack()))
         place = describe_place(address, home=effective.home) if storage is None else Place()
         storage, folder = _open_storage(effective, address, owned, given=storage)
         reads = _open_read_log(effective, place, storage)
         if names is not None and EVERYTHING not in names:
             storage, folder, effective = _confine(storage, folder, effective, names)
-        models = Models(
-            storage, embedder, open_former=open_former, folder=folder, search=parts.get("search")
-        )
+        models = _open_models(effective, parts, storage, folder, open_embedder)
         owned.callback(models.close)
         recorder = Recorder()
         services = Services(
@@ -128,6 +124,52 @@ def open_lifetime(
             **_plugged_in(parts),
         )
         return Lifetime(services, owned.pop_all())
+
+
+def _choose_embedder(config: Config, parts: Parts, owned: ExitStack) -> Callable[[], Embedder]:
+    """Return a function that returns the embedder of the store; `owned` closes what it opens.
+
+    The model that comes with the package is loaded, with all that runs it, when it is first needed.
+    A model that the configuration names is opened now, so that nothing is made if it is not usable.
+    """
+    given = parts.get("embedder")
+
+    def open_configured() -> Embedder:
+        from infinite_memory.embedding import configured_embedder
+
+        return owned.enter_context(closing(configured_embedder(config)))
+
+    if given is None and not config.model_fields_set & _OF_THE_MODEL:
+        return open_configured
+    embedder = open_configured() if given is None else given
+    return lambda: embedder
+
+
+def _open_models(
+    config: Config,
+    parts: Parts,
+    storage: Storage,
+    folder: Path | None,
+    open_embedder: Callable[[], Embedder],
+) -> Models:
+    """Return the models over `storage`; a plugged-in search is made now, see `make_search`."""
+    search = parts.get("search")
+
+    def build(storage: Storage, embedder: Embedder, folder: Path | None) -> Model:
+        from infinite_memory.operations.model_building import build_model
+
+        return build_model(storage, embedder, folder, search=search)
+
+    def open_former() -> AbstractContextManager[Embedder] | None:
+        from infinite_memory.operations.model_building import open_former_model
+
+        former, is_given = parts.get("former_embedder"), parts.get("embedder") is not None
+        return open_former_model(config, given=former, plugged_in=is_given)
+
+    models = Models(storage, open_embedder, build=build, open_former=open_former, folder=folder)
+    if search is not None or parts.get("embedder") is not None:
+        _ = models.configured
+    return models
 
 
 class _PluggedIn(TypedDict):
@@ -165,6 +207,8 @@ def _open_storage(
     try:
         storage = open_storage(address, home=config.home, mongod=config.mongod)
     except StoreDamaged as error:
+        from infinite_memory.archive.recovery import describe_way_back
+
         raise StoreDamaged(f"{error}.{describe_way_back(config, address)}") from error
     owned.enter_context(closing(storage))
     return storage, snapshot_folder(address, storage, home=config.home)

@@ -10,8 +10,7 @@ from typing import Unpack
 from infinite_memory.model.memory import Kind
 from infinite_memory.model.receipt import Receipt
 from infinite_memory.observe.recorder import measure_calls
-from infinite_memory.operations.briefing.brief import DEFAULT_TOKENS
-from infinite_memory.operations.briefing.values import Briefing
+from infinite_memory.operations.briefing.values import DEFAULT_TOKENS, Briefing
 from infinite_memory.operations.calls import count_call
 from infinite_memory.projects.chunk import ChunkDetails, DecisionDetails, LessonDetails
 from infinite_memory.projects.finding import (

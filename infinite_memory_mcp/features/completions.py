@@ -15,7 +15,7 @@ from infinite_memory_mcp.features.project_resources import list_repositories
 from infinite_memory_mcp.lazy_store import LazyStore
 
 if TYPE_CHECKING:
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["COMPLETED", "add_completions"]
 

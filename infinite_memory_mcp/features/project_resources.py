@@ -20,7 +20,7 @@ from infinite_memory_mcp.toolsets.project_answers import (
 from infinite_memory_mcp.toolsets.project_arguments import ProjectArguments
 
 if TYPE_CHECKING:
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = [
     "common_patterns",

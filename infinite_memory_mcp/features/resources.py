@@ -35,7 +35,7 @@ from infinite_memory_mcp.validation import resource_data
 from infinite_memory_mcp.view import view_of_memories
 
 if TYPE_CHECKING:
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["RESOURCES", "ResourceSpec", "add_resources"]
 

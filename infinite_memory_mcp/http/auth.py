@@ -19,7 +19,7 @@ from infinite_memory_mcp.http.responses import Refusal
 from infinite_memory_mcp.lazy_store import LazyStore
 
 if TYPE_CHECKING:
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["KeyCheck", "has_keys", "take_secret"]
 

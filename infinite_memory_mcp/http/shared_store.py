@@ -11,7 +11,7 @@ from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.settings import CLIENT
 
 if TYPE_CHECKING:
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["SharedStore"]
 

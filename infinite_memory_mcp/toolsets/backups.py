@@ -23,7 +23,7 @@ from infinite_memory_mcp.toolsets.overview import NoArguments
 
 if TYPE_CHECKING:
     from infinite_memory.model.archive.backup import Backup, Restored
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["BACKUPS"]
 

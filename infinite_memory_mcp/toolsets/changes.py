@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from infinite_memory.observe.reads import Read
     from infinite_memory.operations.undo.reversal import MemoryChange
     from infinite_memory.operations.undo.undo import Undone
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["CHANGES"]
 

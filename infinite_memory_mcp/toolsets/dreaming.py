@@ -22,7 +22,7 @@ from infinite_memory_mcp.view import View, view_of_ids
 if TYPE_CHECKING:
     from infinite_memory.dreamer.wanted import DreamMaterial
     from infinite_memory.model.dream.diary import Cycle
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
     from infinite_memory.upkeep.summaries.wanted import SourceText
 
 __all__ = ["DREAMING"]

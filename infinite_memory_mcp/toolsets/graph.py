@@ -26,7 +26,7 @@ from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.view import view_of_ids
 
 if TYPE_CHECKING:
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["GRAPH"]
 

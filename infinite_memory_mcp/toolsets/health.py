@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from infinite_memory.model.verification import Verification
     from infinite_memory.observe.recorder import CacheUse
     from infinite_memory.operations.health import Health
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["HEALTH"]
 

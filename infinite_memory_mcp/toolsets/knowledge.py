@@ -12,7 +12,7 @@ from infinite_memory_mcp.data import object_schema
 from infinite_memory_mcp.tool import Answer, ToolSpec
 
 if TYPE_CHECKING:
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["KNOWLEDGE"]
 

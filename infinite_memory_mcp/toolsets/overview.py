@@ -18,7 +18,7 @@ from infinite_memory_mcp.tool import Answer, ToolSpec
 
 if TYPE_CHECKING:
     from infinite_memory.operations.stats import Stats
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["OVERVIEW", "NoArguments", "list_memory_scopes"]
 

@@ -15,7 +15,7 @@ from infinite_memory_mcp.tool import Answer, ToolSpec
 
 if TYPE_CHECKING:
     from infinite_memory.model.profile import Profile
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["PROFILE"]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from infinite_memory.projects.finding import WorkMatch
     from infinite_memory.projects.history import Decision, ProjectHistory
     from infinite_memory.projects.patterns import Pattern, Patterns
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = [
     "render_chunks",

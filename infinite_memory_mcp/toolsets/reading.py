@@ -50,7 +50,7 @@ from infinite_memory_mcp.view import view_of_hits, view_of_ids, view_of_memories
 if TYPE_CHECKING:
     from infinite_memory.model.hits import Hits
     from infinite_memory.model.record import Page
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["READING"]
 _BEST = "best match first"

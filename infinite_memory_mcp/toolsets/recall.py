@@ -28,7 +28,7 @@ from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.view import view_of_hits, view_of_memories
 
 if TYPE_CHECKING:
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["RECALL"]
 

@@ -17,7 +17,7 @@ from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.view import View, receipt_ids, view_of_ids
 
 if TYPE_CHECKING:
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
     from infinite_memory.upkeep.summaries.wanted import WantedSummary
 
 __all__ = ["UPKEEP"]

@@ -31,7 +31,7 @@ from infinite_memory_mcp.view import receipt_ids, view_of_ids
 
 if TYPE_CHECKING:
     from infinite_memory.model.receipt import Receipt
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["WRITING"]
 

@@ -12,7 +12,7 @@ from typing import Any
 from infinite_memory.config import Config
 from infinite_memory.errors import Conflict
 from infinite_memory.model.memory import Status
-from infinite_memory.store import MemoryStore
+from infinite_memory.store.memory_store import MemoryStore
 from infinite_memory.testing.embedders import HashingEmbedder
 
 __all__ = [

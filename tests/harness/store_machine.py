@@ -20,7 +20,7 @@ from infinite_memory.model.entry import Entry, JournalEnd, entry_digest
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory
 from infinite_memory.protocols import Storage
-from infinite_memory.store import MemoryStore
+from infinite_memory.store.memory_store import MemoryStore
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_machine import Opener
 from infinite_memory.testing.strategies import drafts, profiles, revisions

@@ -200,7 +200,7 @@ def held_program(folder: Path) -> list[str]:
     """
     script = f"""
 import pathlib, runpy, time
-from infinite_memory.store import MemoryStore
+from infinite_memory.store.memory_store import MemoryStore
 
 folder, original = pathlib.Path({str(folder)!r}), MemoryStore.remember
 

@@ -218,7 +218,7 @@ runpy.run_module("infinite_memory_mcp", run_name="__main__", alter_sys=True)
 def test_a_long_call_is_not_awaited_for_ever(tmp_path: Path) -> None:
     program = """
 import runpy, time
-from infinite_memory.store import MemoryStore
+from infinite_memory.store.memory_store import MemoryStore
 MemoryStore.search = lambda *_, **__: time.sleep(3)
 runpy.run_module("infinite_memory_mcp", run_name="__main__", alter_sys=True)
 """

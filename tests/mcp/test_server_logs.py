@@ -36,7 +36,7 @@ PLANTED: list[tuple[str, dict[str, Any]]] = [
 # A store whose calls fail in ways that nobody foresaw, with the text in the message.
 _DEFECTIVE = """
 import runpy
-from infinite_memory.store import MemoryStore
+from infinite_memory.store.memory_store import MemoryStore
 
 def search(self, query, **given):
     raise ValueError(f"cannot read {query}")

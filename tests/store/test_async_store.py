@@ -9,6 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from infinite_memory import (
     StoreClosed,
     UnknownScope,
 )
-from infinite_memory.store.lifetime import Group
+from infinite_memory.store.groups import StoreGroups
 from infinite_memory.testing.embedders import HashingEmbedder
 
 EMBEDDER = HashingEmbedder(32)
@@ -44,7 +45,9 @@ def pairs() -> list[tuple[str, Any, Any]]:
     """Return (name, blocking type, awaited type) of the store and of each of its groups."""
     store = MemoryStore.open("memory://", embedder=EMBEDDER)
     memory = AsyncMemoryStore(store)
-    groups = [name for name, value in vars(store).items() if isinstance(value, Group)]
+    groups = [
+        name for name, value in vars(StoreGroups).items() if isinstance(value, cached_property)
+    ]
     return [
         ("store", MemoryStore, AsyncMemoryStore),
         *((name, type(getattr(store, name)), type(getattr(memory, name))) for name in groups),

@@ -15,7 +15,7 @@ from typing import Any
 
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
-from infinite_memory.store import MemoryStore
+from infinite_memory.store.memory_store import MemoryStore
 from infinite_memory_mcp import command, jsonrpc, stdio, tool
 from infinite_memory_mcp.toolsets import overview, writing
 

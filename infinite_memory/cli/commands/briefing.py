@@ -9,7 +9,7 @@ from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines
 from infinite_memory.knowledge.values import DEFAULT_TOKENS as KNOWLEDGE_TOKENS
-from infinite_memory.operations.briefing.brief import DEFAULT_TOKENS
+from infinite_memory.operations.briefing.values import DEFAULT_TOKENS
 from infinite_memory.paths import absolute_path
 
 __all__ = ["briefing_command", "know_command"]

@@ -28,7 +28,7 @@ from infinite_memory.model.exchange import (
 from infinite_memory.model.memory import Kind
 from infinite_memory.model.messages import format_count
 from infinite_memory.model.timestamps import show_moment
-from infinite_memory.store import MemoryStore
+from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["export_command", "import_command"]
 

@@ -22,7 +22,7 @@ from infinite_memory.model.memory import Kind, Status
 from infinite_memory.model.messages import format_count
 from infinite_memory.model.receipt import BulkReceipt, Preview, Receipt
 from infinite_memory.model.timestamps import read_moment, show_moment
-from infinite_memory.store import MemoryStore
+from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["forget_command"]
 

@@ -16,7 +16,7 @@ from infinite_memory.embedding import BUNDLED, MULTILINGUAL
 from infinite_memory.embedding.multilingual import has_multilingual, install_multilingual
 from infinite_memory.errors import ConfigurationError, EmbedderError
 from infinite_memory.model.messages import format_count
-from infinite_memory.store import MemoryStore
+from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["embed_pending", "use"]
 

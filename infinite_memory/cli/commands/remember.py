@@ -30,7 +30,7 @@ from infinite_memory.errors import NotFound
 from infinite_memory.model.memory import Origin
 from infinite_memory.model.messages import format_count
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
-from infinite_memory.store import MemoryStore
+from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["emit_receipt", "remember_command"]
 

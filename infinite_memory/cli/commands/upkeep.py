@@ -13,7 +13,7 @@ from infinite_memory.cli.output import Line, emit_json, emit_json_line, emit_lin
 from infinite_memory.cli.render import one_line
 from infinite_memory.cli.stopping import stopped_by_signals
 from infinite_memory.cli.waiting import end_waiting
-from infinite_memory.store import MemoryStore
+from infinite_memory.store.memory_store import MemoryStore
 from infinite_memory.upkeep.describe import describe_report, shown_steps
 from infinite_memory.upkeep.report import JobReport, UpkeepReport
 from infinite_memory.worker.jobs import JOBS

@@ -26,10 +26,7 @@ from infinite_memory.operations.retrieval.browse import load_page
 from infinite_memory.operations.scopes import known_scope
 from infinite_memory.operations.services import Services
 
-__all__ = ["DEFAULT_TOKENS", "brief", "find_briefed_scopes"]
-
-DEFAULT_TOKENS = 1500
-"""The default budget of a briefing, in tokens."""
+__all__ = ["brief", "find_briefed_scopes"]
 
 _LOWEST_TOKENS, _HIGHEST_TOKENS = 200, 100_000
 _TEXT_CHARS = 240

@@ -11,7 +11,17 @@ from attrs import field, frozen
 from infinite_memory.model.memory import Kind, Memory
 from infinite_memory.plain import PlainData
 
-__all__ = ["Additions", "Briefing", "BriefingItem", "BriefingPart", "BriefingSection"]
+__all__ = [
+    "DEFAULT_TOKENS",
+    "Additions",
+    "Briefing",
+    "BriefingItem",
+    "BriefingPart",
+    "BriefingSection",
+]
+
+DEFAULT_TOKENS = 1500
+"""The default budget of a briefing, in tokens."""
 
 
 class BriefingPart(StrEnum):

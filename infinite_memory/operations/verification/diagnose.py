@@ -28,7 +28,8 @@ from infinite_memory.model.address import masked
 from infinite_memory.model.messages import format_count, format_size
 from infinite_memory.model.record import Size
 from infinite_memory.model.verification import Diagnosis, State
-from infinite_memory.operations.active_model import Models, former_opener
+from infinite_memory.operations.active_model import Models
+from infinite_memory.operations.model_building import build_model, open_former_model
 from infinite_memory.operations.retrieval.language_hint import (
     OTHER_LANGUAGES,
     needs_multilingual,
@@ -171,7 +172,12 @@ def _answering_model(
     storage: Storage, embedder: Embedder, config: Config
 ) -> tuple[str, str | None]:
     """Return which model answers while memories are pending, and why the active model cannot."""
-    models = Models(storage, embedder, open_former=former_opener(config, keep=False))
+    models = Models(
+        storage,
+        lambda: embedder,
+        build=build_model,
+        open_former=lambda: open_former_model(config, keep=False),
+    )
     try:
         return models.answering().name, models.failure
     finally:

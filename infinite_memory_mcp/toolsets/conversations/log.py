@@ -31,7 +31,7 @@ from infinite_memory_mcp.view import View, view_of_memories
 
 if TYPE_CHECKING:
     from infinite_memory.conversations.log.values import Conversation, ConversationMessages
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["LOG"]
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from infinite_memory.conversations.long_term.values import Activation, LongTermMemory
     from infinite_memory.model.memory import JsonValue
     from infinite_memory.model.receipt import Receipt
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["LONG_TERM"]
 

@@ -24,7 +24,7 @@ from infinite_memory_mcp.view import view_of_memories
 
 if TYPE_CHECKING:
     from infinite_memory.conversations.combined_search import ConversationHit
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["SEARCHING"]
 

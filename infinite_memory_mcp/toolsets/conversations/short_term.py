@@ -33,7 +33,7 @@ from infinite_memory_mcp.view import View, view_of_ids, view_of_memories
 
 if TYPE_CHECKING:
     from infinite_memory.conversations.short_term.recalling import ShortTermHit, ShortTermRecall
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["SHORT_TERM"]
 

@@ -22,7 +22,7 @@ from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Memory, shorten
 from infinite_memory.model.messages import format_count
 from infinite_memory.model.timestamps import show_moment
-from infinite_memory.store import MemoryStore
+from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["graph_command"]
 

@@ -30,7 +30,7 @@ from infinite_memory.cli.project_lines import (
 from infinite_memory.conversations.repository import scope_of_folder
 from infinite_memory.errors import UnknownScope
 from infinite_memory.model.messages import format_count
-from infinite_memory.store import MemoryStore
+from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["project_command"]
 

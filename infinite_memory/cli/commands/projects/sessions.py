@@ -21,7 +21,7 @@ from infinite_memory.model.messages import format_count
 from infinite_memory.paths import expand_path, find_user_home
 from infinite_memory.projects.ingest import IngestedSessions, SessionChunk
 from infinite_memory.projects.watching import SessionWatch, default_folders
-from infinite_memory.store import MemoryStore
+from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["ingest_session_command"]
 

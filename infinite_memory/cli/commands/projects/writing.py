@@ -20,7 +20,7 @@ from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options
 from infinite_memory.model.receipt import Receipt
 from infinite_memory.projects.chunk import CHUNK_KINDS, Difficulty, WorkOutcome
-from infinite_memory.store import MemoryStore
+from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["decide", "learn", "note"]
 
