@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import fields, has
 
-__all__ = ["PlainData", "to_plain"]
+__all__ = ["PlainData", "is_placeholder", "to_plain"]
 
 
 class PlainData:
@@ -57,3 +57,19 @@ _CONVERSIONS: Mapping[type, Callable[[Any], Any]] = {
     Mapping: lambda value: {str(to_plain(name)): to_plain(item) for name, item in value.items()},
     Iterable: lambda value: [to_plain(item) for item in value],
 }
+
+
+# What a model writes into an argument for which it has no value.
+_PLACEHOLDERS = frozenset({"", "null", "nil", "none", "undefined", "n/a", "string", "{}", "[]"})
+
+
+def is_placeholder(value: object) -> bool:
+    """Return whether a value stands for none: null, or a word such as "None", "n/a" or "string".
+
+    A list of nothing but such words is one too. An empty list and an empty object are values.
+    """
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(each, str) and is_placeholder(each) for each in value)
+    if isinstance(value, str):
+        return "".join(value.split()).casefold() in _PLACEHOLDERS
+    return value is None

@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.criteria import Depth, Mode
 from infinite_memory.model.memory import Kind
-from infinite_memory.model.placeholders import is_placeholder
+from infinite_memory.plain import is_placeholder
 from infinite_memory_mcp.foreign.arguments import understand_arguments
 from infinite_memory_mcp.jsonrpc import show_json
 

@@ -48,18 +48,7 @@ def plan_hooks(
         raise InvalidInput(f"{client.title} has no hooks that are known here: leave out --hooks")
     path = _find_path(known, platform, project=project)
     file = read_file(path)
-    try:
-        data = parse_json(file.text)
-    except ConfigurationError as error:
-        raise ConfigurationError(
-            f"{path} is {error}: it is not changed; correct it, then repeat the command"
-        ) from error
-    listed = data.get(_HOOKS, {})
-    if not isinstance(listed, dict):
-        raise ConfigurationError(
-            f"{path}: {_HOOKS} is {type(listed).__name__}, and not an object with the hooks by"
-            " event: it is not changed; correct it, then repeat the command"
-        )
+    data, listed = _read_hooks(path, file.text)
     entries = _entries(known, platform, command, options)
     changed = merge_entries(listed, entries)
     base = {name: value for name, value in known.base.items() if entries and name not in data}
@@ -76,6 +65,27 @@ def plan_hooks(
             " twice?): it stays as it is; change it by hand"
         )
     return Plan(client=client, path=path, file=file, new_text=new_text, removed=removed)
+
+
+def _read_hooks(path: Path, text: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what the file at `path` holds, and its hooks by event.
+
+    Raises:
+        ConfigurationError: it cannot be read, or its hooks are no object.
+    """
+    try:
+        data = parse_json(text)
+    except ConfigurationError as error:
+        raise ConfigurationError(
+            f"{path} is {error}: it is not changed; correct it, then repeat the command"
+        ) from error
+    listed = data.get(_HOOKS, {})
+    if not isinstance(listed, dict):
+        raise ConfigurationError(
+            f"{path}: {_HOOKS} is {type(listed).__name__}, and not an object with the hooks by"
+            " event: it is not changed; correct it, then repeat the command"
+        )
+    return data, listed
 
 
 def _find_path(known: HookClient, platform: Platform, *, project: bool) -> Path:

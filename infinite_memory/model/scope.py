@@ -10,8 +10,7 @@ from functools import cached_property
 from attrs import frozen
 
 from infinite_memory.model.memory import GLOBAL
-from infinite_memory.model.placeholders import is_placeholder
-from infinite_memory.plain import PlainData
+from infinite_memory.plain import PlainData, is_placeholder
 
 __all__ = [
     "Scope",

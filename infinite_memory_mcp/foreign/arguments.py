@@ -13,8 +13,8 @@ from contextlib import suppress
 from typing import Any
 
 from infinite_memory.errors import InvalidInput
-from infinite_memory.model.placeholders import is_placeholder
 from infinite_memory.model.profile import SECTIONS
+from infinite_memory.plain import is_placeholder
 from infinite_memory_mcp.foreign.argument_names import NAMES, UNUSED
 from infinite_memory_mcp.foreign.objects import (
     check_context,
