@@ -15,6 +15,7 @@ import gc
 import http.client
 import json
 import os
+import pkgutil
 import shutil
 import signal
 import subprocess
@@ -165,6 +166,12 @@ def _import_all() -> None:
     for package in (infinite_memory, infinite_memory_mcp):
         for name in package.__all__:
             getattr(package, name)
+    # A store loads its verbs and groups late, and each child would load them anew.
+    for part in ("operations", "conversations", "projects", "upkeep", "exchange", "archive"):
+        for found in pkgutil.walk_packages(
+            [f"{infinite_memory.__path__[0]}/{part}"], f"infinite_memory.{part}."
+        ):
+            import_module(found.name)
     for row in COMMANDS.values():
         import_module(f"infinite_memory.cli.commands.{row.file}")
 
