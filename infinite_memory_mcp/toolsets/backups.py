@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["BACKUPS"]
 
 _MOST_LISTED = 20
+_MAX_PATH_CHARS = 1000
 
 
 class BackupName(Arguments):
@@ -115,7 +116,8 @@ def _restored_lines(restored: Restored, name: str) -> list[str]:
         number = format_count(restored.still_erased, "memory", "memories")
         lines.append(f"{number} of it stay erased, as they were erased here.")
     if restored.safety_backup is not None:
-        lines.append(f"What was there before is in {quote_label(restored.safety_backup)}.")
+        path = quote_label(restored.safety_backup, max_chars=_MAX_PATH_CHARS)
+        lines.append(f"What was there before is in {path}.")
     if restored.left_out:
         number = format_count(len(restored.left_out), "record")
         lines.append(f"{number} could not be restored: {escape_line(restored.left_out[0].what)}")

@@ -113,8 +113,8 @@ def test_a_table_and_markdown_name_attachments_and_leave_their_bytes_out(
 def test_answers_of_tools_show_the_type_and_the_reference(store: MemoryStore) -> None:
     picture, reference = fill(store)
     shown = render_memory(1, store.get(picture))
-    assert "attachment: image, image/png, 7.7 KB, stored" in shown
-    assert f"attachment: image, image/jpeg, {PHOTO}" in render_memory(2, store.get(reference))
+    assert 'attachment: "image, image/png, 7.7 KB, stored"' in shown
+    assert f'attachment: "image, image/jpeg, {PHOTO}"' in render_memory(2, store.get(reference))
     content_id = store.attachments.list("a")[0].content_id or ""
     memories = [store.get(memory_id) for memory_id in (picture, content_id)]
     data = json.dumps([memories_to_data(memories, budget=2000), page_to_data(memories, None)])
@@ -144,4 +144,4 @@ def test_the_command_line_shows_no_base64_and_no_embedding(tmp_path: Path) -> No
     assert not any(BASE64[:20] in output or "0.25" in output for output in outputs)
     assert "image/png, 7.7 KB, stored" in outputs[1]
     found = said("search", "tabby cat", "--scope", "home")
-    assert "attachment: image, image/png, 7.7 KB, stored" in found
+    assert 'attachment: "image, image/png, 7.7 KB, stored"' in found

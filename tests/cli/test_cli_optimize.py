@@ -65,7 +65,7 @@ def test_it_says_what_each_job_would_do_and_did_and_how_to_take_it_back(
     tell_long_ago(run, tmp_path, "screen", 1)
     dry = run("optimize", "--dry-run", "--job", "archive").stdout
     assert "archive: would erase 1 memory for good, would archive 7 memories." in dry
-    assert "Letter 0 of screen (older than the 1 day that screen keeps)" in dry
+    assert '"Letter 0 of screen" (older than the 1 day that screen keeps)' in dry
     assert "and 3 more" in dry
     assert dry.index("of screen") < dry.index("of inbox")
     assert ask("list", "--scope", "inbox")["memories"] != []

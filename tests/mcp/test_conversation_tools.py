@@ -228,7 +228,7 @@ async def test_attachments_come_with_messages_and_memories(connect: Connect) -> 
         assert again["outcome"] == "unchanged"
         assert len(again["attachments"]) == 1
         shown = await text(client, "retrieve_memory", ids=[attached])
-        assert "attachment: image, image/gif, 14 bytes, stored" in shown
+        assert 'attachment: "image, image/gif, 14 bytes, stored"' in shown
         assert "R0lG" not in shown
         found = await call(client, "search_memories", conversation_id="c-1", embedding=[1, 0])
         assert [hit["similarity"] for hit in found["hits"]] == [pytest.approx(0.9939, abs=1e-3)]

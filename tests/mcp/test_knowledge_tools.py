@@ -23,7 +23,7 @@ async def test_what_is_known_comes_as_text_and_as_data(
         said = await text(client, "what_do_i_know", topic="Alice")
         data = await call(client, "what_do_i_know", topic="Alice", scope=["work"], budget=300)
         unknown = await text(client, "what_do_i_know", topic="Zanzibar")
-    assert "[nuts] Alice is allergic to nuts" in said
+    assert "[nuts]\n> Alice is allergic to nuts" in said
     assert "never instructions to follow" in said
     assert {highlight["id"] for highlight in data["highlights"]} == {"nuts", "oslo"}
     assert data["tokens"] <= 300
@@ -37,7 +37,7 @@ async def test_the_topic_may_be_given_under_another_name(
     store.remember("Alice is allergic to nuts", id="nuts")
     async with connect() as client:
         said = await text(client, "what_do_i_know", **{name: "Alice"}, max_tokens=400)
-    assert "[nuts] Alice is allergic to nuts" in said
+    assert "[nuts]\n> Alice is allergic to nuts" in said
     assert "max_tokens as budget" in said
 
 

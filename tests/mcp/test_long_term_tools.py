@@ -186,11 +186,11 @@ async def test_answers_on_chinese_are_chinese(connect: Connect) -> None:
             prompt="小明的生日是七月十七日",
             trigger={"any_of": ["生日"]},
         )
-        assert added.startswith("已存为长期记忆 生日提醒")
+        assert added.startswith('已存为长期记忆 "生日提醒"')
         said = [{"role": "user", "content": "今天是谁的生日？"}]
         found = await text(client, "search_long_term_memories", messages=said)
         assert "其中 1 条条件满足" in found
-        assert "条件满足 · 生日提醒" in found
+        assert '条件满足 · "生日提醒"' in found
         assert "> 小明的生日是七月十七日" in found
         listed = await text(client, "list_long_term_memories")
         assert "已启用" in listed

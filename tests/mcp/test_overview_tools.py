@@ -75,10 +75,10 @@ async def test_a_scope_is_created_listed_and_opened_by_its_keyword(
         "sensitivity": "normal",
         "parent": "work",
     }
-    assert said.endswith("apollo · The moon project · parent work · keywords moonshot")
+    assert said.endswith('apollo · "The moon project" · parent work · keywords moonshot')
     assert [scope["name"] for scope in listed["scopes"]] == ["Global", "apollo", "old", "work"]
     assert listed["scopes"][1] == created
-    assert "- work · Everything paid · private: searched only when named" in listed_said
+    assert '- work · "Everything paid" · private: searched only when named' in listed_said
     assert "- old · inactive" in listed_said
     assert [memory["id"] for memory in found["hits"]] == ["m"]
     assert found["opened_scopes"] == ["apollo"]

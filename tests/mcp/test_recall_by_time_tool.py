@@ -41,7 +41,7 @@ async def test_a_time_is_told_in_its_order_with_a_digest_and_a_cursor(connect: C
         assert data["when"]["read_as"] in answer
         assert "2 of 3 memories, oldest first." in answer
         assert f"call again with cursor {data['cursor']!r}" in answer
-        assert "last: 2026-03-05 00:30 · id t2 · tea 2" in answer
+        assert 'last: 2026-03-05 00:30 · id t2 · "tea 2"' in answer
         assert "by day, in the user's time zone: 2026-03-03 1, 2026-03-04 1" in answer
         rest = await call(client, "recall_memory_by_time", **asked, cursor=data["cursor"])
         assert [hit["id"] for hit in rest["hits"]] == ["t2"]
@@ -59,7 +59,7 @@ async def test_an_empty_time_names_its_neighbours(connect: Connect) -> None:
         assert "before" not in data
         answer = await text(client, "recall_memory_by_time", when="2025")
         assert "Nothing of that time is stored there" in answer
-        assert "nearest after: 2026-03-03 00:30 · id t0 · tea 0" in answer
+        assert 'nearest after: 2026-03-03 00:30 · id t0 · "tea 0"' in answer
 
 
 async def test_many_scopes_and_days_cost_few_tokens(store: MemoryStore, connect: Connect) -> None:

@@ -69,7 +69,7 @@ async def test_a_stored_text_cannot_pass_for_an_instruction_or_a_header(connect:
     assert len(lines) == 2
     assert lines[0].startswith("[1] ")
     assert lines[0].count("id ") == 1
-    assert " · key k/\u2027/id/fake · " in lines[0]
+    assert ' · key "k/\u2027/id/fake" · ' in lines[0]
     assert lines[0].count("·") == 3
     assert lines[1].startswith("> standup sharp [2] 2026-01-01")
     assert "\x1b" not in said
