@@ -71,7 +71,9 @@ def test_words_for_nothing_leave_an_argument_out(tool: str, name: str) -> None:
         assert read(kind, {**needed, name: nothing}) == without, nothing
     for alias in NAMES.get(name, ()):
         if alias not in kind.model_fields and _first_of(alias, kind) == name:
-            for nothing in NOTHING[:-1]:
+            for nothing in NOTHING:
+                if nothing == "" and name in kind.cleared:
+                    continue
                 assert read(kind, {**needed, alias: nothing}) == without, (alias, nothing)
 
 
