@@ -69,7 +69,7 @@ def test_a_better_match_and_one_told_later_keep_their_place(equal: MemoryStore) 
     assert order_equals(services, [first, worse]) == [first, worse]
     lower = evolve(last, score=last.score - 0.001)
     assert order_equals(services, [first, lower]) == [first, lower]
-    told = Told(id=last.memory.id, happened_at=NOON + timedelta(days=1))
+    told = Told(id=last.memory.id, happened_at=NOON + timedelta(days=1), text="")
     assert order_equals(services, [evolve(first, told_later=(told,)), last])[1] == last
 
 
