@@ -84,9 +84,8 @@ def test_every_run_does_without(laboratory: Laboratory, surrounding: Surrounding
 
 @isolated
 def test_the_laboratory_notices_what_goes_astray(laboratory: Laboratory) -> None:
-    relative = Surrounding(name="a store in the working folder", environment={"HOME": "{cell}"})
     stray = Run(name="a stray", arguments=["--home", "stray", "remember", "x"])
-    assert "misplaced work/stray" in laboratory.examine(stray, relative).problem
+    assert "misplaced work/stray" in laboratory.examine(stray, PLAIN).problem
     refused = Run(name="refused", arguments=["show", "no-such-id"])
     assert laboratory.examine(refused, PLAIN).problem == ""
 
