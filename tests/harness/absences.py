@@ -65,8 +65,8 @@ class Surrounding:
 
     def allows(self, run: Run, code: int, said: str) -> bool:
         """Return whether a run may be refused in this way."""
-        # The doctor has a row for each problem, and then ends with 1.
-        codes = (1,) if run.name == "doctor" else self.codes
+        # The doctor has a row for each problem, and may end with 1.
+        codes = (1, *self.codes) if run.name == "doctor" else self.codes
         if self.refused is None or code not in codes:
             return False
         needs = not self.needed_by or run.name.startswith(self.needed_by)
@@ -145,8 +145,8 @@ def _list_surroundings() -> Iterator[Surrounding]:
     yield Surrounding(
         name="the folder is unreadable",
         folder_is="unreadable",
-        refused="Permission denied",
-        codes=(3, 4),
+        refused="Permission denied|this folder is in no repository",
+        codes=(2, 3, 4),
         needed_by=_OF_FOLDER,
     )
     yield Surrounding(name="TERM is unset", environment={"TERM": None})
