@@ -7,6 +7,7 @@ A count is the same on any machine, however busy, and start-up time follows it.
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 import tempfile
@@ -83,6 +84,9 @@ def count_modules(code: str, home: Path) -> Loaded:
 
 def main() -> None:
     """Print the counts of every start."""
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     with tempfile.TemporaryDirectory() as folder:
         print(f"{'ours':>5} {'all':>5}  start")
         for name, code in STARTS.items():

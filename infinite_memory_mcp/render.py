@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
+from attrs import evolve
+
 from infinite_memory.model.criteria import Depth
 from infinite_memory.model.hits import Hit, Hits
 from infinite_memory.model.memory import Kind, Memory, Status
@@ -152,8 +154,9 @@ def render_hits(
     count = max(1, fit_count(sizes, budget - _HEAD_TOKENS))
     best = {hit.memory.id for hit in hits[:count]}
     fitting = [hit for hit in ordered if hit.memory.id in best]
+    shown = evolve(view, shown=best)
     blocks = [
-        _render_hit(n, hit, hits.depth, covered.get(hit.memory.id), view)
+        _render_hit(n, hit, hits.depth, covered.get(hit.memory.id), shown)
         for n, hit in enumerate(fitting, hits.offset + 1)
     ]
     remarks = _render_remarks(hits, pages=pages)

@@ -26,7 +26,8 @@ def render_relations(hit: Hit, view: View) -> Iterator[str]:
     for label, others in (("told later", hit.told_later), ("told earlier", hit.told_earlier)):
         for told in others:
             yield f"{label}, on {view.format_date(told.happened_at)}: id {view.shorten(told.id)}"
-            yield quote_lines(told.text)
+            if told.id not in view.shown:
+                yield quote_lines(told.text)
     if hit.reached is not None:
         yield f"reached {hit.reached.way} from {view.shorten(hit.reached.match)}"
     for predecessor in hit.supersedes:

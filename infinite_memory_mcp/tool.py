@@ -146,10 +146,11 @@ def _run_tool(
     arguments: dict[str, Any],
     *,
     client: str | None = None,
-    changes: list[int],
+    changes: list[int] | None = None,
     structured: bool,
 ) -> CallToolResult:
     budget = DEFAULT_TOKENS
+    changes = [] if changes is None else changes
     try:
         given, notes = understand(spec.arguments, arguments, partial(_page_size, memory))
         values = parse(spec.arguments, given)

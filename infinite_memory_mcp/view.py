@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -38,7 +38,7 @@ class View:
 
     `ids` has the short ids, `scope` the scope of the memories whose header names none, and `zone`
     the time zone of all dates. A date has its time of day if `has_times`, and a hit its score if
-    `has_scores`.
+    `has_scores`. `shown` are the ids of the memories whose texts the answer shows.
     """
 
     ids: Mapping[str, str] = field(factory=dict)
@@ -46,6 +46,7 @@ class View:
     zone: str | None = None
     has_times: bool = False
     has_scores: bool = False
+    shown: Collection[str] = ()
 
     def shorten(self, memory_id: str) -> str:
         """Return the short id of a memory if it has a short id, or the whole id."""

@@ -10,6 +10,7 @@ from infinite_memory.store.conversations import Conversations
 from infinite_memory.store.dreams import Dreams
 from infinite_memory.store.exchange import Exchange
 from infinite_memory.store.graph import Graph
+from infinite_memory.store.groups import StoreGroups
 from infinite_memory.store.ids import Ids
 from infinite_memory.store.journal import Journal
 from infinite_memory.store.keys import AccessKeys
@@ -51,4 +52,5 @@ def public_names() -> list[str]:
         for name in dir(kind)
         if not name.startswith("_") or name in _OPERATORS
     ]
-    return [*(name for name in dir(MemoryStore) if not name.startswith("_")), *of_groups]
+    verbs = (name for name in dir(MemoryStore) if not name.startswith("_"))
+    return [*(name for name in verbs if name not in vars(StoreGroups)), *of_groups]

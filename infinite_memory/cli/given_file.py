@@ -27,5 +27,9 @@ def open_given_file(name: str) -> BinaryIO:
     """
     stream = _STREAM.fullmatch(name)
     if stream is None:
-        return open_regular(expand_path(name))
+        try:
+            return open_regular(expand_path(name))
+        except OSError as error:
+            error.filename = name  # as it was given, so that a password in it can be masked
+            raise
     return os.fdopen(os.dup(int(stream["number"] or 0)), "rb")

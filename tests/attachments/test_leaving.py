@@ -144,4 +144,4 @@ def test_the_command_line_shows_no_base64_and_no_embedding(tmp_path: Path) -> No
     assert not any(BASE64[:20] in output or "0.25" in output for output in outputs)
     assert "image/png, 7.7 KB, stored" in outputs[1]
     found = said("search", "tabby cat", "--scope", "home")
-    assert 'attachment: "image, image/png, 7.7 KB, stored"' in found
+    assert "attachment: image, image/png, 7.7 KB, stored" in found

@@ -128,9 +128,9 @@ def test_a_context_that_names_something_twice_is_refused(run: Run) -> None:
     assert "'a' is given twice" in done.stderr
 
 
-def test_a_closed_standard_input_is_said_to_be_closed(tmp_path: Path) -> None:
+def test_a_closed_standard_input_is_an_empty_one(tmp_path: Path) -> None:
     command = f"{sys.executable} -m infinite_memory.cli.main --home {tmp_path} remember - <&-"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "standard input is closed" in done.stderr
+    assert "there is nothing to remember" in done.stderr
     assert "Traceback" not in done.stderr

@@ -339,7 +339,7 @@ def test_a_judge_and_a_summariser_of_the_caller_are_asked() -> None:
     with open_store(judge=Judge(), summariser=Summariser()) as (storage, store):
         tell_topics(store, number=4)
         report = dream_until_linked(store)
-        assert "judged by mine, summarised by mine too" in report.looked_at
+        assert 'judged by mine, summarised by "mine too"' in report.looked_at
         memories, links = read_state(storage)
         assert {link.weight for link in links if link.reason == "so"} == {0.5}
         assert any(memory.text.endswith(" things") for memory in memories.values())

@@ -18,6 +18,7 @@ __all__ = [
     "collect_statements",
     "count_calls",
     "count_steps",
+    "find_constant",
     "find_excess",
     "measure",
 ]
@@ -73,6 +74,16 @@ def measure(work: Callable[[], object], statements: Sequence[Statement]) -> Cost
     before = len(statements)
     calls = count_calls(work)
     return Costs(calls, len(statements) - before)
+
+
+def find_constant(plain: Costs, half: Costs, once: Costs) -> Costs:
+    """Return what a call costs whatever its input, at most what the `plain` call costs.
+
+    A plain call that finds something may cost more than one whose large input finds nothing; then
+    it is what is left if the costs of half the input and of the input lie on a line.
+    """
+    calls, statements = 2 * half.calls - once.calls, 2 * half.statements - once.statements
+    return Costs(max(0, min(plain.calls, calls)), max(0, min(plain.statements, statements)))
 
 
 def find_excess(plain: Costs, once: Costs, twice: Costs) -> str | None:

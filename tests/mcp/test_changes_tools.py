@@ -58,7 +58,7 @@ async def test_a_decision_replaces_another_by_its_id(connect: Connect) -> None:
         )
         assert new["superseded"] == [old["id"]]
         assert "no such memory" in await refusal(
-            client, "store_memory", text="We use SOAP", supersedes=["none"]
+            client, "store_memory", text="We use SOAP", supersedes=["missing"]
         )
 
 

@@ -18,7 +18,14 @@ from infinite_memory import Config, MemoryStore
 from infinite_memory.config import Limits
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory_mcp.lazy_store import LazyStore
-from tests.harness.costs import Costs, Statement, collect_statements, find_excess, measure
+from tests.harness.costs import (
+    Costs,
+    Statement,
+    collect_statements,
+    find_constant,
+    find_excess,
+    measure,
+)
 from tests.harness.growing_calls import REFUSED, ROWS, SPECS, Run, fill_store, find_growing
 
 SIZES = (32, 8, 2)
@@ -86,7 +93,7 @@ def test_no_argument_costs_more_than_in_proportion(
         for name, grow in find_growing(tool):
             for size in SIZES:
                 # What is stored is indexed by the next call: each indexes half of its own size.
-                (_, (once, was_refused), (twice, is_refused)) = [
+                ((half, _), (once, was_refused), (twice, is_refused)) = [
                     measure_call(
                         run,
                         tool,
@@ -96,7 +103,8 @@ def test_no_argument_costs_more_than_in_proportion(
                     for grown in (size // 2, size, 2 * size)
                 ]
                 # What is refused costs less than what is carried out.
-                excess = find_excess(Costs(0, 0) if is_refused else plain, once, twice)
+                constant = Costs(0, 0) if is_refused else find_constant(plain, half, once)
+                excess = find_excess(constant, once, twice)
                 if excess is not None and was_refused == is_refused:
                     excesses[f"{name} of {grow.__name__}, {size}"] = excess
                 if not is_refused:

@@ -56,9 +56,9 @@ def test_what_is_no_json_is_a_parse_error_without_an_id(content: bytes, said: st
         (b"[]", "batches"),
         (b"17", "is 17, not an object"),
         (b"{}", "not a JSON-RPC message"),
-        (line(id=None, method="x"), "the id None"),
+        (line(id=None, method="x"), "the id null"),
         (line(id=1.5, method="x"), "the id 1.5"),
-        (line(id=True, method="x"), "the id True"),
+        (line(id=True, method="x"), "the id true"),
         (line(id="\ud800", method="x"), r"the id '\ud800'"),
     ],
 )

@@ -56,7 +56,7 @@ async def test_a_stored_value_cannot_pass_for_a_line_of_the_answer(connect: Conn
         ({"changes": {"name": 3}}, "must be a text"),
         ({"changes": "Alice"}, "changes"),
         ({}, "changes"),
-        ({"changes": {"name": "Alice"}, "user": ""}, "user"),
+        ({"changes": {"name": "Alice"}, "user": "a\nb"}, "user"),
     ],
 )
 async def test_what_cannot_be_used_is_refused(

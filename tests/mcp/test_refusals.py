@@ -115,7 +115,7 @@ async def test_a_tool_that_is_a_command_here_names_the_command(
 @pytest.mark.parametrize(
     ("method", "params", "said"),
     [
-        ("tools/call", None, "name None is not a string"),
+        ("tools/call", None, "name null is not a string"),
         ("tools/call", {"name": 7}, "name 7 is not a string"),
         ("tools/call", {"name": "x" * 10**7}, "there is no tool 'xxx"),
         (
@@ -125,7 +125,7 @@ async def test_a_tool_that_is_a_command_here_names_the_command(
         ),
         ("tools/call", {"name": "\ud800"}, "there is no tool"),
         ("tools/list", {"cursor": 3}, "cursor 3 is not a string"),
-        ("prompts/get", None, "there is no prompt None"),
+        ("prompts/get", None, "there is no prompt null"),
     ],
 )
 def test_a_request_in_a_wrong_shape_is_refused_briefly(
