@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from enum import StrEnum
-from functools import partial
+from functools import cache, partial
 from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -268,6 +268,7 @@ def _describe_problem(kind: type[Arguments], problem: Any, values: Mapping[str, 
     return f"{name} {show_json(problem['input']):.100} cannot be used: give {_expected(kind, name)}"
 
 
+@cache
 def _expected(kind: type[Arguments], name: str) -> str:
     """Return in words which values an argument takes."""
     field = kind.model_fields[name]

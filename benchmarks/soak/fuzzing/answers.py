@@ -14,6 +14,7 @@ from mcp_types import CallToolResult
 from pydantic import ValidationError
 
 from benchmarks.soak.fuzzing.calls import Call
+from infinite_memory.text.quotation import disarm_tags
 
 __all__ = ["BadAnswer", "Judge", "read_answer"]
 
@@ -98,7 +99,7 @@ def _refusal_problems(call: Call, said: str, *, ours: bool) -> Iterator[str]:
     long = ours and len(said) > _LONGEST_REASON
     if long or len(said) < _SHORTEST_REASON or any(defect in said for defect in _DEFECTS):
         yield f"the refusal does not say briefly what was wrong: {said}"
-    if call.named is not None and repr(call.named)[:90] not in said:
+    if call.named is not None and disarm_tags(repr(call.named))[:90] not in said:
         yield f"the refusal does not name {call.named!r:.100}: {said}"
 
 

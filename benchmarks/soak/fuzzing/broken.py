@@ -16,6 +16,7 @@ from typing import Any
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.store.memory_store import MemoryStore
+from infinite_memory.text import quotation
 from infinite_memory_mcp import command, jsonrpc, stdio, tool
 from infinite_memory_mcp.toolsets import overview, writing
 
@@ -56,7 +57,7 @@ def _sends_surrogates() -> None:
         return json.dumps(data).encode() + b"\n"
 
     honest = _replace(tool, "parse", quoting)
-    _replace(tool, "replace_surrogates", str)
+    _replace(quotation, "replace_surrogates", str)
     _replace(stdio, "write_frame", escaping)
 
 
