@@ -128,7 +128,8 @@ def _started(entry: ServerEntry, platform: Platform) -> Iterator[subprocess.Pope
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=environment,
-            cwd=platform.user_home,
+            # A home folder that does not exist is no reason to say that the server does not start.
+            cwd=platform.user_home if platform.user_home.is_dir() else None,
         )
     except OSError as error:
         raise ProbeFailed(f"{entry.command} cannot be started ({error.strerror})") from error

@@ -103,8 +103,13 @@ def _print_briefing(
     passed = [word for name in _PASSED if name in options for word in (name, options[name])]
     text = make_briefing(folder, passed, timeout_seconds=seconds)
     if text:
-        sys.stdout.buffer.write(format_context(client, event, text))
-        sys.stdout.buffer.flush()
+        try:
+            sys.stdout.buffer.write(format_context(client, event, text))
+            sys.stdout.buffer.flush()
+        except OSError:
+            # The interpreter would write it again at its end, and end with 120.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            raise
 
 
 def _read_arguments(arguments: Sequence[str]) -> tuple[str, dict[str, str]]:

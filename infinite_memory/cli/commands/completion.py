@@ -90,9 +90,9 @@ def install(context: click.Context, shell: str | None) -> None:
     name = _shell_name(context, shell)
     home = _find_home()
     script = home / _SCRIPTS[name]
+    script.parent.mkdir(parents=True, exist_ok=True)
     # First, since it refuses a start file that it cannot read; the line loads no missing script.
     start_file = _change_start_file(home, name, _line(name, script))
-    script.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(script, _source(name).encode(), mode=0o644)
     _report(context, f"Installed the completion for {name}", script, start_file)
 
