@@ -106,7 +106,7 @@ def _list_surroundings() -> Iterator[Surrounding]:
                 environment={"HOME": home, "INFINITE_MEMORY_HOME": None},
                 # A home folder that is made now holds a store that is empty.
                 refused=with_home.refused or r"there is no|exists",
-                codes=(0, 1, 3, 4, 5),
+                codes=with_home.codes if lacks else (0, 1, 3, 4, 5),
                 needed_by=(),
                 is_bare=True,
             )
