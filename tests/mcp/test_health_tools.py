@@ -20,8 +20,8 @@ Connect = Callable[[], Client]
 async def test_health_says_what_works_and_what_does_not_exist_yet(connect: Connect) -> None:
     async with connect() as client:
         await call(client, "store_memory", text="The ferry leaves at ten")
-        data = await call(client, "health_check")
-        said = (await text(client, "health_check")).splitlines()
+        answer = await client.call_tool("health_check", {})
+    data, said = answer.structured_content, answer.content[0].text.splitlines()
     assert (data["status"], data["memories"], data["worker"]) == ("ok", 1, None)
     assert said[0] == "status: ok"
     assert said[-2:] == ["background worker: none", "last backup: none yet"]

@@ -25,8 +25,8 @@ async def test_each_of_two_near_hits_names_the_other_in_a_line(connect: Connect)
         await tell(client)
         said = await text(client, "retrieve_memory", query=QUESTION)
     _, new, old = said.split("\n\n")
-    assert new.split("\n")[2:] == ["told earlier, on 2026-01-02: id -old-one", f"> {OLD}"]
-    assert old.split("\n")[2:] == ["told later, on 2026-05-02: id -new-one", f"> {NEW}"]
+    assert new.split("\n")[1:] == [f"> {NEW}", "told earlier, on 2026-01-02: id -old-one"]
+    assert old.split("\n")[1:] == [f"> {OLD}", "told later, on 2026-05-02: id -new-one"]
 
 
 async def test_the_data_name_them_too_and_nothing_where_there_is_none(connect: Connect) -> None:
