@@ -16,7 +16,7 @@ from attrs import asdict, evolve
 from benchmarks.asking import LabelledSet, labelled_set
 from benchmarks.environment import describe_environment
 from benchmarks.metrics import interval, measure
-from infinite_memory.embedding import BUNDLED
+from infinite_memory.search.embedding import BUNDLED
 from infinite_memory.search.scoring import DEFAULT_WEIGHTS, Weights
 
 __all__ = ["STEPS", "figures"]

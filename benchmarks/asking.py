@@ -12,10 +12,10 @@ from attrs import field, frozen
 
 from benchmarks.labelled_sets import ingest, questions, rows
 from benchmarks.vector_cache import StoredVectors, open_model
-from infinite_memory.embedding import BUNDLED
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.question import Arm, Question, Ranking
-from infinite_memory.protocols import Storage
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.question import Arm, Question, Ranking
+from infinite_memory.search.embedding import BUNDLED
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.ranking import Embed, rank
 from infinite_memory.search.reader import Reader

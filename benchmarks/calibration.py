@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from benchmarks.asking import Asked, LabelledSet, labelled_set
 from benchmarks.environment import describe_environment
 from benchmarks.reliability_plot import Curve, Dot, reliability_svg
-from infinite_memory.model.hits import LIKELY
-from infinite_memory.model.question import Arm, Candidate
-from infinite_memory.operations.retrieval.search_request import DEFAULT_THRESHOLD
+from infinite_memory.core.values.hits import LIKELY
+from infinite_memory.core.values.question import Arm, Candidate
+from infinite_memory.engine.retrieval.search_request import DEFAULT_THRESHOLD
 from infinite_memory.search.calibration import Calibration
 
 __all__ = ["ARMS", "Best", "Case", "asked_of", "fit"]

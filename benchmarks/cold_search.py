@@ -23,7 +23,7 @@ from pathlib import Path
 from benchmarks.environment import describe_environment
 
 QUESTION = "how are vectors stored in the database?"
-CLI = (sys.executable, "-m", "infinite_memory.cli.main")
+CLI = (sys.executable, "-m", "infinite_memory.apps.cli.main")
 STEPS = r"""
 import time
 marks = [("", time.perf_counter())]
@@ -32,7 +32,7 @@ import numpy; mark("import numpy")
 import pydantic; mark("import pydantic")
 import apsw; mark("import apsw")
 import infinite_memory.store; mark("import the library")
-import infinite_memory.cli.main; mark("import the command line")
+import infinite_memory.apps.cli.main; mark("import the command line")
 import sys
 store = infinite_memory.MemoryStore.open(sys.argv[1], counts_usage=False); mark("open the database")
 services = store._services

@@ -31,10 +31,10 @@ from benchmarks.topic_corpora import (
 )
 from benchmarks.vector_cache import open_model
 from infinite_memory import MemoryStore
-from infinite_memory.dreamer.view import DREAMER
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.link import LinkType
-from infinite_memory.protocols import Embedder
+from infinite_memory.core.protocols import Embedder
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.link import LinkType
+from infinite_memory.features.background.dreamer.view import DREAMER
 from infinite_memory.storage.inmemory import InMemoryStorage
 
 _SCOPE = "Global"

@@ -37,7 +37,7 @@ from benchmarks.labelled_sets import NOW, draft_of, find_sets, questions, rows
 from benchmarks.metrics import interval, measure
 from benchmarks.vector_cache import DEFAULT_CACHE, StoredVectors, open_model
 from infinite_memory import Hit, Hits, Kind, MemoryStore
-from infinite_memory.upkeep.report import StepAction
+from infinite_memory.features.background.upkeep.report import StepAction
 
 _RECALL, _NDCG = 1, 3
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from infinite_memory import MemoryStore
-from infinite_memory.protocols import Embedder
+from infinite_memory.core.protocols import Embedder
 
 __all__ = ["NOW", "find_sets", "ingest", "open_store", "questions", "rows"]
 

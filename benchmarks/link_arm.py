@@ -29,7 +29,7 @@ from benchmarks.asking import LabelledSet, labelled_set
 from benchmarks.environment import describe_environment
 from benchmarks.labelled_sets import find_sets, rows
 from benchmarks.metrics import interval, measure
-from infinite_memory.model.criteria import Criteria
+from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.search.similarity import find_similar
 
 _HITS = 5

@@ -17,7 +17,8 @@ from pathlib import Path
 __all__ = ["STARTS", "Loaded", "count_modules", "main"]
 
 _COMMAND = (
-    "import sys\nsys.argv[1:] = {arguments!r}\nfrom infinite_memory.cli.main import main\nmain()"
+    "import sys\nsys.argv[1:] = {arguments!r}\n"
+    "from infinite_memory.apps.cli.main import main\nmain()"
 )
 _COMMANDS = (
     ["--version"],

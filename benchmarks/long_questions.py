@@ -24,7 +24,7 @@ from benchmarks.asking import Asked, LabelledSet, labelled_set
 from benchmarks.environment import describe_environment
 from benchmarks.labelled_sets import rows
 from benchmarks.metrics import interval
-from infinite_memory.embedding import BUNDLED
+from infinite_memory.search.embedding import BUNDLED
 from infinite_memory.search.scoring import DEFAULT_WEIGHTS
 
 _HELLO = "Hey there! How are you doing today? I hope all is well with you."

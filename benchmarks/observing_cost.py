@@ -16,8 +16,8 @@ from statistics import median
 from typing import Any
 
 from infinite_memory import Config, MemoryStore
-from infinite_memory.config import Audit
-from infinite_memory.embedding import CachedEmbedder
+from infinite_memory.core.config import Audit
+from infinite_memory.search.embedding import CachedEmbedder
 from infinite_memory.testing.embedders import HashingEmbedder
 
 _QUESTIONS = [f"what was decided about project {number}" for number in range(50)]

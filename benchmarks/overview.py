@@ -33,10 +33,10 @@ from attrs import frozen
 from benchmarks.environment import describe_environment
 from benchmarks.labelled_sets import draft_of, find_sets, open_store, questions, rows
 from infinite_memory import Hit, Kind, MemoryStore
-from infinite_memory.embedding import open_embedder
-from infinite_memory.text.analyzer import cut_chinese
-from infinite_memory.text.highlights import is_dense_script
-from infinite_memory.text.token_estimate import estimate_tokens
+from infinite_memory.search.embedding import open_embedder
+from infinite_memory.search.text.analyzer import cut_chinese
+from infinite_memory.search.text.highlights import is_dense_script
+from infinite_memory.search.text.token_estimate import estimate_tokens
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _CHINESE_WORD = re.compile("[\u4e00-\u9fff]{2,}")

@@ -15,11 +15,11 @@ from itertools import pairwise
 
 from benchmarks.environment import describe_environment
 from infinite_memory import MemoryStore
-from infinite_memory.config import Chunking
-from infinite_memory.conversations.events.event import EventKind
-from infinite_memory.projects.chunking.cutting import cut_session
-from infinite_memory.projects.chunking.describing import describe_piece
-from infinite_memory.projects.chunking.rules import Embed
+from infinite_memory.core.config import Chunking
+from infinite_memory.features.projects.chunking.cutting import cut_session
+from infinite_memory.features.projects.chunking.describing import describe_piece
+from infinite_memory.features.projects.chunking.rules import Embed
+from infinite_memory.features.sessions.events.event import EventKind
 from tests.harness.streams import Stream, load_streams
 
 Rule = Callable[[Stream], set[int]]

@@ -28,8 +28,8 @@ from benchmarks.labelled_sets import find_sets, ingest, open_store, questions, r
 from benchmarks.metrics import NAMES, interval, measure
 from benchmarks.vector_cache import DEFAULT_CACHE, open_model
 from infinite_memory import MemoryStore
-from infinite_memory.embedding import BUNDLED
-from infinite_memory.protocols import Embedder
+from infinite_memory.core.protocols import Embedder
+from infinite_memory.search.embedding import BUNDLED
 
 ARMS: dict[str, dict[str, Any]] = {
     "": {},

@@ -29,11 +29,11 @@ from benchmarks.labelled_sets import NOW, find_sets, questions, rows
 from benchmarks.metrics import interval
 from benchmarks.vector_cache import DEFAULT_CACHE, StoredVectors, open_model
 from infinite_memory import MemoryStore
-from infinite_memory.conversations.short_term.keywords import DocumentFrequencies, find_keywords
-from infinite_memory.conversations.short_term.relevance import relevance
-from infinite_memory.embedding import BUNDLED
-from infinite_memory.model.conversation.message import check_messages
-from infinite_memory.text.segmenter import WordSegmenter
+from infinite_memory.core.values.conversation.message import check_messages
+from infinite_memory.features.chats.short_term.keywords import DocumentFrequencies, find_keywords
+from infinite_memory.features.chats.short_term.relevance import relevance
+from infinite_memory.search.embedding import BUNDLED
+from infinite_memory.search.text.segmenter import WordSegmenter
 
 WEIGHTS = (0, 2, 5, 10, 20, 40, 80, 160, 320)
 _APART = timedelta(minutes=15)

@@ -24,9 +24,9 @@ from typing import Any
 from benchmarks.environment import describe_environment
 from benchmarks.labelled_sets import rows
 from infinite_memory import MemoryStore
-from infinite_memory.embedding import BUNDLED, open_embedder
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.protocols import Embedder
+from infinite_memory.core.protocols import Embedder
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.search.embedding import BUNDLED, open_embedder
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.similarity import LEAST_SCORE, find_similar
 from infinite_memory.storage.open import open_storage

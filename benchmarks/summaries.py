@@ -25,11 +25,11 @@ import numpy as np
 
 from benchmarks.labelled_sets import rows
 from infinite_memory import MemoryStore
-from infinite_memory.model.memory import Memory
-from infinite_memory.text.highlights import cut_sentences
-from infinite_memory.upkeep.summaries.candidates import length_for
-from infinite_memory.upkeep.summaries.extractive import ExtractiveSummariser
-from infinite_memory.upkeep.summaries.material import Material
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.features.background.upkeep.summaries.candidates import length_for
+from infinite_memory.features.background.upkeep.summaries.extractive import ExtractiveSummariser
+from infinite_memory.features.background.upkeep.summaries.material import Material
+from infinite_memory.search.text.highlights import cut_sentences
 
 _DRAWS = 5
 _MAX_SENTENCE_CHARS = 300

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from infinite_memory.hooks.spool import append_line
+from infinite_memory.features.sessions.spool import append_line
 
 ROUNDS = 2000
 STARTS = 30
@@ -27,7 +27,7 @@ LINE = {
     "folder": "/home/alice/apollo",
     "at": "2026-05-01T10:00:00Z",
 }
-HOOK = [sys.executable, "-m", "infinite_memory.hooks.command", "Stop"]
+HOOK = [sys.executable, "-m", "infinite_memory.apps.hooks.command", "Stop"]
 
 
 def measure(call: Callable[[], object], rounds: int) -> list[float]:

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from infinite_memory.model.commit import Commit, Put
-from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Embedding
+from infinite_memory.core.values.commit import Commit, Put
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.record import Embedding
 from infinite_memory.storage.sqlite import SqliteStorage
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -28,11 +28,14 @@ from benchmarks.environment import describe_environment
 from benchmarks.topic_corpora import TopicCorpus
 from benchmarks.vector_cache import open_model
 from infinite_memory import Memory, MemoryStore
-from infinite_memory.dreamer.topics.clustering import FEWEST_MEMBERS, MOST_MEMBERS
-from infinite_memory.dreamer.topics.material import level_of
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.memory import Kind, Status
-from infinite_memory.protocols import Embedder
+from infinite_memory.core.protocols import Embedder
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.memory import Kind, Status
+from infinite_memory.features.background.dreamer.topics.clustering import (
+    FEWEST_MEMBERS,
+    MOST_MEMBERS,
+)
+from infinite_memory.features.background.dreamer.topics.material import level_of
 from infinite_memory.storage.inmemory import InMemoryStorage
 
 _MAX_SHOWN_CHARS = 400

@@ -24,11 +24,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from infinite_memory.model.conversation.message import ChatMessage
-from infinite_memory.model.conversation.trigger import Occasion
-from infinite_memory.triggers.javascript.evaluator import JavaScriptEvaluator
-from infinite_memory.triggers.keywords import fold_message
-from infinite_memory.triggers.rules.evaluator import RulesEvaluator
+from infinite_memory.core.values.conversation.message import ChatMessage
+from infinite_memory.core.values.conversation.trigger import Occasion
+from infinite_memory.features.reminders.triggers.javascript.evaluator import JavaScriptEvaluator
+from infinite_memory.features.reminders.triggers.keywords import fold_message
+from infinite_memory.features.reminders.triggers.rules.evaluator import RulesEvaluator
 
 _ROUNDS = 9
 _MESSAGE = (
@@ -89,7 +89,7 @@ def compare_javascript(number: int, alone: int) -> None:
 
 
 def compare_contexts(sources: list[str]) -> None:
-    from infinite_memory.triggers.javascript import child
+    from infinite_memory.features.reminders.triggers.javascript import child
 
     context = json.dumps({"messages": [{"role": "user", "content": _MESSAGE}]})
 

@@ -11,9 +11,9 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from infinite_memory.config import Config
-from infinite_memory.embedding import BUNDLED, CheckedEmbedder, configured_embedder
-from infinite_memory.protocols import Embedder
+from infinite_memory.core.config import Config
+from infinite_memory.core.protocols import Embedder
+from infinite_memory.search.embedding import BUNDLED, CheckedEmbedder, configured_embedder
 
 __all__ = ["DEFAULT_CACHE", "StoredVectors", "open_model"]
 

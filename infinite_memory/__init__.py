@@ -9,17 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from infinite_memory.archive.copying import copy_store
-    from infinite_memory.config import Config, Effective, load
-    from infinite_memory.conversations.ingested import Ingested
-    from infinite_memory.conversations.long_term.values import (
-        Activation,
-        DueReminder,
-        LongTermMemory,
-        TriggerFailure,
-    )
-    from infinite_memory.dreamer.wanted import DreamMaterial, GroupMaterial, PairMaterial
-    from infinite_memory.errors import (
+    from infinite_memory.core.config import Config, Effective, load
+    from infinite_memory.core.errors import (
         AccessDenied,
         ArchiveDamaged,
         ArchiveError,
@@ -47,73 +38,10 @@ if TYPE_CHECKING:
         UnknownScope,
         WrongPassphrase,
     )
-    from infinite_memory.exchange.graphs.values import ExportedGraph, GraphFormat
-    from infinite_memory.graph.values import PathStep, Related, Relation
-    from infinite_memory.knowledge.values import Highlight, Knowledge, KnownSummary
-    from infinite_memory.model.access.key import AccessKey, KeyState, NewKey, Right
-    from infinite_memory.model.archive.backup import Backup, BackupStep, Restored, RestoreMode
-    from infinite_memory.model.archive.copying import Copied, CopyStep
-    from infinite_memory.model.conversation.attachment import (
-        Attachment,
-        AttachmentContent,
-        AttachmentMatch,
-    )
-    from infinite_memory.model.conversation.message import ChatMessage
-    from infinite_memory.model.conversation.trigger import Language, Occasion, Trigger, Verdict
-    from infinite_memory.model.criteria import Depth, Mode
-    from infinite_memory.model.draft import Draft
-    from infinite_memory.model.dream.diary import Cycle, DreamedLink, DreamedTopic
-    from infinite_memory.model.dream.pair import Judgement, Pair
-    from infinite_memory.model.entry import Action, Actor, Entry, Operation
-    from infinite_memory.model.exchange import ExchangeStep, Exported, Imported, ImportProblem
-    from infinite_memory.model.hits import (
-        Absence,
-        Explanation,
-        Hit,
-        Hits,
-        Predecessor,
-        Reached,
-        Step,
-        Told,
-    )
-    from infinite_memory.model.link import Link, LinkType
-    from infinite_memory.model.memory import Kind, Memory, Origin, Status
-    from infinite_memory.model.profile import Profile
-    from infinite_memory.model.recall_page import Digest, Landmark, Recalled
-    from infinite_memory.model.receipt import (
-        BulkReceipt,
-        Feedback,
-        FeedbackOutcome,
-        KeyHolder,
-        Outcome,
-        Preview,
-        Receipt,
-        Searchable,
-        Similar,
-    )
-    from infinite_memory.model.record import Page, Usage
-    from infinite_memory.model.scope import Scope, Sensitivity
-    from infinite_memory.model.time_range import Reading, TimeRange, format_range
-    from infinite_memory.model.verification import (
-        Diagnosis,
-        Finding,
-        RecordKind,
-        State,
-        Verification,
-    )
-    from infinite_memory.observe.reads import Read
-    from infinite_memory.observe.recorder import CacheUse, Metrics
-    from infinite_memory.observe.timings import Timing
-    from infinite_memory.operations.briefing.values import (
-        Briefing,
-        BriefingItem,
-        BriefingPart,
-        BriefingSection,
-    )
-    from infinite_memory.operations.health import Health, HealthStatus, ModelHealth
-    from infinite_memory.operations.stats import Stats
-    from infinite_memory.operations.undo.undo import Undone
-    from infinite_memory.protocols import (
+    from infinite_memory.core.observe.reads import Read
+    from infinite_memory.core.observe.recorder import CacheUse, Metrics
+    from infinite_memory.core.observe.timings import Timing
+    from infinite_memory.core.protocols import (
         Embedder,
         Judge,
         Replacement,
@@ -131,6 +59,91 @@ if TYPE_CHECKING:
         SupportsTimeline,
         SupportsVerify,
     )
+    from infinite_memory.core.values.access.key import AccessKey, KeyState, NewKey, Right
+    from infinite_memory.core.values.archive.backup import Backup, BackupStep, Restored, RestoreMode
+    from infinite_memory.core.values.archive.copying import Copied, CopyStep
+    from infinite_memory.core.values.conversation.attachment import (
+        Attachment,
+        AttachmentContent,
+        AttachmentMatch,
+    )
+    from infinite_memory.core.values.conversation.message import ChatMessage
+    from infinite_memory.core.values.conversation.trigger import (
+        Language,
+        Occasion,
+        Trigger,
+        Verdict,
+    )
+    from infinite_memory.core.values.criteria import Depth, Mode
+    from infinite_memory.core.values.draft import Draft
+    from infinite_memory.core.values.dream.diary import Cycle, DreamedLink, DreamedTopic
+    from infinite_memory.core.values.dream.pair import Judgement, Pair
+    from infinite_memory.core.values.entry import Action, Actor, Entry, Operation
+    from infinite_memory.core.values.exchange import ExchangeStep, Exported, Imported, ImportProblem
+    from infinite_memory.core.values.hits import (
+        Absence,
+        Explanation,
+        Hit,
+        Hits,
+        Predecessor,
+        Reached,
+        Step,
+        Told,
+    )
+    from infinite_memory.core.values.link import Link, LinkType
+    from infinite_memory.core.values.memory import Kind, Memory, Origin, Status
+    from infinite_memory.core.values.profile import Profile
+    from infinite_memory.core.values.recall_page import Digest, Landmark, Recalled
+    from infinite_memory.core.values.receipt import (
+        BulkReceipt,
+        Feedback,
+        FeedbackOutcome,
+        KeyHolder,
+        Outcome,
+        Preview,
+        Receipt,
+        Searchable,
+        Similar,
+    )
+    from infinite_memory.core.values.record import Page, Usage
+    from infinite_memory.core.values.scope import Scope, Sensitivity
+    from infinite_memory.core.values.time_range import Reading, TimeRange, format_range
+    from infinite_memory.core.values.verification import (
+        Diagnosis,
+        Finding,
+        RecordKind,
+        State,
+        Verification,
+    )
+    from infinite_memory.engine.health import Health, HealthStatus, ModelHealth
+    from infinite_memory.engine.stats import Stats
+    from infinite_memory.engine.undo.undo import Undone
+    from infinite_memory.features.archive.copying import copy_store
+    from infinite_memory.features.archive.exchange.graphs.values import ExportedGraph, GraphFormat
+    from infinite_memory.features.background.dreamer.wanted import (
+        DreamMaterial,
+        GroupMaterial,
+        PairMaterial,
+    )
+    from infinite_memory.features.graph.values import PathStep, Related, Relation
+    from infinite_memory.features.overviews.briefing.values import (
+        Briefing,
+        BriefingItem,
+        BriefingPart,
+        BriefingSection,
+    )
+    from infinite_memory.features.overviews.knowledge.values import (
+        Highlight,
+        Knowledge,
+        KnownSummary,
+    )
+    from infinite_memory.features.reminders.long_term.values import (
+        Activation,
+        DueReminder,
+        LongTermMemory,
+        TriggerFailure,
+    )
+    from infinite_memory.features.sessions.ingested import Ingested
     from infinite_memory.search.linear import LinearSearch
     from infinite_memory.store.async_store import AsyncMemoryStore
     from infinite_memory.store.memory_store import MemoryStore
@@ -293,8 +306,8 @@ __all__ = [
 ]
 
 _HOMES = {
-    "config": ("Config", "Effective", "load"),
-    "errors": (
+    "core.config": ("Config", "Effective", "load"),
+    "core.errors": (
         "AccessDenied",
         "ArchiveDamaged",
         "ArchiveError",
@@ -322,22 +335,27 @@ _HOMES = {
         "UnknownScope",
         "WrongPassphrase",
     ),
-    "model.access.key": ("AccessKey", "KeyState", "NewKey", "Right"),
-    "knowledge.values": ("Highlight", "Knowledge", "KnownSummary"),
-    "operations.briefing.values": ("Briefing", "BriefingItem", "BriefingPart", "BriefingSection"),
-    "model.archive.backup": ("Backup", "BackupStep", "RestoreMode", "Restored"),
-    "model.archive.copying": ("Copied", "CopyStep"),
-    "model.conversation.message": ("ChatMessage",),
-    "model.conversation.trigger": ("Language", "Occasion", "Trigger", "Verdict"),
-    "model.conversation.attachment": ("Attachment", "AttachmentContent", "AttachmentMatch"),
-    "model.criteria": ("Depth", "Mode"),
-    "model.draft": ("Draft",),
-    "model.dream.diary": ("Cycle", "DreamedLink", "DreamedTopic"),
-    "model.dream.pair": ("Judgement", "Pair"),
-    "dreamer.wanted": ("DreamMaterial", "GroupMaterial", "PairMaterial"),
-    "model.entry": ("Action", "Actor", "Entry", "Operation"),
-    "model.exchange": ("ExchangeStep", "Exported", "ImportProblem", "Imported"),
-    "model.hits": (
+    "core.values.access.key": ("AccessKey", "KeyState", "NewKey", "Right"),
+    "features.overviews.knowledge.values": ("Highlight", "Knowledge", "KnownSummary"),
+    "features.overviews.briefing.values": (
+        "Briefing",
+        "BriefingItem",
+        "BriefingPart",
+        "BriefingSection",
+    ),
+    "core.values.archive.backup": ("Backup", "BackupStep", "RestoreMode", "Restored"),
+    "core.values.archive.copying": ("Copied", "CopyStep"),
+    "core.values.conversation.message": ("ChatMessage",),
+    "core.values.conversation.trigger": ("Language", "Occasion", "Trigger", "Verdict"),
+    "core.values.conversation.attachment": ("Attachment", "AttachmentContent", "AttachmentMatch"),
+    "core.values.criteria": ("Depth", "Mode"),
+    "core.values.draft": ("Draft",),
+    "core.values.dream.diary": ("Cycle", "DreamedLink", "DreamedTopic"),
+    "core.values.dream.pair": ("Judgement", "Pair"),
+    "features.background.dreamer.wanted": ("DreamMaterial", "GroupMaterial", "PairMaterial"),
+    "core.values.entry": ("Action", "Actor", "Entry", "Operation"),
+    "core.values.exchange": ("ExchangeStep", "Exported", "ImportProblem", "Imported"),
+    "core.values.hits": (
         "Absence",
         "Explanation",
         "Hit",
@@ -347,19 +365,19 @@ _HOMES = {
         "Step",
         "Told",
     ),
-    "conversations.ingested": ("Ingested",),
-    "conversations.long_term.values": (
+    "features.sessions.ingested": ("Ingested",),
+    "features.reminders.long_term.values": (
         "Activation",
         "DueReminder",
         "LongTermMemory",
         "TriggerFailure",
     ),
-    "exchange.graphs.values": ("ExportedGraph", "GraphFormat"),
-    "graph.values": ("PathStep", "Related", "Relation"),
-    "model.link": ("Link", "LinkType"),
-    "model.memory": ("Kind", "Memory", "Origin", "Status"),
-    "model.profile": ("Profile",),
-    "model.receipt": (
+    "features.archive.exchange.graphs.values": ("ExportedGraph", "GraphFormat"),
+    "features.graph.values": ("PathStep", "Related", "Relation"),
+    "core.values.link": ("Link", "LinkType"),
+    "core.values.memory": ("Kind", "Memory", "Origin", "Status"),
+    "core.values.profile": ("Profile",),
+    "core.values.receipt": (
         "BulkReceipt",
         "Feedback",
         "FeedbackOutcome",
@@ -370,19 +388,19 @@ _HOMES = {
         "Searchable",
         "Similar",
     ),
-    "model.recall_page": ("Digest", "Landmark", "Recalled"),
-    "model.record": ("Page", "Usage"),
-    "model.scope": ("Scope", "Sensitivity"),
-    "model.time_range": ("Reading", "TimeRange", "format_range"),
-    "model.verification": ("Diagnosis", "Finding", "RecordKind", "State", "Verification"),
-    "observe.reads": ("Read",),
-    "observe.recorder": ("CacheUse", "Metrics"),
-    "observe.timings": ("Timing",),
-    "operations.health": ("Health", "HealthStatus", "ModelHealth"),
-    "archive.copying": ("copy_store",),
-    "operations.stats": ("Stats",),
-    "operations.undo.undo": ("Undone",),
-    "protocols": (
+    "core.values.recall_page": ("Digest", "Landmark", "Recalled"),
+    "core.values.record": ("Page", "Usage"),
+    "core.values.scope": ("Scope", "Sensitivity"),
+    "core.values.time_range": ("Reading", "TimeRange", "format_range"),
+    "core.values.verification": ("Diagnosis", "Finding", "RecordKind", "State", "Verification"),
+    "core.observe.reads": ("Read",),
+    "core.observe.recorder": ("CacheUse", "Metrics"),
+    "core.observe.timings": ("Timing",),
+    "engine.health": ("Health", "HealthStatus", "ModelHealth"),
+    "features.archive.copying": ("copy_store",),
+    "engine.stats": ("Stats",),
+    "engine.undo.undo": ("Undone",),
+    "core.protocols": (
         "Embedder",
         "Judge",
         "Replacement",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from infinite_memory.cli.main import main
+from infinite_memory.apps.cli.main import main
 
 __all__: list[str] = []
 

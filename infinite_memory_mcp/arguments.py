@@ -12,10 +12,10 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
-from infinite_memory.errors import InvalidInput
-from infinite_memory.model.criteria import Depth, Mode
-from infinite_memory.model.memory import Kind
-from infinite_memory.plain import is_placeholder
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.plain import is_placeholder
+from infinite_memory.core.values.criteria import Depth, Mode
+from infinite_memory.core.values.memory import Kind
 from infinite_memory_mcp.foreign.arguments import understand_arguments
 from infinite_memory_mcp.jsonrpc import show_json
 

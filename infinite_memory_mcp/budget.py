@@ -1,4 +1,4 @@
-"""Cut an answer to its budget of tokens, as `infinite_memory.text.token_estimate` counts them."""
+"""Cut an answer to its budget of tokens, as `search.text.token_estimate` counts them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from infinite_memory.text.token_estimate import estimate_tokens
+from infinite_memory.search.text.token_estimate import estimate_tokens
 
 __all__ = [
     "DEFAULT_TOKENS",

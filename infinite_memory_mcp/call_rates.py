@@ -11,8 +11,8 @@ from collections.abc import Callable
 from mcp import MCPError
 from mcp.server.mcpserver.exceptions import ToolError
 
-from infinite_memory.config import Limits
-from infinite_memory.errors import InfiniteMemoryError
+from infinite_memory.core.config import Limits
+from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory_mcp.lazy_store import LazyStore
 
 __all__ = ["COUNTED_METHODS", "LIMIT_EXCEEDED", "CallRates", "TooManyCalls", "count_request"]

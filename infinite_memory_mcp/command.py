@@ -12,9 +12,9 @@ from attrs import evolve
 
 import infinite_memory
 import infinite_memory_mcp
-from infinite_memory.errors import install_hint
-from infinite_memory.model.address import mask_arguments, masked
-from infinite_memory.standard_streams import open_standard_streams
+from infinite_memory.core.errors import install_hint
+from infinite_memory.core.standard_streams import open_standard_streams
+from infinite_memory.core.values.address import mask_arguments, masked
 from infinite_memory_mcp.http.address import (
     DEFAULT_ADDRESS,
     AddressTaken,

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import asdict, evolve
 
-from infinite_memory.model.codec import (
+from infinite_memory.core.values.codec import (
     iso,
     key_holder_json,
     landmark_json,
@@ -18,12 +18,12 @@ from infinite_memory.model.codec import (
     similar_json,
     told_json,
 )
-from infinite_memory.model.criteria import Depth, Mode
-from infinite_memory.model.hits import Absence, Hit, Hits
-from infinite_memory.model.memory import Memory, without_feedback
-from infinite_memory.model.recall_page import Recalled
-from infinite_memory.model.receipt import Receipt
-from infinite_memory.text.quotation import NOTICE
+from infinite_memory.core.values.criteria import Depth, Mode
+from infinite_memory.core.values.hits import Absence, Hit, Hits
+from infinite_memory.core.values.memory import Memory, without_feedback
+from infinite_memory.core.values.recall_page import Recalled
+from infinite_memory.core.values.receipt import Receipt
+from infinite_memory.search.text.quotation import NOTICE
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_data, estimate_tokens, fit_count
 from infinite_memory_mcp.excerpt import Excerpt, beginning_of, excerpt_of, window_of
 from infinite_memory_mcp.render import advise_on_similar, render_memory

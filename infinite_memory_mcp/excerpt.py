@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from infinite_memory.model.conversation.attachment import (
+from infinite_memory.core.values.conversation.attachment import (
     attachment_of,
     describe_attachment,
     shown_text,
 )
-from infinite_memory.model.criteria import Depth
-from infinite_memory.model.hits import Hit
-from infinite_memory.model.memory import Memory
-from infinite_memory.text.quotation import quote_label, quote_lines
+from infinite_memory.core.values.criteria import Depth
+from infinite_memory.core.values.hits import Hit
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.search.text.quotation import quote_label, quote_lines
 from infinite_memory_mcp.budget import estimate_tokens
 
 __all__ = ["Excerpt", "beginning_of", "excerpt_lines", "excerpt_of", "window_of"]

@@ -20,7 +20,7 @@ from mcp_types import (
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from infinite_memory.text.quotation import replace_surrogates
+from infinite_memory.search.text.quotation import replace_surrogates
 
 __all__ = [
     "MAX_FRAME_BYTES",

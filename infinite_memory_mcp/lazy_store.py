@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from infinite_memory.clock import Deadline, within
-from infinite_memory.errors import InfiniteMemoryError, StoreClosed
-from infinite_memory.observe.recorder import Recorder
-from infinite_memory.operations.calls import Calls
+from infinite_memory.core.clock import Deadline, within
+from infinite_memory.core.errors import InfiniteMemoryError, StoreClosed
+from infinite_memory.core.observe.recorder import Recorder
+from infinite_memory.engine.calls import Calls
 from infinite_memory_mcp.settings import CLIENT
 
 if TYPE_CHECKING:

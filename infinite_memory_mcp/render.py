@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 
 from attrs import evolve
 
-from infinite_memory.model.criteria import Depth
-from infinite_memory.model.hits import Hit, Hits
-from infinite_memory.model.memory import Kind, Memory, Status
-from infinite_memory.model.messages import format_count
-from infinite_memory.model.receipt import Outcome, Receipt, Searchable, Similar
-from infinite_memory.text.quotation import NOTICE, escape_line, quote_label, quote_lines
+from infinite_memory.core.values.criteria import Depth
+from infinite_memory.core.values.hits import Hit, Hits
+from infinite_memory.core.values.memory import Kind, Memory, Status
+from infinite_memory.core.values.messages import format_count
+from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable, Similar
+from infinite_memory.search.text.quotation import NOTICE, escape_line, quote_label, quote_lines
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_tokens, fit_count
 from infinite_memory_mcp.excerpt import (
     Excerpt,

@@ -6,14 +6,14 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from infinite_memory.model.codec import iso
-from infinite_memory.text.quotation import NOTICE, escape_line, quote_label, quote_lines
+from infinite_memory.core.values.codec import iso
+from infinite_memory.search.text.quotation import NOTICE, escape_line, quote_label, quote_lines
 from infinite_memory_mcp.render import count_memories, format_moment
 from infinite_memory_mcp.tool import Answer
 
 if TYPE_CHECKING:
-    from infinite_memory.model.memory import Memory
-    from infinite_memory.model.receipt import BulkReceipt, Preview
+    from infinite_memory.core.values.memory import Memory
+    from infinite_memory.core.values.receipt import BulkReceipt, Preview
 
 __all__ = ["render_bulk_receipt", "render_preview"]
 

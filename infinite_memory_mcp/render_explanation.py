@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from infinite_memory.model.hits import Explanation
+from infinite_memory.core.values.hits import Explanation
 
 __all__ = ["render_explanation"]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from infinite_memory.model.checks import MAX_LABEL_CHARS
-from infinite_memory.model.receipt import KeyHolder, Receipt
-from infinite_memory.text.quotation import NOTICE, quote_label, quote_lines
+from infinite_memory.core.values.checks import MAX_LABEL_CHARS
+from infinite_memory.core.values.receipt import KeyHolder, Receipt
+from infinite_memory.search.text.quotation import NOTICE, quote_label, quote_lines
 from infinite_memory_mcp.view import PLAIN, View
 
 __all__ = ["advise_on_keys", "render_keys"]

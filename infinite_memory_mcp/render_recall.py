@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from infinite_memory.model.recall_page import Digest, Landmark, Recalled
-from infinite_memory.text.quotation import NOTICE, escape_line, quote_label
+from infinite_memory.core.values.recall_page import Digest, Landmark, Recalled
+from infinite_memory.search.text.quotation import NOTICE, escape_line, quote_label
 from infinite_memory_mcp.render import count_memories, render_memory
 from infinite_memory_mcp.view import PLAIN, View
 

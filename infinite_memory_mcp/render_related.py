@@ -6,11 +6,11 @@ import json
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from infinite_memory.model.codec import iso
-from infinite_memory.model.conversation.attachment import present
-from infinite_memory.model.memory import shorten, without_feedback
-from infinite_memory.model.messages import format_count
-from infinite_memory.text.quotation import NOTICE, quote_label, quote_lines
+from infinite_memory.core.values.codec import iso
+from infinite_memory.core.values.conversation.attachment import present
+from infinite_memory.core.values.memory import shorten, without_feedback
+from infinite_memory.core.values.messages import format_count
+from infinite_memory.search.text.quotation import NOTICE, quote_label, quote_lines
 from infinite_memory_mcp.budget import estimate_tokens, fit_count
 from infinite_memory_mcp.data import memories_to_data, memory_to_data
 from infinite_memory_mcp.render import render_memories, render_memory
@@ -18,9 +18,9 @@ from infinite_memory_mcp.tool import Answer
 from infinite_memory_mcp.view import View, view_of_memories
 
 if TYPE_CHECKING:
-    from infinite_memory.graph.values import Related
-    from infinite_memory.model.memory import Memory
-    from infinite_memory.model.record import Usage
+    from infinite_memory.core.values.memory import Memory
+    from infinite_memory.core.values.record import Usage
+    from infinite_memory.features.graph.values import Related
     from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["show_related"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from infinite_memory.model.hits import Hit
-from infinite_memory.text.quotation import quote_label, quote_lines
+from infinite_memory.core.values.hits import Hit
+from infinite_memory.search.text.quotation import quote_label, quote_lines
 from infinite_memory_mcp.view import View
 
 __all__ = ["render_relations"]

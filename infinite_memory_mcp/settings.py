@@ -12,7 +12,7 @@ from pathlib import Path
 from attrs import field, frozen
 
 import infinite_memory
-from infinite_memory.observe.logs import JsonFormatter, TextFormatter, make_file_handler
+from infinite_memory.core.observe.logs import JsonFormatter, TextFormatter, make_file_handler
 
 __all__ = [
     "ALL_TOOLSETS",

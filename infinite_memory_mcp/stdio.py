@@ -23,7 +23,7 @@ from mcp.server import MCPServer
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
 
-from infinite_memory.observe.traces import flush_spans
+from infinite_memory.core.observe.traces import flush_spans
 from infinite_memory_mcp.jsonrpc import MAX_FRAME_BYTES, BadFrame, read_frame, write_frame
 from infinite_memory_mcp.lazy_store import LazyStore
 

@@ -16,9 +16,9 @@ from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetad
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
-from infinite_memory.errors import InfiniteMemoryError
-from infinite_memory.model.messages import format_count
-from infinite_memory.text.quotation import disarm_tags, disarm_tags_in, escape_line
+from infinite_memory.core.errors import InfiniteMemoryError
+from infinite_memory.core.values.messages import format_count
+from infinite_memory.search.text.quotation import disarm_tags, disarm_tags_in, escape_line
 from infinite_memory_mcp.arguments import Arguments, input_schema, parse, resolve_ids, understand
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, cut_data, cut_text
 from infinite_memory_mcp.call_rates import CallRates

@@ -6,8 +6,8 @@ from collections.abc import Collection
 
 from attrs import frozen
 
-from infinite_memory.errors import InvalidInput
-from infinite_memory.model.messages import suggest_name
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.values.messages import suggest_name
 
 __all__ = ["ToolFilter"]
 

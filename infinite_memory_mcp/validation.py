@@ -15,8 +15,8 @@ from mcp.server import MCPServer
 from mcp.server.session import ServerSession
 from mcp_types import CLIENT_INFO_META_KEY, INVALID_PARAMS
 
-from infinite_memory.model.messages import suggest_name
-from infinite_memory.text.quotation import disarm_tags, escape_line
+from infinite_memory.core.values.messages import suggest_name
+from infinite_memory.search.text.quotation import disarm_tags, escape_line
 from infinite_memory_mcp.jsonrpc import show_json
 
 __all__ = [

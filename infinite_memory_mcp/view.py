@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, field, frozen
 
-from infinite_memory.model.timestamps import in_zone
-from infinite_memory.text.quotation import quote_label
+from infinite_memory.core.values.timestamps import in_zone
+from infinite_memory.search.text.quotation import quote_label
 
 if TYPE_CHECKING:
-    from infinite_memory.model.hits import Hits
-    from infinite_memory.model.memory import Memory
-    from infinite_memory.model.receipt import Receipt
+    from infinite_memory.core.values.hits import Hits
+    from infinite_memory.core.values.memory import Memory
+    from infinite_memory.core.values.receipt import Receipt
     from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = [

@@ -16,12 +16,12 @@ from typing import Any
 from attrs import asdict, frozen
 
 from infinite_memory import Config, Embedder, MemoryStore, Storage
-from infinite_memory.model.codec import to_json
-from infinite_memory.model.commit import Commit, Put
-from infinite_memory.model.entry import Action, Operation
-from infinite_memory.model.link import Link, LinkType
-from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Usage
+from infinite_memory.core.values.codec import to_json
+from infinite_memory.core.values.commit import Commit, Put
+from infinite_memory.core.values.entry import Action, Operation
+from infinite_memory.core.values.link import Link, LinkType
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.record import Usage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 

@@ -22,54 +22,40 @@ Sources = Mapping[str, tuple[str, str]]
 
 ROOT = Path(infinite_memory.__file__).parent
 ADAPTER = ROOT.parent / "infinite_memory_mcp"
-MAX_FILE_LINES = 400
-# Longer files, each with the reason.
-LONG_FILES = {
-    "infinite_memory/__init__.py": "the list of the public names, with the home of each",
-    "infinite_memory/store/memory_store.py": "the verbs of a store are one class, and each has"
-    " its contract beside it",
-}
-MAX_LONG_FILE_LINES = 500
+MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 50
 MAX_FOLDER_FILES = 25
 
-# A module may import from its own layer and from the layers before it in this list.
-LAYERS = [
-    "infinite_memory.errors",
-    "infinite_memory.paths",
-    "infinite_memory.standard_streams",
-    "infinite_memory.hooks",
-    "infinite_memory.clock",
-    "infinite_memory.plain",
-    "infinite_memory.files",
-    "infinite_memory.model",
-    "infinite_memory.protocols",
-    "infinite_memory.config",
-    "infinite_memory.text",
-    "infinite_memory.times",
-    "infinite_memory.observe",
-    "infinite_memory.storage",
-    "infinite_memory.embedding",
-    "infinite_memory.search",
-    "infinite_memory.operations",
-    "infinite_memory.attachments",
-    "infinite_memory.graph",
-    "infinite_memory.knowledge",
-    "infinite_memory.triggers",
-    "infinite_memory.conversations",
-    "infinite_memory.archive",
-    "infinite_memory.exchange",
-    "infinite_memory.projects",
-    "infinite_memory.upkeep",
-    "infinite_memory.dreamer",
-    "infinite_memory.worker",
-    "infinite_memory.store",
-    "infinite_memory.testing",
-    "infinite_memory.clients",
-    "infinite_memory.cli",
-    "infinite_memory.__main__",
-    "infinite_memory_mcp",
-]
+# The house, lowest floor first. A room imports from the floors below it, not from its neighbours.
+FLOORS = (
+    ("core",),
+    ("times", "storage", "search"),
+    ("engine", "testing"),
+    ("features.attachments", "features.graph", "features.sessions"),
+    ("features.reminders", "features.archive"),
+    ("features.overviews", "features.chats"),
+    ("features.projects", "features.background"),
+    ("store",),
+    ("apps", "infinite_memory_mcp"),
+)
+# A feature imports no other feature but these: a new arrow is a decision.
+ARROWS = {
+    "features.reminders": {"features.attachments"},
+    "features.archive": {"features.graph", "features.sessions"},
+    "features.overviews": {"features.reminders", "features.sessions"},
+    "features.chats": {"features.attachments", "features.reminders"},
+    "features.projects": {"features.sessions", "features.overviews", "features.reminders"},
+    "features.background": {"features.archive", "features.chats"},
+}
+# Within a room that has an order of its own, a part imports from the parts before it.
+PARTS = {
+    "core": (
+        *("errors", "paths", "standard_streams", "clock", "plain", "files"),
+        *("values", "protocols", "config", "observe"),
+    ),
+    "search": ("text", "embedding"),
+    "apps": ("hooks", "connect", "cli"),
+}
 # The package re-exports the public names of all layers; only the adapter imports them from it.
 FRONT = "infinite_memory"
 # Loaded late: they take a large part of a second, or are optional.
@@ -82,30 +68,31 @@ LATE = {
 # Entry points answer before the library is imported, and a store loads a verb, a group or a part
 # when it is first called, so they may also import parts of the library late.
 LATE_IMPORTERS = (
-    "infinite_memory.hooks.",
-    "infinite_memory.operations.services",
+    "infinite_memory.apps.hooks.",
+    "infinite_memory.engine.services",
     "infinite_memory.store.",
-    "infinite_memory.cli.",
+    "infinite_memory.apps.cli.",
     "infinite_memory_mcp.",
 )
 ENVIRONMENT_READERS = {
-    "infinite_memory.paths",  # HOME alone, which `Path.home` reads too, and takes "" for a folder
-    "infinite_memory.hooks.command",
-    "infinite_memory.cli.settings",
+    # HOME alone, which `Path.home` reads too, and takes "" for a folder.
+    "infinite_memory.core.paths",
+    "infinite_memory.apps.hooks.command",
+    "infinite_memory.apps.cli.settings",
     "infinite_memory_mcp.settings",
 }
 # The one module that imports onnxruntime, after it has set the switch of its telemetry.
-RUNTIME = "infinite_memory.embedding.session"
+RUNTIME = "infinite_memory.search.embedding.session"
 SWITCH = 'os.environ["ORT_DISABLE_TELEMETRY"] = "1"'
-# The file of any other path may be a pipe or a device: `files.regular` opens it.
+# The file of any other path may be a pipe or a device: `core.files.regular` opens it.
 PLAIN_READERS = {
-    "infinite_memory.clients.bundle": "the files of the packages, and the bundle that it wrote",
-    "infinite_memory.embedding.multilingual": "a model that it wrote a moment before",
-    "infinite_memory.files.atomic": "a folder",
-    "infinite_memory.files.regular": "the place for it",
+    "infinite_memory.apps.connect.bundle": "the packages, and the bundle that it wrote",
+    "infinite_memory.search.embedding.multilingual": "a model that it wrote a moment before",
+    "infinite_memory.core.files.atomic": "a folder",
+    "infinite_memory.core.files.regular": "the place for it",
     "infinite_memory.storage.sqlite.files.filesystem": "the kernel's list of file systems",
-    "infinite_memory.text.word_lists": "a file of the package",
-    "infinite_memory.triggers.javascript.child": "a file of the package, and one of the kernel",
+    "infinite_memory.search.text.word_lists": "a file of the package",
+    "infinite_memory.features.reminders.triggers.javascript.child": "the package, the kernel",
 }
 FORBIDDEN_NAMES = {"utils", "helpers", "managers", "util", "helper", "manager", "misc", "common"}
 STORAGE_CONTRACT = "infinite_memory.testing.storage_contract"
@@ -149,16 +136,22 @@ def list_functions(text: str) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
     ]
 
 
-def find_layer(module: str) -> int:
-    """Return the last layer that holds a module, or -1."""
-    return max(
-        (
-            index
-            for index, layer in enumerate(LAYERS)
-            if module == layer or module.startswith(f"{layer}.")
-        ),
-        default=-1,
-    )
+def find_room(module: str) -> str:
+    """Return the room of a module, "" for none."""
+    rest = module.removeprefix("infinite_memory.")
+    rooms = (room for floor in FLOORS for room in floor)
+    return next((room for room in rooms if f"{rest}.".startswith(f"{room}.")), "")
+
+
+def find_floor(room: str) -> int:
+    return next(number for number, floor in enumerate(FLOORS) if room in floor)
+
+
+def find_part(module: str, room: str) -> int:
+    """Return the place of a module in the order of its room."""
+    part = module.removeprefix(f"infinite_memory.{room}").lstrip(".").split(".")[0]
+    parts = PARTS[room]
+    return parts.index(part) if part in parts else len(parts)
 
 
 def list_imports(sources: Sources, module: str) -> Iterator[str]:
@@ -175,23 +168,31 @@ def list_imports(sources: Sources, module: str) -> Iterator[str]:
                 yield inner if inner in sources else node.module
 
 
-def check_layers(sources: Sources) -> Iterator[str]:
+def check_rooms(sources: Sources) -> Iterator[str]:
     for module in sources:
-        if module == FRONT:
+        if module in (FRONT, f"{FRONT}.__main__", f"{FRONT}.features"):
             continue
-        if find_layer(module) < 0:
-            yield f"{module} belongs to no layer"
+        if not find_room(module):
+            yield f"{module} belongs to no room"
+            continue
         for imported in list_imports(sources, module):
             if imported == ".":
                 yield f"{module} has a relative import"
             elif imported == FRONT and not module.startswith("infinite_memory_mcp"):
                 yield f"{module} imports the package instead of the module that defines the name"
-            elif (
-                imported in sources
-                and imported != FRONT
-                and find_layer(imported) > find_layer(module)
-            ):
-                yield f"{module} imports {imported}, which is in a higher layer"
+            elif imported in sources and imported != FRONT:
+                yield from _check_arrow(module, imported)
+
+
+def _check_arrow(module: str, imported: str) -> Iterator[str]:
+    room, other = find_room(module), find_room(imported)
+    if room == other:
+        if room in PARTS and find_part(imported, room) > find_part(module, room):
+            yield f"{module} imports {imported}, which comes after it in {room}"
+    elif find_floor(other) >= find_floor(room):
+        yield f"{module} imports {imported}, which is on no lower floor"
+    elif other.startswith("features.") and other not in ARROWS.get(room, {other}):
+        yield f"{module} imports {imported}: {room} stands on no {other}"
 
 
 def check_circles(sources: Sources) -> Iterator[str]:
@@ -250,9 +251,8 @@ def check_late_imports(sources: Sources) -> Iterator[str]:
 def check_sizes(sources: Sources) -> Iterator[str]:
     for path, text in sources.values():
         lines = len(text.splitlines())
-        most = MAX_LONG_FILE_LINES if path in LONG_FILES else MAX_FILE_LINES
-        if lines > most:
-            yield f"{path} has {lines} lines, more than {most}"
+        if lines > MAX_FILE_LINES:
+            yield f"{path} has {lines} lines, more than {MAX_FILE_LINES}"
         for function in list_functions(text):
             lines = (function.end_lineno or 0) - function.lineno + 1
             if lines > MAX_FUNCTION_LINES:
@@ -309,20 +309,12 @@ def check_broad_excepts(sources: Sources) -> Iterator[str]:
 
 
 def check_entry_points(sources: Sources) -> Iterator[str]:
-    inner = re.compile(r"infinite_memory\.(storage\.(?!open$)\w+|search)(\.|$)")
+    inner = re.compile(r"infinite_memory\.(storage\.(?!open$)|search\.(?!(text|embedding)\b))\w")
     for module in sources:
-        if module.startswith(("infinite_memory.cli", "infinite_memory_mcp")):
+        if module.startswith(("infinite_memory.apps.cli", "infinite_memory_mcp")):
             for name in list_imports(sources, module):
                 if inner.match(name):
                     yield f"{module} imports {name}, which is inside a backend or the search"
-
-
-def check_storage(sources: Sources) -> Iterator[str]:
-    for module in sources:
-        if module.startswith("infinite_memory.storage"):
-            for name in list_imports(sources, module):
-                if name.startswith("infinite_memory.text"):
-                    yield f"{module} imports {name}: what a text means is decided above a storage"
 
 
 def check_testing(sources: Sources) -> Iterator[str]:
@@ -358,10 +350,14 @@ LONG_FUNCTION = "def f():\n" + "    x = 1\n" * MAX_FUNCTION_LINES
 
 # Each rule with a module that breaks it, and a part of the sentence that says so.
 RULES: list[tuple[Callable[[Sources], Iterable[str]], str, str, str]] = [
-    (check_layers, "model.bad", "from infinite_memory.store import MemoryStore", "higher layer"),
-    (check_layers, "store.bad", "from infinite_memory import MemoryStore", "imports the package"),
-    (check_layers, "store.bad", "from . import memory_store", "relative import"),
-    (check_layers, "elsewhere", "", "belongs to no layer"),
+    (check_rooms, "core.bad", "from infinite_memory.store import MemoryStore", "no lower floor"),
+    (check_rooms, "search.bad", "import infinite_memory.storage.open", "no lower floor"),
+    (check_rooms, "core.values.bad", "import infinite_memory.core.config", "comes after it"),
+    (check_rooms, "features.chats.bad", "import infinite_memory.features.graph", "stands on no"),
+    (check_rooms, "store.bad", "from infinite_memory import MemoryStore", "imports the package"),
+    (check_rooms, "store.bad", "from . import memory_store", "relative import"),
+    (check_rooms, "elsewhere", "", "belongs to no room"),
+    (check_rooms, "features.new.bad", "", "belongs to no room"),
     (check_circles, "store.bad", "import infinite_memory.store.worse", "in a circle"),
     (check_adapter_is_not_imported, "store.bad", "import mcp", "imports mcp"),
     (check_environment_readers, "store.bad", "import os\nos.environ['A']", "environment"),
@@ -373,7 +369,7 @@ RULES: list[tuple[Callable[[Sources], Iterable[str]], str, str, str]] = [
         "def f():\n    from json import loads",
         "inside a function",
     ),
-    (check_sizes, "store.bad", "x = 1\n" * (MAX_FILE_LINES + 1), "401 lines"),
+    (check_sizes, "store.bad", "x = 1\n" * (MAX_FILE_LINES + 1), "601 lines"),
     (check_sizes, "store.bad", LONG_FUNCTION, "51 lines"),
     (check_file_names, "store.utils", "", "not named after what it holds"),
     (check_file_names, "utils.bad", "", "not named after what it holds"),
@@ -381,9 +377,13 @@ RULES: list[tuple[Callable[[Sources], Iterable[str]], str, str, str]] = [
     (check_offers, "store.bad", '"""Docstring."""', "no __all__"),
     (check_broad_excepts, "store.bad", "try:\n    f()\nexcept Exception:\n    g()", "no reason"),
     (check_broad_excepts, "store.bad", "try:\n    f()\nexcept:\n    g()", "no reason"),
-    (check_entry_points, "cli.bad", "import infinite_memory.storage.sqlite.files.lock", "inside a"),
-    (check_entry_points, "cli.bad", "from infinite_memory.search import index", "inside a"),
-    (check_storage, "storage.bad", "from infinite_memory.text import analyzer", "above a storage"),
+    (
+        check_entry_points,
+        "apps.cli.bad",
+        "import infinite_memory.storage.sqlite.files.lock",
+        "inside a",
+    ),
+    (check_entry_points, "apps.cli.bad", "from infinite_memory.search import index", "inside a"),
     (check_testing, "testing.kills", "", "tests/harness"),
     (check_plain_readers, "store.bad", "path.read_bytes()", "may be a pipe"),
     (check_plain_readers, "store.bad", "path.open('rb')", "may be a pipe"),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from infinite_memory import Config, ConfigurationError, load
-from infinite_memory.config import CONFIG_FILE, Effective, environment_name, keys
+from infinite_memory.core.config import CONFIG_FILE, Effective, environment_name, keys
 
 
 def write(home: Path, content: Any) -> Path:

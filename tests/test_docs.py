@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import infinite_memory
-import infinite_memory.errors
-from infinite_memory.config import Config, environment_name, keys
+import infinite_memory.core.errors
+from infinite_memory.core.config import Config, environment_name, keys
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -200,4 +200,4 @@ def test_no_page_and_no_message_installs_from_the_public_index() -> None:
     public = re.compile(r"pip install (-\S+ )*[\"']?infinite-memory")
     for path in [*PAGES, *(path for path in sources if path.suffix == ".py")]:
         assert public.search(path.read_text("utf-8")) is None, path
-    assert infinite_memory.errors.install_hint("mcp").startswith("`pip install '.[mcp]'`")
+    assert infinite_memory.core.errors.install_hint("mcp").startswith("`pip install '.[mcp]'`")

@@ -11,7 +11,7 @@ from benchmarks.loaded_modules import STARTS, count_modules
 # What `python -m benchmarks.loaded_modules` printed, and a few more for what is to come.
 MOST = {
     "from infinite_memory import MemoryStore": 194,
-    "infinite-memory --version": 17,
+    "infinite-memory --version": 18,
     "infinite-memory remember The key to the shed hangs behind the door": 302,
     "infinite-memory search where is the key?": 320,
     "infinite-memory scopes": 299,

@@ -12,8 +12,8 @@ from hypothesis import given
 
 import infinite_memory
 from infinite_memory import Draft, Kind, Memory, MemoryStore
-from infinite_memory.model.codec import to_json
-from infinite_memory.plain import PlainData, to_plain
+from infinite_memory.core.plain import PlainData, to_plain
+from infinite_memory.core.values.codec import to_json
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.strategies import memories
 

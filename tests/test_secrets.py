@@ -16,7 +16,7 @@ import pytest
 from pydantic import ValidationError
 
 from infinite_memory import Config, ConfigurationError, InvalidInput, MemoryStore, copy_store, load
-from infinite_memory.config import CONFIG_FILE
+from infinite_memory.core.config import CONFIG_FILE
 from infinite_memory_mcp.settings import Settings
 
 SECRET = "xyzzy-hunter2"
@@ -49,7 +49,7 @@ def shown_of(error: BaseException) -> str:
     return "".join(traceback.format_exception(error)) + repr(error) + str(error)
 
 
-def run(*arguments: str, program: str = "infinite_memory.cli.main", **environment: str) -> str:
+def run(*arguments: str, program: str = "infinite_memory.apps.cli.main", **environment: str) -> str:
     """Run a program; return all that it says and how it ended."""
     ended = subprocess.run(
         [sys.executable, "-m", program, *arguments],

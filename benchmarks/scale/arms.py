@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 from benchmarks.environment import describe_environment
 from benchmarks.scale import corpus
 from infinite_memory import MemoryStore
-from infinite_memory.embedding import OnnxEmbedder, model_directory
-from infinite_memory.model.criteria import Criteria
+from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.search.cosine import (
     QueryVector,
     approximate_cosines,
     cosines,
 )
+from infinite_memory.search.embedding import OnnxEmbedder, model_directory
 from infinite_memory.search.reader import Reader
 
 _TEN = 10

@@ -26,11 +26,11 @@ from pathlib import Path
 from benchmarks.environment import describe_environment
 from benchmarks.scale import corpus
 from infinite_memory import Config, MemoryStore
-from infinite_memory.archive.backup import verify_file, write_backup
-from infinite_memory.archive.backup_folder import BackupFolder
-from infinite_memory.archive.restore import RestoreRequest, replace_content
-from infinite_memory.model.commit import Commit
-from infinite_memory.model.entry import Action, Actor, MemoryStep, Operation
+from infinite_memory.core.values.commit import Commit
+from infinite_memory.core.values.entry import Action, Actor, MemoryStep, Operation
+from infinite_memory.features.archive.backup import verify_file, write_backup
+from infinite_memory.features.archive.backup_folder import BackupFolder
+from infinite_memory.features.archive.restore import RestoreRequest, replace_content
 from infinite_memory.storage.sqlite import SqliteStorage
 
 _COPIED = "memory.db*"

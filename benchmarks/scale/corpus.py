@@ -29,15 +29,15 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from benchmarks.environment import describe_environment
-from infinite_memory.embedding import open_embedder
-from infinite_memory.model.commit import Commit, Put
-from infinite_memory.model.ids import new_id
-from infinite_memory.model.memory import Kind, Memory
-from infinite_memory.model.record import Embedding
-from infinite_memory.model.scope import Scope
-from infinite_memory.protocols import Embedder
+from infinite_memory.core.protocols import Embedder
+from infinite_memory.core.values.commit import Commit, Put
+from infinite_memory.core.values.ids import new_id
+from infinite_memory.core.values.memory import Kind, Memory
+from infinite_memory.core.values.record import Embedding
+from infinite_memory.core.values.scope import Scope
+from infinite_memory.search.embedding import open_embedder
+from infinite_memory.search.text.word_lists import stop_words
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.text.word_lists import stop_words
 
 DIMENSIONS = 384
 RARE = "one-percent"

@@ -29,9 +29,9 @@ from benchmarks.environment import describe_environment
 from benchmarks.scale import corpus
 from benchmarks.scale.upkeep import search_for, show
 from infinite_memory import Config, MemoryStore
-from infinite_memory.dreamer.job import DREAM
-from infinite_memory.upkeep.report import JobReport, StepAction
-from infinite_memory.worker.worker import Pace, Worker
+from infinite_memory.features.background.dreamer.job import DREAM
+from infinite_memory.features.background.upkeep.report import JobReport, StepAction
+from infinite_memory.features.background.worker.worker import Pace, Worker
 
 _COPIED = "memory.db*"
 _WARM_SEARCHES = 200

@@ -31,11 +31,11 @@ from benchmarks.environment import describe_environment
 from benchmarks.scale import corpus
 from benchmarks.scale.timing import Percentiles, timed
 from infinite_memory import Draft, MemoryStore
-from infinite_memory.embedding import OnnxEmbedder, model_directory
-from infinite_memory.errors import EmbedderError
-from infinite_memory.model.content_hash import content_hash
-from infinite_memory.model.memory import Memory
-from infinite_memory.operations.embed import embed_memories
+from infinite_memory.core.errors import EmbedderError
+from infinite_memory.core.values.content_hash import content_hash
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.engine.embed import embed_memories
+from infinite_memory.search.embedding import OnnxEmbedder, model_directory
 from infinite_memory.storage.sqlite.rows import INSERT, MemoryRow
 from infinite_memory.storage.sqlite.schema import create_tables
 

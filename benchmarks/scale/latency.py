@@ -23,8 +23,8 @@ from benchmarks.scale.arms import our_arm
 from benchmarks.scale.peers import PEERS, Search
 from benchmarks.scale.timing import Percentiles, timed
 from infinite_memory import MemoryStore
-from infinite_memory.embedding import OnnxEmbedder, model_directory
-from infinite_memory.model.criteria import Criteria
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.search.embedding import OnnxEmbedder, model_directory
 
 _TEN = 10
 _HEAD = f"{'':44} {'p50':>9} {'p95':>9} {'p99':>9} {'least':>9}   (ms)"

@@ -19,9 +19,9 @@ from typing import Any
 
 from benchmarks.environment import describe_environment
 from infinite_memory import MemoryStore
-from infinite_memory.projects.chunk import CHUNK_KINDS, WorkOutcome
+from infinite_memory.features.projects.chunk import CHUNK_KINDS, WorkOutcome
+from infinite_memory.search.text.token_estimate import estimate_tokens
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.text.token_estimate import estimate_tokens
 
 _BUDGETS = (200, 500, 1500, 6000)
 _WORDS = (

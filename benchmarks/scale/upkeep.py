@@ -22,8 +22,8 @@ from pathlib import Path
 from benchmarks.environment import describe_environment
 from benchmarks.scale import corpus
 from infinite_memory import Config, MemoryStore
-from infinite_memory.upkeep.report import JobReport
-from infinite_memory.worker.worker import Pace, Worker
+from infinite_memory.features.background.upkeep.report import JobReport
+from infinite_memory.features.background.worker.worker import Pace, Worker
 
 _COPIED = "memory.db*"
 _LATER = timedelta(days=730)

@@ -26,13 +26,13 @@ from random import Random
 from attrs import define, field, frozen
 
 from benchmarks.soak.report import bound, conclude, scratch
-from infinite_memory.archive import backup as backup_module
-from infinite_memory.archive.backup import verify_file, write_backup
-from infinite_memory.config import Config
-from infinite_memory.errors import InfiniteMemoryError
-from infinite_memory.model.archive.backup import RestoreMode
-from infinite_memory.model.commit import Commit
-from infinite_memory.protocols import Replacement
+from infinite_memory.core.config import Config
+from infinite_memory.core.errors import InfiniteMemoryError
+from infinite_memory.core.protocols import Replacement
+from infinite_memory.core.values.archive.backup import RestoreMode
+from infinite_memory.core.values.commit import Commit
+from infinite_memory.features.archive import backup as backup_module
+from infinite_memory.features.archive.backup import verify_file, write_backup
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.store.memory_store import MemoryStore
 from infinite_memory.testing.embedders import HashingEmbedder

@@ -34,17 +34,17 @@ import zstandard
 from attrs import frozen
 
 from benchmarks.soak.report import conclude, scratch
-from infinite_memory.archive.backup import write_backup
-from infinite_memory.archive.backup_folder import BackupFolder
-from infinite_memory.archive.container import reader
-from infinite_memory.archive.container.layout import RECORD
-from infinite_memory.archive.container.manifest import Manifest
-from infinite_memory.archive.container.reader import ArchiveReader
-from infinite_memory.archive.restore import RestoreRequest, replace_content
-from infinite_memory.archive.transfer.decoding import Decoder
-from infinite_memory.archive.transfer.importing import Import
-from infinite_memory.errors import InfiniteMemoryError
-from infinite_memory.protocols import Storage
+from infinite_memory.core.errors import InfiniteMemoryError
+from infinite_memory.core.protocols import Storage
+from infinite_memory.features.archive.backup import write_backup
+from infinite_memory.features.archive.backup_folder import BackupFolder
+from infinite_memory.features.archive.container import reader
+from infinite_memory.features.archive.container.layout import RECORD
+from infinite_memory.features.archive.container.manifest import Manifest
+from infinite_memory.features.archive.container.reader import ArchiveReader
+from infinite_memory.features.archive.restore import RestoreRequest, replace_content
+from infinite_memory.features.archive.transfer.decoding import Decoder
+from infinite_memory.features.archive.transfer.importing import Import
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.archive_mutants import forge, mutate

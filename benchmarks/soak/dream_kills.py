@@ -26,13 +26,13 @@ from random import Random
 from attrs import define, evolve, field, frozen
 
 from benchmarks.soak.report import bound, conclude, scratch
-from infinite_memory.config import Config
-from infinite_memory.errors import InfiniteMemoryError
-from infinite_memory.model.commit import Commit, Put
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.entry import Operation
-from infinite_memory.model.link import Link
-from infinite_memory.model.memory import Memory, Status
+from infinite_memory.core.config import Config
+from infinite_memory.core.errors import InfiniteMemoryError
+from infinite_memory.core.values.commit import Commit, Put
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.entry import Operation
+from infinite_memory.core.values.link import Link
+from infinite_memory.core.values.memory import Memory, Status
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.store.memory_store import MemoryStore
 from infinite_memory.testing.embedders import HashingEmbedder

@@ -22,12 +22,12 @@ import apsw
 from attrs import field, frozen
 
 from infinite_memory import Config, InfiniteMemoryError, Memory, MemoryStore, StorageError
-from infinite_memory.model.commit import Commit, Erase
-from infinite_memory.model.entry import Action, MemoryStep, Operation
-from infinite_memory.model.link import Link, LinkType
-from infinite_memory.model.memory import Kind
-from infinite_memory.model.record import Record, Usage
-from infinite_memory.protocols import Storage
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.commit import Commit, Erase
+from infinite_memory.core.values.entry import Action, MemoryStep, Operation
+from infinite_memory.core.values.link import Link, LinkType
+from infinite_memory.core.values.memory import Kind
+from infinite_memory.core.values.record import Record, Usage
 from infinite_memory.storage.open import open_storage
 from infinite_memory.testing.embedders import HashingEmbedder
 

@@ -28,12 +28,12 @@ from uuid import uuid4
 from attrs import define, field, frozen
 
 from benchmarks.soak.report import bound, conclude, scratch
-from infinite_memory.config import Config
-from infinite_memory.errors import InfiniteMemoryError
-from infinite_memory.exchange import importing
-from infinite_memory.exchange.formats import fields as fields_module
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.memory import Status
+from infinite_memory.core.config import Config
+from infinite_memory.core.errors import InfiniteMemoryError
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.memory import Status
+from infinite_memory.features.archive.exchange import importing
+from infinite_memory.features.archive.exchange.formats import fields as fields_module
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.store.memory_store import MemoryStore
 from infinite_memory.testing.embedders import HashingEmbedder

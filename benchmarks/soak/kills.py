@@ -19,7 +19,7 @@ import apsw
 from attrs import frozen
 
 from benchmarks.soak.report import bound, conclude, scratch
-from infinite_memory.errors import StorageError
+from infinite_memory.core.errors import StorageError
 from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.kills import SABOTAGES, Batch, Writer, find_losses
 

@@ -23,7 +23,7 @@ from typing import NoReturn
 from attrs import define, field
 
 from benchmarks.soak.report import bound, conclude, scratch
-from infinite_memory.model.commit import Commit, Put
+from infinite_memory.core.values.commit import Commit, Put
 from infinite_memory.storage.mongodb.managed import open_managed
 from infinite_memory.testing.storage_contract.base import make_memory
 

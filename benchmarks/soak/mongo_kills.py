@@ -22,9 +22,9 @@ from attrs import define, field
 from pymongo import WriteConcern
 
 from benchmarks.soak.report import bound, conclude, scratch
-from infinite_memory.errors import StorageError
-from infinite_memory.model.codec import from_micros
-from infinite_memory.model.memory import Memory
+from infinite_memory.core.errors import StorageError
+from infinite_memory.core.values.codec import from_micros
+from infinite_memory.core.values.memory import Memory
 from infinite_memory.storage.mongodb import MongoStorage, transactions
 from infinite_memory.storage.mongodb.connection import connect
 
@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "mongodb"))
 
 from mongo_servers import Deployment, Member, deployment
 
-from infinite_memory.model.commit import Commit, Put
+from infinite_memory.core.values.commit import Commit, Put
 
 __all__ = ["run"]
 

@@ -29,7 +29,7 @@ from attrs import field, frozen
 
 from benchmarks.soak.report import bound, conclude, scratch
 from benchmarks.soak.starting import Start
-from infinite_memory.errors import StorageError
+from infinite_memory.core.errors import StorageError
 from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.notes import Notes
 from tests.harness.older_stores import OLDER_SCHEMAS, make_older_store

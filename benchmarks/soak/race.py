@@ -27,8 +27,8 @@ from attrs import frozen
 
 from benchmarks.soak.report import conclude, scratch
 from benchmarks.soak.starting import Start
-from infinite_memory.errors import StorageError
-from infinite_memory.model.commit import Commit, Put
+from infinite_memory.core.errors import StorageError
+from infinite_memory.core.values.commit import Commit, Put
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.storage_contract.base import make_memory
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from infinite_memory.protocols import Storage
+from infinite_memory.core.protocols import Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.undoing import Outcome, run_sequence

@@ -29,19 +29,19 @@ from typing import Any
 from attrs import define, field, frozen
 
 from benchmarks.soak.report import bound, conclude, scratch
-from infinite_memory.archive import backup as backup_module
-from infinite_memory.archive.backup import verify_file
-from infinite_memory.archive.part_file import PartFile
-from infinite_memory.config import Config
-from infinite_memory.errors import InfiniteMemoryError
-from infinite_memory.model.commit import Commit, Erase
-from infinite_memory.model.entry import Operation
-from infinite_memory.model.memory import Status
+from infinite_memory.core.config import Config
+from infinite_memory.core.errors import InfiniteMemoryError
+from infinite_memory.core.values.commit import Commit, Erase
+from infinite_memory.core.values.entry import Operation
+from infinite_memory.core.values.memory import Status
+from infinite_memory.features.archive import backup as backup_module
+from infinite_memory.features.archive.backup import verify_file
+from infinite_memory.features.archive.part_file import PartFile
+from infinite_memory.features.background.upkeep.report import JobReport
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.store.memory_store import MemoryStore
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract.base import put
-from infinite_memory.upkeep.report import JobReport
 from tests.harness.kills import Batch, Writer, killed, replace_parts
 
 __all__ = ["SABOTAGES", "Outcome", "run"]

@@ -16,10 +16,13 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from benchmarks.soak.report import bound, conclude, scratch
-from infinite_memory.protocols import Storage
-from infinite_memory.upkeep.jobs import summarise
-from infinite_memory.upkeep.summaries import candidates
-from infinite_memory.upkeep.summaries.material import Material, load_conversation
+from infinite_memory.core.protocols import Storage
+from infinite_memory.features.background.upkeep.jobs import summarise
+from infinite_memory.features.background.upkeep.summaries import candidates
+from infinite_memory.features.background.upkeep.summaries.material import (
+    Material,
+    load_conversation,
+)
 from tests.harness.upkeep_scopes import run_life
 
 __all__ = ["main"]

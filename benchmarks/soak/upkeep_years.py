@@ -31,12 +31,12 @@ from attrs import define, field
 from benchmarks.labelled_sets import find_sets, questions, rows
 from benchmarks.soak.report import conclude, scratch
 from infinite_memory import Config, MemoryStore
-from infinite_memory.model.entry import Operation
-from infinite_memory.model.memory import Kind, Memory, Status
+from infinite_memory.core.values.entry import Operation
+from infinite_memory.core.values.memory import Kind, Memory, Status
+from infinite_memory.features.background.upkeep.job import MAX_CHANGES
+from infinite_memory.features.background.upkeep.policies.protected import is_protected
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.upkeep.job import MAX_CHANGES
-from infinite_memory.upkeep.policies.protected import is_protected
 
 __all__ = ["main"]
 

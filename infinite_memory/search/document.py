@@ -12,14 +12,14 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from infinite_memory.model.codec import to_micros
-from infinite_memory.model.conversation.attachment import attachment_of
-from infinite_memory.model.memory import JsonValue, Kind, Memory, Status, without_feedback
-from infinite_memory.model.record import Record
-from infinite_memory.model.scope import fold_name
-from infinite_memory.text.analyzer import terms
-from infinite_memory.text.canonical import canonicalize
-from infinite_memory.text.relative_time import is_relative
+from infinite_memory.core.values.codec import to_micros
+from infinite_memory.core.values.conversation.attachment import attachment_of
+from infinite_memory.core.values.memory import JsonValue, Kind, Memory, Status, without_feedback
+from infinite_memory.core.values.record import Record
+from infinite_memory.core.values.scope import fold_name
+from infinite_memory.search.text.analyzer import terms
+from infinite_memory.search.text.canonical import canonicalize
+from infinite_memory.search.text.relative_time import is_relative
 
 __all__ = [
     "KINDS",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from infinite_memory.model.hits import Explanation
+from infinite_memory.core.values.hits import Explanation
 from infinite_memory.search.conversation.scoring import ConversationScores
 from infinite_memory.search.cosine import ABSENT, QueryVector, best_passage
 from infinite_memory.search.scoring import Positions, SegmentScores, Weights

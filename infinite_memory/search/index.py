@@ -12,16 +12,16 @@ import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
-from infinite_memory.embedding import CheckedEmbedder
-from infinite_memory.errors import StorageError, StoreClosed
-from infinite_memory.model.codec import to_micros
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.dream.neighbor import Neighbor
-from infinite_memory.model.question import Question, Ranking
-from infinite_memory.model.record import Change
-from infinite_memory.protocols import Embedder, Storage
+from infinite_memory.core.errors import StorageError, StoreClosed
+from infinite_memory.core.protocols import Embedder, Storage
+from infinite_memory.core.values.codec import to_micros
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.dream.neighbor import Neighbor
+from infinite_memory.core.values.question import Question, Ranking
+from infinite_memory.core.values.record import Change
 from infinite_memory.search.cosine import QueryVector
 from infinite_memory.search.document import Document, describe
+from infinite_memory.search.embedding import CheckedEmbedder
 from infinite_memory.search.nearest import find_nearest, load_vectors
 from infinite_memory.search.ranking import rank
 from infinite_memory.search.reader import Reader

@@ -26,17 +26,17 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from infinite_memory.model.codec import to_micros
-from infinite_memory.model.hits import Explanation
-from infinite_memory.model.memory import Kind, Status
-from infinite_memory.model.question import Question
+from infinite_memory.core.values.codec import to_micros
+from infinite_memory.core.values.hits import Explanation
+from infinite_memory.core.values.memory import Kind, Status
+from infinite_memory.core.values.question import Question
 from infinite_memory.search.collapsing import Group, ScoredDoc
 from infinite_memory.search.conversation.turns import ConversationTurns
 from infinite_memory.search.cosine import ABSENT, means_of_greatest, pairwise_cosines
 from infinite_memory.search.document import KINDS, STATUSES, SUMMARY_CODES, hash_term
 from infinite_memory.search.phrases import find_quotes
 from infinite_memory.search.scoring import Explain, SegmentScores, add_step
-from infinite_memory.text.analyzer import terms
+from infinite_memory.search.text.analyzer import terms
 
 __all__ = [
     "COMPARED",

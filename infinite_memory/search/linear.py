@@ -12,15 +12,15 @@ from collections.abc import Collection, Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from infinite_memory.embedding import CheckedEmbedder
-from infinite_memory.model.codec import to_micros
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.dream.neighbor import Neighbor
-from infinite_memory.model.memory import Memory
-from infinite_memory.model.question import Question, Ranking
-from infinite_memory.model.record import Record
-from infinite_memory.protocols import Embedder, Storage
+from infinite_memory.core.protocols import Embedder, Storage
+from infinite_memory.core.values.codec import to_micros
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.dream.neighbor import Neighbor
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.question import Question, Ranking
+from infinite_memory.core.values.record import Record
 from infinite_memory.search.document import describe
+from infinite_memory.search.embedding import CheckedEmbedder
 from infinite_memory.search.nearest import load_vectors
 from infinite_memory.search.ranking import rank
 from infinite_memory.search.reader import Reader

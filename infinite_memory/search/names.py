@@ -20,8 +20,8 @@ from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.document import hash_term
 from infinite_memory.search.phrases import Texts
 from infinite_memory.search.segment import Segment
-from infinite_memory.text.analyzer import fold, foreign_languages, terms, words
-from infinite_memory.text.word_lists import stop_words
+from infinite_memory.search.text.analyzer import fold, foreign_languages, terms, words
+from infinite_memory.search.text.word_lists import stop_words
 
 __all__ = ["find_common_names", "find_named_speakers", "mask_speakers", "remove_names"]
 

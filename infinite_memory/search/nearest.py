@@ -8,9 +8,9 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from infinite_memory.errors import NotFound
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.protocols import Storage
+from infinite_memory.core.errors import NotFound
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.search.cosine import ABSENT, QueryVector, approximate_cosines, cosines
 from infinite_memory.search.reader import Reader
 

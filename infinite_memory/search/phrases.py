@@ -13,12 +13,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from infinite_memory.errors import StoreDamaged
+from infinite_memory.core.errors import StoreDamaged
 from infinite_memory.search.bm25 import count_terms
 from infinite_memory.search.conversation.turns import ConversationTurns
 from infinite_memory.search.document import hash_term
 from infinite_memory.search.scoring import SegmentScores
-from infinite_memory.text.analyzer import terms
+from infinite_memory.search.text.analyzer import terms
 
 __all__ = ["Texts", "find_quotes", "score_quotes"]
 

@@ -14,7 +14,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from infinite_memory.errors import StorageUnavailable
+from infinite_memory.core.errors import StorageUnavailable
 
 __all__ = ["RowsInFile", "quantize"]
 

@@ -22,10 +22,10 @@ import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
-from infinite_memory.errors import EmbedderError
-from infinite_memory.model.criteria import Depth
-from infinite_memory.model.question import Arm, Candidate, Question, Ranking
-from infinite_memory.observe.recorder import measure_arm
+from infinite_memory.core.errors import EmbedderError
+from infinite_memory.core.observe.recorder import measure_arm
+from infinite_memory.core.values.criteria import Depth
+from infinite_memory.core.values.question import Arm, Candidate, Question, Ranking
 from infinite_memory.search.bm25 import QueryTerms, bm25
 from infinite_memory.search.calibration import Calibration, calibrate
 from infinite_memory.search.collapsing import (
@@ -76,8 +76,8 @@ from infinite_memory.search.segment import Segment
 from infinite_memory.search.sentences import score_sentences, split_sentences
 from infinite_memory.search.steps.linked import mark_reached, raise_linked
 from infinite_memory.search.steps.lowering import lower_totals
-from infinite_memory.text.analyzer import spelled_names
-from infinite_memory.text.question_terms import split_terms
+from infinite_memory.search.text.analyzer import spelled_names
+from infinite_memory.search.text.question_terms import split_terms
 
 __all__ = ["Embed", "rank", "rescore_best"]
 

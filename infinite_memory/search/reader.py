@@ -12,8 +12,8 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from infinite_memory.model.codec import to_micros
-from infinite_memory.model.criteria import Criteria
+from infinite_memory.core.values.codec import to_micros
+from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.document import (
     KINDS,
@@ -26,7 +26,7 @@ from infinite_memory.search.document import (
 )
 from infinite_memory.search.merging import merge
 from infinite_memory.search.segment import Segment, build
-from infinite_memory.text.analyzer import terms
+from infinite_memory.search.text.analyzer import terms
 
 __all__ = ["MERGED_AT_ONCE", "Reader", "SegmentReader"]
 

@@ -22,11 +22,11 @@ import numpy as np
 from attrs import evolve, field, frozen, validators
 from numpy.typing import NDArray
 
-from infinite_memory.model.codec import to_micros
-from infinite_memory.model.criteria import Depth
-from infinite_memory.model.hits import Explanation
-from infinite_memory.model.question import Question
-from infinite_memory.model.time_range import Reading, TimeRange
+from infinite_memory.core.values.codec import to_micros
+from infinite_memory.core.values.criteria import Depth
+from infinite_memory.core.values.hits import Explanation
+from infinite_memory.core.values.question import Question
+from infinite_memory.core.values.time_range import Reading, TimeRange
 from infinite_memory.search.cosine import ABSENT
 from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.document import SUMMARY_CODES

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from infinite_memory.search.conversation.turns import ConversationTurns
 from infinite_memory.search.cosine import ABSENT, QueryVector, cosines
 from infinite_memory.search.scoring import SegmentScores, scale_cosines
-from infinite_memory.text.analyzer import terms
-from infinite_memory.text.passages import SENTENCE_END
+from infinite_memory.search.text.analyzer import terms
+from infinite_memory.search.text.passages import SENTENCE_END
 
 __all__ = ["MOST_SENTENCES", "score_sentences", "split_sentences"]
 

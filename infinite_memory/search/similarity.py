@@ -16,15 +16,15 @@ from math import log1p
 import numpy as np
 from numpy.typing import NDArray
 
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.dream.neighbor import Neighbor
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.dream.neighbor import Neighbor
 from infinite_memory.search.calibration import Calibration
 from infinite_memory.search.cosine import ABSENT, QueryVector, approximate_cosines, mean_of_greatest
 from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.document import hash_term
 from infinite_memory.search.reader import Reader
 from infinite_memory.search.segment import Segment
-from infinite_memory.text.question_terms import split_terms
+from infinite_memory.search.text.question_terms import split_terms
 
 __all__ = ["LEAST_SCORE", "find_neighbors", "find_similar", "score_cosines"]
 

@@ -23,13 +23,13 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from infinite_memory.errors import StorageUnavailable
-from infinite_memory.files.locks import FileLock
-from infinite_memory.files.regular import open_regular
+from infinite_memory.core.errors import StorageUnavailable
+from infinite_memory.core.files.locks import FileLock
+from infinite_memory.core.files.regular import open_regular
 from infinite_memory.search.quantization import RowsInFile
 from infinite_memory.search.reader import Reader, SegmentReader
 from infinite_memory.search.segment import ARRAYS, Segment
-from infinite_memory.text.canonical import CANONICAL_VERSION
+from infinite_memory.search.text.canonical import CANONICAL_VERSION
 
 __all__ = ["Snapshot", "confined_folder"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from infinite_memory.model.criteria import Criteria
+from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.search.document import KINDS
 from infinite_memory.search.reader import Reader
 from infinite_memory.search.segment import Segment

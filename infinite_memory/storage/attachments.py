@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from infinite_memory.errors import StoreDamaged
-from infinite_memory.model.conversation.attachment import is_content, is_reference
-from infinite_memory.model.link import Link
-from infinite_memory.model.memory import Memory, Status
-from infinite_memory.protocols import Storage
+from infinite_memory.core.errors import StoreDamaged
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.conversation.attachment import is_content, is_reference
+from infinite_memory.core.values.link import Link
+from infinite_memory.core.values.memory import Memory, Status
 from infinite_memory.storage.quoting import quoting_summaries
 
 __all__ = [

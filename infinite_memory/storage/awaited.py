@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from infinite_memory.clock import current_deadline
-from infinite_memory.model.commit import Commit
+from infinite_memory.core.clock import current_deadline
+from infinite_memory.core.values.commit import Commit
 
 __all__ = ["note_change"]
 

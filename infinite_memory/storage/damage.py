@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from infinite_memory.errors import StoreDamaged
-from infinite_memory.model.commit import Commit
-from infinite_memory.model.verification import Finding, RecordKind
+from infinite_memory.core.errors import StoreDamaged
+from infinite_memory.core.values.commit import Commit
+from infinite_memory.core.values.verification import Finding, RecordKind
 
 __all__ = [
     "ACCESS_KEY",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from infinite_memory.errors import InvalidInput, StoreDamaged
-from infinite_memory.model.entry import Action, Entry, JournalEnd, entry_digest
+from infinite_memory.core.errors import InvalidInput, StoreDamaged
+from infinite_memory.core.values.entry import Action, Entry, JournalEnd, entry_digest
 
 __all__ = ["EntryDamaged", "action_text", "check_entry"]
 

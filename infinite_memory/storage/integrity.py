@@ -12,10 +12,10 @@ from hashlib import blake2b
 
 import numpy as np
 
-from infinite_memory.errors import InvalidInput
-from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Embedding, Record
-from infinite_memory.model.verification import Finding, RecordKind
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.record import Embedding, Record
+from infinite_memory.core.values.verification import Finding, RecordKind
 from infinite_memory.storage.preconditions import check_embedding
 
 __all__ = ["EMBED_AGAIN", "check_record", "seal", "seal_fits"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.memory import Status
-from infinite_memory.protocols import Storage, SupportsKeys
+from infinite_memory.core.protocols import Storage, SupportsKeys
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.memory import Status
 
 __all__ = ["list_keys"]
 

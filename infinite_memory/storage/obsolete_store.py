@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from infinite_memory.errors import SchemaTooOld
+from infinite_memory.core.errors import SchemaTooOld
 
 __all__ = ["obsolete_store_error"]
 

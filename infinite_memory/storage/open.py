@@ -9,9 +9,11 @@ from pathlib import Path
 
 from attrs import frozen
 
-from infinite_memory.config import Config, load
-from infinite_memory.errors import ConfigurationError, StorageError
-from infinite_memory.model.address import (
+from infinite_memory.core.config import Config, load
+from infinite_memory.core.errors import ConfigurationError, StorageError
+from infinite_memory.core.paths import absolute_path
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.address import (
     IN_MEMORY,
     MANAGED,
     MONGODB_SCHEMES,
@@ -19,9 +21,7 @@ from infinite_memory.model.address import (
     find_problem,
     is_folder,
 )
-from infinite_memory.model.verification import Diagnosis, State
-from infinite_memory.paths import absolute_path
-from infinite_memory.protocols import Storage
+from infinite_memory.core.values.verification import Diagnosis, State
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
 from infinite_memory.storage.sqlite.files.diagnose import diagnose_files, diagnose_library
 from infinite_memory.storage.sqlite.files.marker import read_marker

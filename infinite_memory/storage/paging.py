@@ -6,9 +6,9 @@ import base64
 import binascii
 import re
 
-from infinite_memory.errors import InvalidInput
-from infinite_memory.model.codec import to_micros
-from infinite_memory.model.memory import Memory
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.values.codec import to_micros
+from infinite_memory.core.values.memory import Memory
 
 __all__ = [
     "Position",

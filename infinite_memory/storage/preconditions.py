@@ -8,13 +8,13 @@ from typing import Protocol
 
 import numpy as np
 
-from infinite_memory.errors import Conflict, InvalidInput
-from infinite_memory.model.access.key import AccessKey
-from infinite_memory.model.commit import Commit, ExpectContent, ExpectKey, Put
-from infinite_memory.model.entry import JournalEnd
-from infinite_memory.model.memory import Status
-from infinite_memory.model.record import Embedding
-from infinite_memory.model.scope import Scope, fold_name
+from infinite_memory.core.errors import Conflict, InvalidInput
+from infinite_memory.core.values.access.key import AccessKey
+from infinite_memory.core.values.commit import Commit, ExpectContent, ExpectKey, Put
+from infinite_memory.core.values.entry import JournalEnd
+from infinite_memory.core.values.memory import Status
+from infinite_memory.core.values.record import Embedding
+from infinite_memory.core.values.scope import Scope, fold_name
 
 __all__ = [
     "Present",

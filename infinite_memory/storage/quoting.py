@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from infinite_memory.errors import StoreDamaged
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.link import LinkType
-from infinite_memory.model.memory import Kind, Memory, Origin
-from infinite_memory.protocols import Storage
+from infinite_memory.core.errors import StoreDamaged
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.link import LinkType
+from infinite_memory.core.values.memory import Kind, Memory, Origin
 
 __all__ = ["quoting_summaries"]
 

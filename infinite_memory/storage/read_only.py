@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 
-from infinite_memory.errors import ReadOnly
-from infinite_memory.model.access.key import AccessKey
-from infinite_memory.model.commit import Commit
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.entry import Entry, JournalEnd
-from infinite_memory.model.link import Link
-from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Changes, Page, Record, Size, Usage
-from infinite_memory.model.scope import Scope
-from infinite_memory.model.verification import Finding
-from infinite_memory.protocols import Storage, SupportsDamage, limit_to_brief_calls
+from infinite_memory.core.errors import ReadOnly
+from infinite_memory.core.protocols import Storage, SupportsDamage, limit_to_brief_calls
+from infinite_memory.core.values.access.key import AccessKey
+from infinite_memory.core.values.commit import Commit
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.entry import Entry, JournalEnd
+from infinite_memory.core.values.link import Link
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.record import Changes, Page, Record, Size, Usage
+from infinite_memory.core.values.scope import Scope
+from infinite_memory.core.values.verification import Finding
 from infinite_memory.storage.keys import list_keys
 
 __all__ = ["ReadOnlyStorage"]

@@ -11,8 +11,8 @@ from functools import partial, wraps
 from itertools import islice
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
-from infinite_memory.model.entry import Entry
-from infinite_memory.model.scope import Scope
+from infinite_memory.core.values.entry import Entry
+from infinite_memory.core.values.scope import Scope
 from infinite_memory.store.attachments import Attachments
 from infinite_memory.store.backups import Backups
 from infinite_memory.store.bulk import Bulk

@@ -7,8 +7,8 @@ from collections.abc import Callable, Generator, Iterable
 from functools import cached_property, partial
 from typing import Any, Self
 
-from infinite_memory.config import Config
-from infinite_memory.model.checks import check_count
+from infinite_memory.core.config import Config
+from infinite_memory.core.values.checks import check_count
 from infinite_memory.store.async_groups import (
     AsyncAttachments,
     AsyncBackups,

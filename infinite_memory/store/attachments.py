@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Unpack
 
-from infinite_memory.attachments.attaching import Place, attach
-from infinite_memory.attachments.draft import AttachmentDetails, check_attachment
-from infinite_memory.attachments.reading import list_attachments, read_attachment
-from infinite_memory.attachments.similarity import find_similar
-from infinite_memory.model.checks import check_label
-from infinite_memory.model.conversation.attachment import (
+from infinite_memory.core.observe.recorder import measure_calls
+from infinite_memory.core.values.checks import check_label
+from infinite_memory.core.values.conversation.attachment import (
     Attachment,
     AttachmentContent,
     AttachmentMatch,
 )
-from infinite_memory.model.ids import check_id
-from infinite_memory.model.receipt import Receipt
-from infinite_memory.observe.recorder import measure_calls
-from infinite_memory.operations.calls import count_call
+from infinite_memory.core.values.ids import check_id
+from infinite_memory.core.values.receipt import Receipt
+from infinite_memory.engine.calls import count_call
+from infinite_memory.features.attachments.attaching import Place, attach
+from infinite_memory.features.attachments.draft import AttachmentDetails, check_attachment
+from infinite_memory.features.attachments.reading import list_attachments, read_attachment
+from infinite_memory.features.attachments.similarity import find_similar
 from infinite_memory.store.lifetime import Group
 
 __all__ = ["Attachments"]

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 
-from infinite_memory.archive.access import backup_folder, find_archive, refuse_narrow_handles
-from infinite_memory.archive.backup import verify_file, write_backup
-from infinite_memory.archive.container.encryption import check_passphrase
-from infinite_memory.archive.merge import merge_archive
-from infinite_memory.archive.restore import RestoreRequest, replace_content
-from infinite_memory.model.archive.backup import Backup, BackupProgress, Restored, RestoreMode
-from infinite_memory.model.checks import check_choice, check_flag
-from infinite_memory.observe.recorder import measure_calls
-from infinite_memory.operations.calls import count_call
-from infinite_memory.paths import absolute_path
+from infinite_memory.core.observe.recorder import measure_calls
+from infinite_memory.core.paths import absolute_path
+from infinite_memory.core.values.archive.backup import Backup, BackupProgress, Restored, RestoreMode
+from infinite_memory.core.values.checks import check_choice, check_flag
+from infinite_memory.engine.calls import count_call
+from infinite_memory.features.archive.access import (
+    backup_folder,
+    find_archive,
+    refuse_narrow_handles,
+)
+from infinite_memory.features.archive.backup import verify_file, write_backup
+from infinite_memory.features.archive.container.encryption import check_passphrase
+from infinite_memory.features.archive.merge import merge_archive
+from infinite_memory.features.archive.restore import RestoreRequest, replace_content
 from infinite_memory.store.lifetime import Group
 
 __all__ = ["Backups"]

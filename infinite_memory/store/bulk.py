@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from infinite_memory.model.criteria import Conditions
-from infinite_memory.model.receipt import BulkReceipt, Preview
-from infinite_memory.observe.recorder import measure_calls
-from infinite_memory.operations.calls import count_call
-from infinite_memory.operations.writes.bulk_forget import forget_matching, preview_matching
+from infinite_memory.core.observe.recorder import measure_calls
+from infinite_memory.core.values.criteria import Conditions
+from infinite_memory.core.values.receipt import BulkReceipt, Preview
+from infinite_memory.engine.calls import count_call
+from infinite_memory.engine.writes.bulk_forget import forget_matching, preview_matching
 from infinite_memory.store.lifetime import Group
 
 __all__ = ["Bulk"]

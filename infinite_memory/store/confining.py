@@ -8,15 +8,15 @@ from hashlib import blake2b
 
 from attrs import evolve
 
-from infinite_memory.config import Config
-from infinite_memory.model.access.scope_pattern import EVERYTHING, check_scope_patterns
-from infinite_memory.model.checks import check_flag, check_label
-from infinite_memory.model.entry import Actor
-from infinite_memory.observe.recorder import Recorder
-from infinite_memory.operations.calls import Calls
-from infinite_memory.operations.kind_follower import Followers
-from infinite_memory.operations.retrieval.recent_recalls import RecentRecalls
-from infinite_memory.operations.retrieval.scope_mentions import ScopeNameCache
+from infinite_memory.core.config import Config
+from infinite_memory.core.observe.recorder import Recorder
+from infinite_memory.core.values.access.scope_pattern import EVERYTHING, check_scope_patterns
+from infinite_memory.core.values.checks import check_flag, check_label
+from infinite_memory.core.values.entry import Actor
+from infinite_memory.engine.calls import Calls
+from infinite_memory.engine.kind_follower import Followers
+from infinite_memory.engine.retrieval.recent_recalls import RecentRecalls
+from infinite_memory.engine.retrieval.scope_mentions import ScopeNameCache
 from infinite_memory.storage.confined import ConfinedStorage, Confinement
 from infinite_memory.storage.read_only import ReadOnlyStorage
 from infinite_memory.store.lifetime import Lifetime

@@ -6,41 +6,41 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
-from infinite_memory.conversations.combined_search import (
+from infinite_memory.core.observe.recorder import measure_calls
+from infinite_memory.core.values.receipt import BulkReceipt, Receipt
+from infinite_memory.engine.calls import count_call
+from infinite_memory.features.chats.combined_search import (
     ConversationHit,
     MemorySearch,
     SearchOptions,
     search_memories,
 )
-from infinite_memory.conversations.ingest import ingest_spool
-from infinite_memory.conversations.ingested import Ingested
-from infinite_memory.conversations.log.listing import list_conversations
-from infinite_memory.conversations.log.reading import delete_conversation, read_conversation
-from infinite_memory.conversations.log.values import (
+from infinite_memory.features.chats.log.listing import list_conversations
+from infinite_memory.features.chats.log.reading import delete_conversation, read_conversation
+from infinite_memory.features.chats.log.values import (
     Conversation,
     ConversationMessages,
     LoggedMessages,
 )
-from infinite_memory.conversations.log.writing import log_messages
-from infinite_memory.conversations.project_scope import existing_project_scope
-from infinite_memory.conversations.short_term.adding import add_short_term
-from infinite_memory.conversations.short_term.patterns import (
+from infinite_memory.features.chats.log.writing import log_messages
+from infinite_memory.features.chats.short_term.adding import add_short_term
+from infinite_memory.features.chats.short_term.patterns import (
     ConversationStats,
     MemoryPatterns,
     analyze_patterns,
     conversation_stats,
     find_frequent_conversation,
 )
-from infinite_memory.conversations.short_term.recalling import ShortTermRecall, search_short_term
-from infinite_memory.conversations.short_term.tidying import Cleanup, clean_up, forget_short_term
-from infinite_memory.model.receipt import BulkReceipt, Receipt
-from infinite_memory.observe.recorder import measure_calls
-from infinite_memory.operations.calls import count_call
-from infinite_memory.projects.ingest import ingest_noted
+from infinite_memory.features.chats.short_term.recalling import ShortTermRecall, search_short_term
+from infinite_memory.features.chats.short_term.tidying import Cleanup, clean_up, forget_short_term
+from infinite_memory.features.projects.ingest import ingest_noted
+from infinite_memory.features.sessions.ingest import ingest_spool
+from infinite_memory.features.sessions.ingested import Ingested
+from infinite_memory.features.sessions.project_scope import existing_project_scope
 from infinite_memory.store.lifetime import Group
 
 if TYPE_CHECKING:
-    from infinite_memory.model.conversation.message import ChatMessage
+    from infinite_memory.core.values.conversation.message import ChatMessage
 
     Messages = Iterable[ChatMessage | Mapping[str, Any]]
 
@@ -158,7 +158,7 @@ class Conversations(Group):
         It comes up in `search_short_term` by these keywords, and fades. It is the time of the last
         message that counts, if that has one. The same messages again within the hour are stored
         once. `role_weights` replace those of the configuration, such as {"user": 2.7}. The formula
-        of the weights is in `infinite_memory.conversations.short_term.keywords`. `attachments` are
+        of the weights is in `infinite_memory.features.chats.short_term.keywords`. `attachments` are
         those of the memory, as for `log`.
 
         Raises:
@@ -187,7 +187,7 @@ class Conversations(Group):
         They are of the same conversation: the two most relevant, the next, and two flashbacks drawn
         at random by `seed`; without it every call draws anew. What came up by its relevance comes
         up more easily from then on. The rules are in
-        `infinite_memory.conversations.short_term.choosing`, the constants in the section
+        `infinite_memory.features.chats.short_term.choosing`, the constants in the section
         `short_term` of the configuration.
 
         Raises:

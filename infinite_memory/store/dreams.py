@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from infinite_memory.dreamer.diary import read_diary
-from infinite_memory.dreamer.verdicts import check_verdicts
-from infinite_memory.dreamer.wanted import DreamMaterial, find_material
-from infinite_memory.model.checks import check_count
-from infinite_memory.model.dream.diary import Cycle
-from infinite_memory.observe.recorder import measure_calls
-from infinite_memory.operations.calls import count_call
+from infinite_memory.core.observe.recorder import measure_calls
+from infinite_memory.core.values.checks import check_count
+from infinite_memory.core.values.dream.diary import Cycle
+from infinite_memory.engine.calls import count_call
+from infinite_memory.features.background.dreamer.diary import read_diary
+from infinite_memory.features.background.dreamer.verdicts import check_verdicts
+from infinite_memory.features.background.dreamer.wanted import DreamMaterial, find_material
+from infinite_memory.features.background.upkeep.report import JobReport
+from infinite_memory.features.background.worker.dream import accept
 from infinite_memory.store.lifetime import Group
-from infinite_memory.upkeep.report import JobReport
-from infinite_memory.worker.dream import accept
 
 __all__ = ["Dreams"]
 

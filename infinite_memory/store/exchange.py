@@ -9,17 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Unpack
 
-from infinite_memory.errors import StorageUnavailable
-from infinite_memory.exchange.exporting import ExportRequest, guess_format, run_export
-from infinite_memory.exchange.importing import ImportRequest, run_import
-from infinite_memory.exchange.output_file import check_path
-from infinite_memory.exchange.reading import Options
-from infinite_memory.exchange.selection import choose_memories
-from infinite_memory.exchange.source import open_source
-from infinite_memory.exchange.table import FORMATS, choose_format
-from infinite_memory.model.checks import check_choice, check_field, check_flag
-from infinite_memory.model.criteria import Conditions
-from infinite_memory.model.exchange import (
+from infinite_memory.core.errors import StorageUnavailable
+from infinite_memory.core.observe.recorder import measure_calls
+from infinite_memory.core.values.checks import check_choice, check_field, check_flag
+from infinite_memory.core.values.criteria import Conditions
+from infinite_memory.core.values.exchange import (
     ExchangeProgress,
     Exported,
     ExportFormat,
@@ -27,8 +21,18 @@ from infinite_memory.model.exchange import (
     Imported,
     OnError,
 )
-from infinite_memory.observe.recorder import measure_calls
-from infinite_memory.operations.calls import count_call
+from infinite_memory.engine.calls import count_call
+from infinite_memory.features.archive.exchange.exporting import (
+    ExportRequest,
+    guess_format,
+    run_export,
+)
+from infinite_memory.features.archive.exchange.importing import ImportRequest, run_import
+from infinite_memory.features.archive.exchange.output_file import check_path
+from infinite_memory.features.archive.exchange.reading import Options
+from infinite_memory.features.archive.exchange.selection import choose_memories
+from infinite_memory.features.archive.exchange.source import open_source
+from infinite_memory.features.archive.exchange.table import FORMATS, choose_format
 from infinite_memory.store.lifetime import Group
 
 __all__ = ["Exchange"]

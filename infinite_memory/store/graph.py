@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from infinite_memory.exchange.graphs.exporting import run_graph_export
-from infinite_memory.exchange.graphs.request import make_request
-from infinite_memory.exchange.graphs.values import ExportedGraph
-from infinite_memory.graph.linking import list_links, make_link, remove_links
-from infinite_memory.graph.values import Related
-from infinite_memory.graph.walking import find_related
-from infinite_memory.model.link import Link, LinkType
-from infinite_memory.observe.recorder import measure_calls
-from infinite_memory.operations.calls import count_call
+from infinite_memory.core.observe.recorder import measure_calls
+from infinite_memory.core.values.link import Link, LinkType
+from infinite_memory.engine.calls import count_call
+from infinite_memory.features.archive.exchange.graphs.exporting import run_graph_export
+from infinite_memory.features.archive.exchange.graphs.request import make_request
+from infinite_memory.features.archive.exchange.graphs.values import ExportedGraph
+from infinite_memory.features.graph.linking import list_links, make_link, remove_links
+from infinite_memory.features.graph.values import Related
+from infinite_memory.features.graph.walking import find_related
 from infinite_memory.store.lifetime import Group
 
 __all__ = ["Graph"]
@@ -44,9 +44,10 @@ class Graph(Group):
         A walk of `depth` steps, 1 to 4, goes over stored links in both directions, and over what is
         computed: neighbours in the conversation, the same project, topic or location in the
         context, what is similar, and what is near in time. `types` choose among `Relation`, by
-        default all. The weights of the steps, see `graph.relations`, are multiplied; ways below
-        0.05 end, and of each step the eight strongest memories are walked on from. Only current
-        memories are returned that a search of the scope of the beginning sees. This is no recall.
+        default all. The weights of the steps, see `features.graph.relations`, are multiplied;
+        ways below 0.05 end, and of each step the eight strongest memories are walked on from. Only
+        current memories are returned that a search of the scope of the beginning sees. This is no
+        recall.
 
         Raises:
             InvalidInput: a value cannot be used, or more than 16 ids are given.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from infinite_memory.operations.id_endings import resolve_id, shorten_ids
+from infinite_memory.engine.id_endings import resolve_id, shorten_ids
 from infinite_memory.store.lifetime import Group
 
 __all__ = ["Ids"]

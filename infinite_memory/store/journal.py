@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from infinite_memory.errors import NotFound
-from infinite_memory.model.checks import check_count
-from infinite_memory.model.entry import Entry
-from infinite_memory.model.memory import Memory
-from infinite_memory.observe.reads import Read
-from infinite_memory.observe.recorder import measure_calls
-from infinite_memory.operations.journal import log
-from infinite_memory.operations.reads import list_reads
-from infinite_memory.operations.retrieval.history import conflicts, history
+from infinite_memory.core.errors import NotFound
+from infinite_memory.core.observe.reads import Read
+from infinite_memory.core.observe.recorder import measure_calls
+from infinite_memory.core.values.checks import check_count
+from infinite_memory.core.values.entry import Entry
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.engine.journal import log
+from infinite_memory.engine.reads import list_reads
+from infinite_memory.engine.retrieval.history import conflicts, history
 from infinite_memory.store.lifetime import Group
 
 __all__ = ["Journal"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from infinite_memory.model.access.key import AccessKey, NewKey
-from infinite_memory.observe.recorder import measure_calls
-from infinite_memory.operations.access_keys import check_key, create_key, list_keys, revoke_key
-from infinite_memory.operations.calls import count_call
+from infinite_memory.core.observe.recorder import measure_calls
+from infinite_memory.core.values.access.key import AccessKey, NewKey
+from infinite_memory.engine.access_keys import check_key, create_key, list_keys, revoke_key
+from infinite_memory.engine.calls import count_call
 from infinite_memory.store.lifetime import Group
 
 __all__ = ["AccessKeys"]

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Self
 
 from attrs import define, evolve
 
-from infinite_memory.errors import StorageError, StoreClosed
-from infinite_memory.model.entry import Actor
-from infinite_memory.observe.recorder import Metrics
-from infinite_memory.operations.active_model import Models
-from infinite_memory.operations.services import Services
-from infinite_memory.protocols import limit_to_brief_calls
+from infinite_memory.core.errors import StorageError, StoreClosed
+from infinite_memory.core.observe.recorder import Metrics
+from infinite_memory.core.protocols import limit_to_brief_calls
+from infinite_memory.core.values.entry import Actor
+from infinite_memory.engine.active_model import Models
+from infinite_memory.engine.services import Services
 from infinite_memory.search.snapshot import confined_folder
 from infinite_memory.storage.confined import ConfinedStorage
 from infinite_memory.storage.forks import crossed_fork
 
 if TYPE_CHECKING:
-    from infinite_memory.operations.health import Health
+    from infinite_memory.engine.health import Health
 
 __all__ = ["Group", "Lifetime", "OpenStore"]
 
@@ -180,9 +180,9 @@ class OpenStore:
         Nothing is changed, and no model is loaded. A store that cannot be reached is a finding and
         no error.
         """
-        from infinite_memory.archive.access import check_backups
-        from infinite_memory.operations.health import check_health
-        from infinite_memory.worker.health import check_upkeep
+        from infinite_memory.engine.health import check_health
+        from infinite_memory.features.archive.access import check_backups
+        from infinite_memory.features.background.worker.health import check_upkeep
 
         services = self._services
         last_backup, findings = check_backups(services)

@@ -7,31 +7,31 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from infinite_memory.config import Config
-from infinite_memory.knowledge.values import DEFAULT_TOKENS as KNOWLEDGE_TOKENS
-from infinite_memory.model.checks import check_count, check_flag
-from infinite_memory.model.criteria import Conditions, Depth
-from infinite_memory.model.draft import Details, Draft
-from infinite_memory.observe.recorder import measure_calls
-from infinite_memory.operations.briefing.values import DEFAULT_TOKENS
-from infinite_memory.operations.calls import count_call
+from infinite_memory.core.config import Config
+from infinite_memory.core.observe.recorder import measure_calls
+from infinite_memory.core.values.checks import check_count, check_flag
+from infinite_memory.core.values.criteria import Conditions, Depth
+from infinite_memory.core.values.draft import Details, Draft
+from infinite_memory.engine.calls import count_call
+from infinite_memory.features.overviews.briefing.values import DEFAULT_TOKENS
+from infinite_memory.features.overviews.knowledge.values import DEFAULT_TOKENS as KNOWLEDGE_TOKENS
 from infinite_memory.store.confining import confine_lifetime
 from infinite_memory.store.groups import StoreGroups
 from infinite_memory.store.opening import Parts, open_lifetime
 
 if TYPE_CHECKING:
-    from infinite_memory.knowledge.values import Knowledge
-    from infinite_memory.model.hits import Absence, Hits
-    from infinite_memory.model.memory import Memory
-    from infinite_memory.model.recall_page import Recalled
-    from infinite_memory.model.receipt import Feedback, Receipt
-    from infinite_memory.model.record import Page, Usage
-    from infinite_memory.model.verification import Verification
-    from infinite_memory.operations.briefing.values import Briefing
-    from infinite_memory.operations.stats import Stats
-    from infinite_memory.operations.undo.undo import Undone
-    from infinite_memory.operations.writes.remember import Progress
-    from infinite_memory.upkeep.report import JobReport
+    from infinite_memory.core.values.hits import Absence, Hits
+    from infinite_memory.core.values.memory import Memory
+    from infinite_memory.core.values.recall_page import Recalled
+    from infinite_memory.core.values.receipt import Feedback, Receipt
+    from infinite_memory.core.values.record import Page, Usage
+    from infinite_memory.core.values.verification import Verification
+    from infinite_memory.engine.stats import Stats
+    from infinite_memory.engine.undo.undo import Undone
+    from infinite_memory.engine.writes.remember import Progress
+    from infinite_memory.features.background.upkeep.report import JobReport
+    from infinite_memory.features.overviews.briefing.values import Briefing
+    from infinite_memory.features.overviews.knowledge.values import Knowledge
 
 __all__ = ["MemoryStore"]
 
@@ -143,7 +143,7 @@ class MemoryStore(StoreGroups):
             Conflict: the id belongs to a memory with another content.
             StorageError: it could not be stored.
         """
-        from infinite_memory.operations.writes.remember import remember
+        from infinite_memory.engine.writes.remember import remember
 
         fields = {"text": text, "id": id, "kind": kind, "scope": scope, "tags": tags}
         draft = Draft.of({**fields, "happened_at": happened_at, **details})
@@ -163,7 +163,7 @@ class MemoryStore(StoreGroups):
             InvalidInput: a draft cannot be used; the message has its position, counted from 1.
             Conflict: an id belongs to a memory with another content.
         """
-        from infinite_memory.operations.writes.remember import remember_many
+        from infinite_memory.engine.writes.remember import remember_many
 
         checked = (draft if isinstance(draft, Draft) else Draft.of(draft) for draft in drafts)
         return remember_many(self._services, checked, progress)
@@ -180,7 +180,7 @@ class MemoryStore(StoreGroups):
             Conflict: it was changed since; the message shows both texts as far as it may.
             InvalidInput: a value cannot be used, or nothing was given to change.
         """
-        from infinite_memory.operations.writes.revise import revise
+        from infinite_memory.engine.writes.revise import revise
 
         return revise(self._services, memory_id, revision=revision, changes=changes)
 
@@ -195,7 +195,7 @@ class MemoryStore(StoreGroups):
         Raises:
             NotFound: there is no such memory.
         """
-        from infinite_memory.operations.writes.forget import forget
+        from infinite_memory.engine.writes.forget import forget
 
         return forget(self._services, memory_id, hard=hard)
 
@@ -214,7 +214,7 @@ class MemoryStore(StoreGroups):
             NotFound: there is no such entry, or nothing left to undo; the message names the rest.
             Conflict: later changes depend on the entry, or all that it changed was erased for good.
         """
-        from infinite_memory.operations.undo.undo import undo
+        from infinite_memory.engine.undo.undo import undo
 
         return undo(self._services, entry, dry_run=dry_run, last_of=last_of)
 
@@ -234,7 +234,7 @@ class MemoryStore(StoreGroups):
             UnknownScope: there is no such scope.
             ReadOnly: this handle may only read; a dry run is possible.
         """
-        from infinite_memory.worker.dream import dream
+        from infinite_memory.features.background.worker.dream import dream
 
         if seed is not None:
             check_count(seed, "seed", low=0, high=2**62)
@@ -267,8 +267,8 @@ class MemoryStore(StoreGroups):
             InvalidInput: a value cannot be used.
             UnknownScope: a scope was asked for that does not exist.
         """
-        from infinite_memory.operations.retrieval.search import search
-        from infinite_memory.operations.retrieval.search_request import SearchRequest
+        from infinite_memory.engine.retrieval.search import search
+        from infinite_memory.engine.retrieval.search_request import SearchRequest
 
         request = SearchRequest(
             text=query,
@@ -302,8 +302,8 @@ class MemoryStore(StoreGroups):
             UnknownScope: a scope was asked for that does not exist.
             NotFound: there is no such memory.
         """
-        from infinite_memory.operations.retrieval.search_request import SearchRequest
-        from infinite_memory.operations.retrieval.why_not import why_not
+        from infinite_memory.engine.retrieval.search_request import SearchRequest
+        from infinite_memory.engine.retrieval.why_not import why_not
 
         request = SearchRequest(
             text=query,
@@ -330,7 +330,7 @@ class MemoryStore(StoreGroups):
             NotFound: there is no such memory.
             Conflict: the memory was forgotten, or other clients kept changing it.
         """
-        from infinite_memory.operations.writes.not_useful import mark_not_useful
+        from infinite_memory.engine.writes.not_useful import mark_not_useful
 
         return mark_not_useful(self._services, memory_id, query, take_back=take_back)
 
@@ -343,7 +343,7 @@ class MemoryStore(StoreGroups):
             InvalidInput: a value cannot be used.
             UnknownScope: a scope was asked for that does not exist.
         """
-        from infinite_memory.operations.retrieval.browse import browse
+        from infinite_memory.engine.retrieval.browse import browse
 
         return browse(self._services, conditions, limit=limit, after=after)
 
@@ -366,7 +366,7 @@ class MemoryStore(StoreGroups):
             InvalidInput: no time is given, or it cannot be read, or a value cannot be used.
             UnknownScope: a scope was asked for that does not exist.
         """
-        from infinite_memory.operations.retrieval.recall_by_time import recall_by_time
+        from infinite_memory.engine.retrieval.recall_by_time import recall_by_time
 
         return recall_by_time(
             self._services, conditions, limit=limit, after=after, newest_first=newest_first
@@ -390,7 +390,7 @@ class MemoryStore(StoreGroups):
             InvalidInput: the topic is empty, or the budget is not between 200 and 100,000.
             UnknownScope: a scope was asked for that does not exist.
         """
-        from infinite_memory.knowledge.describe import describe_topic
+        from infinite_memory.features.overviews.knowledge.describe import describe_topic
 
         return describe_topic(self._services, topic, scope=scope, budget=budget)
 
@@ -403,7 +403,7 @@ class MemoryStore(StoreGroups):
             InvalidInput: the budget is not between 200 and 100,000.
             UnknownScope: there is no such scope.
         """
-        from infinite_memory.projects.session_context import brief_scope
+        from infinite_memory.features.projects.session_context import brief_scope
 
         return brief_scope(self._services, scope, budget=budget)
 
@@ -414,13 +414,13 @@ class MemoryStore(StoreGroups):
         The usage is None if there was neither a recall nor an activation; see `Usage`.
         Raises NotFound without a memory of that id.
         """
-        from infinite_memory.operations.stats import usage
+        from infinite_memory.engine.stats import usage
 
         return usage(self._services, memory_id)
 
     def get(self, memory_id: str) -> Memory:
         """Return the memory of that id, of any scope and status; raises NotFound without one."""
-        from infinite_memory.operations.writes.revise import get_record
+        from infinite_memory.engine.writes.revise import get_record
 
         memory = get_record(self._services, memory_id).memory
         self._services.note_returned([memory])
@@ -428,7 +428,7 @@ class MemoryStore(StoreGroups):
 
     def stats(self) -> Stats:
         """Count the memories by scope, kind, status and model, and measure the store."""
-        from infinite_memory.operations.stats import stats
+        from infinite_memory.engine.stats import stats
 
         return stats(self._services)
 
@@ -439,6 +439,6 @@ class MemoryStore(StoreGroups):
         index from undamaged records. `progress` is called with (memories checked, all memories).
         Raises StorageUnavailable if the store cannot be read at the moment.
         """
-        from infinite_memory.operations.verification.store import verify
+        from infinite_memory.engine.verification.store import verify
 
         return verify(self._services, mend=mend, progress=progress)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from infinite_memory.model.checks import check_count
-from infinite_memory.observe.recorder import measure_calls
-from infinite_memory.operations.embed import Stop, catch_up, drop_others, never
-from infinite_memory.protocols import SupportsIndex
+from infinite_memory.core.observe.recorder import measure_calls
+from infinite_memory.core.protocols import SupportsIndex
+from infinite_memory.core.values.checks import check_count
+from infinite_memory.engine.embed import Stop, catch_up, drop_others, never
 from infinite_memory.store.lifetime import Group
 
 __all__ = ["EmbeddingModels"]

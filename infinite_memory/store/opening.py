@@ -11,19 +11,12 @@ from functools import cache
 from pathlib import Path
 from typing import TypedDict
 
-from infinite_memory.clock import Clock, system_clock
-from infinite_memory.config import Config
-from infinite_memory.errors import StoreDamaged
-from infinite_memory.model.access.scope_pattern import EVERYTHING, check_scope_patterns
-from infinite_memory.model.checks import check_label
-from infinite_memory.model.entry import Actor
-from infinite_memory.model.ids import RandomBytes
-from infinite_memory.observe.reads import FileReadLog, MemoryReadLog, ReadLog
-from infinite_memory.observe.recorder import Recorder
-from infinite_memory.operations.active_model import Model, Models
-from infinite_memory.operations.services import Services
-from infinite_memory.operations.usage import UsageCounter
-from infinite_memory.protocols import (
+from infinite_memory.core.clock import Clock, system_clock
+from infinite_memory.core.config import Config
+from infinite_memory.core.errors import StoreDamaged
+from infinite_memory.core.observe.reads import FileReadLog, MemoryReadLog, ReadLog
+from infinite_memory.core.observe.recorder import Recorder
+from infinite_memory.core.protocols import (
     Embedder,
     Judge,
     SearchFactory,
@@ -32,6 +25,14 @@ from infinite_memory.protocols import (
     Summariser,
     TriggerEvaluator,
 )
+from infinite_memory.core.values.access.scope_pattern import EVERYTHING, check_scope_patterns
+from infinite_memory.core.values.checks import check_label
+from infinite_memory.core.values.entry import Actor
+from infinite_memory.core.values.ids import RandomBytes
+from infinite_memory.engine.active_model import Model, Models
+from infinite_memory.engine.services import Services
+from infinite_memory.engine.usage import UsageCounter
+from infinite_memory.features.reminders.triggers.builtin import open_evaluators
 from infinite_memory.search.snapshot import confined_folder
 from infinite_memory.storage.confined import ConfinedStorage
 from infinite_memory.storage.open import (
@@ -43,7 +44,6 @@ from infinite_memory.storage.open import (
 )
 from infinite_memory.store.confining import confine_config
 from infinite_memory.store.lifetime import Lifetime
-from infinite_memory.triggers.builtin import open_evaluators
 
 __all__ = ["Parts", "open_lifetime"]
 
@@ -135,7 +135,7 @@ def _choose_embedder(config: Config, parts: Parts, owned: ExitStack) -> Callable
     given = parts.get("embedder")
 
     def open_configured() -> Embedder:
-        from infinite_memory.embedding import configured_embedder
+        from infinite_memory.search.embedding import configured_embedder
 
         return owned.enter_context(closing(configured_embedder(config)))
 
@@ -156,12 +156,12 @@ def _open_models(
     search = parts.get("search")
 
     def build(storage: Storage, embedder: Embedder, folder: Path | None) -> Model:
-        from infinite_memory.operations.model_building import build_model
+        from infinite_memory.engine.model_building import build_model
 
         return build_model(storage, embedder, folder, search=search)
 
     def open_former() -> AbstractContextManager[Embedder] | None:
-        from infinite_memory.operations.model_building import open_former_model
+        from infinite_memory.engine.model_building import open_former_model
 
         former, is_given = parts.get("former_embedder"), parts.get("embedder") is not None
         return open_former_model(config, given=former, plugged_in=is_given)
@@ -207,7 +207,7 @@ def _open_storage(
     try:
         storage = open_storage(address, home=config.home, mongod=config.mongod)
     except StoreDamaged as error:
-        from infinite_memory.archive.recovery import describe_way_back
+        from infinite_memory.features.archive.recovery import describe_way_back
 
         raise StoreDamaged(f"{error}.{describe_way_back(config, address)}") from error
     owned.enter_context(closing(storage))

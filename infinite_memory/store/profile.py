@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from infinite_memory.model.profile import Profile
-from infinite_memory.observe.recorder import measure_calls
-from infinite_memory.operations.calls import count_call
-from infinite_memory.operations.profile import get_profile, update_profile, users
+from infinite_memory.core.observe.recorder import measure_calls
+from infinite_memory.core.values.profile import Profile
+from infinite_memory.engine.calls import count_call
+from infinite_memory.engine.profile import get_profile, update_profile, users
 from infinite_memory.store.lifetime import Group
 
 __all__ = ["Profiles"]

@@ -7,26 +7,31 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Unpack
 
-from infinite_memory.model.memory import Kind
-from infinite_memory.model.receipt import Receipt
-from infinite_memory.observe.recorder import measure_calls
-from infinite_memory.operations.briefing.values import DEFAULT_TOKENS, Briefing
-from infinite_memory.operations.calls import count_call
-from infinite_memory.projects.chunk import ChunkDetails, DecisionDetails, LessonDetails
-from infinite_memory.projects.finding import (
+from infinite_memory.core.observe.recorder import measure_calls
+from infinite_memory.core.values.memory import Kind
+from infinite_memory.core.values.receipt import Receipt
+from infinite_memory.engine.calls import count_call
+from infinite_memory.features.overviews.briefing.values import DEFAULT_TOKENS, Briefing
+from infinite_memory.features.projects.chunk import ChunkDetails, DecisionDetails, LessonDetails
+from infinite_memory.features.projects.finding import (
     ProblemQuery,
     RelatedWork,
     WorkMatch,
     find_similar_problems,
     suggest_related_work,
 )
-from infinite_memory.projects.history import Decision, ProjectHistory, get_decisions, get_history
-from infinite_memory.projects.ingest import IngestedSessions, ingest_sessions
-from infinite_memory.projects.insights import Insights, get_insights
-from infinite_memory.projects.patterns import Patterns, identify_patterns
-from infinite_memory.projects.session_context import DEFAULT_DAYS, build_session_context
-from infinite_memory.projects.solutions import find_past_solutions
-from infinite_memory.projects.storing import check_part, store_chunk
+from infinite_memory.features.projects.history import (
+    Decision,
+    ProjectHistory,
+    get_decisions,
+    get_history,
+)
+from infinite_memory.features.projects.ingest import IngestedSessions, ingest_sessions
+from infinite_memory.features.projects.insights import Insights, get_insights
+from infinite_memory.features.projects.patterns import Patterns, identify_patterns
+from infinite_memory.features.projects.session_context import DEFAULT_DAYS, build_session_context
+from infinite_memory.features.projects.solutions import find_past_solutions
+from infinite_memory.features.projects.storing import check_part, store_chunk
 from infinite_memory.store.lifetime import Group
 
 __all__ = ["Projects"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from infinite_memory.model.scope import Scope
-from infinite_memory.observe.recorder import measure_calls
-from infinite_memory.operations.calls import count_call
-from infinite_memory.operations.retrieval.tags import count_tags
-from infinite_memory.operations.scopes import (
+from infinite_memory.core.observe.recorder import measure_calls
+from infinite_memory.core.values.scope import Scope
+from infinite_memory.engine.calls import count_call
+from infinite_memory.engine.retrieval.tags import count_tags
+from infinite_memory.engine.scopes import (
     create_scope,
     delete_scope,
     known_scope,

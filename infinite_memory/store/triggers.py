@@ -8,25 +8,25 @@ from typing import Any
 
 from attrs import evolve
 
-from infinite_memory.conversations.long_term.activating import activate, describe_all
-from infinite_memory.conversations.long_term.book import select_tracked
-from infinite_memory.conversations.long_term.checking import prepare_conditions
-from infinite_memory.conversations.long_term.due import DEFAULT_WITHIN, find_due
-from infinite_memory.conversations.long_term.enabling import disable, enable
-from infinite_memory.conversations.long_term.finding import check_conversation, find_named
-from infinite_memory.conversations.long_term.naming import DEFAULT_CONVERSATION
-from infinite_memory.conversations.long_term.storing import NewMemory, add, delete, update
-from infinite_memory.conversations.long_term.values import (
+from infinite_memory.core.observe.recorder import measure_calls
+from infinite_memory.core.values.conversation.message import ChatMessage
+from infinite_memory.core.values.memory import JsonValue
+from infinite_memory.core.values.receipt import Receipt
+from infinite_memory.engine.calls import count_call
+from infinite_memory.engine.scopes import ALL
+from infinite_memory.features.reminders.long_term.activating import activate, describe_all
+from infinite_memory.features.reminders.long_term.book import select_tracked
+from infinite_memory.features.reminders.long_term.checking import prepare_conditions
+from infinite_memory.features.reminders.long_term.due import DEFAULT_WITHIN, find_due
+from infinite_memory.features.reminders.long_term.enabling import disable, enable
+from infinite_memory.features.reminders.long_term.finding import check_conversation, find_named
+from infinite_memory.features.reminders.long_term.naming import DEFAULT_CONVERSATION
+from infinite_memory.features.reminders.long_term.storing import NewMemory, add, delete, update
+from infinite_memory.features.reminders.long_term.values import (
     Activation,
     DueReminders,
     LongTermMemory,
 )
-from infinite_memory.model.conversation.message import ChatMessage
-from infinite_memory.model.memory import JsonValue
-from infinite_memory.model.receipt import Receipt
-from infinite_memory.observe.recorder import measure_calls
-from infinite_memory.operations.calls import count_call
-from infinite_memory.operations.scopes import ALL
 from infinite_memory.store.lifetime import Group
 
 __all__ = ["Triggers"]

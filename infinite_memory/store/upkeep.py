@@ -5,16 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from infinite_memory.model.checks import check_count, check_flag, check_labels
-from infinite_memory.model.receipt import Receipt
-from infinite_memory.observe.recorder import measure_calls
-from infinite_memory.operations.calls import count_call
+from infinite_memory.core.observe.recorder import measure_calls
+from infinite_memory.core.values.checks import check_count, check_flag, check_labels
+from infinite_memory.core.values.receipt import Receipt
+from infinite_memory.engine.calls import count_call
+from infinite_memory.features.background.upkeep.report import UpkeepReport
+from infinite_memory.features.background.upkeep.summaries.storing import store_summary
+from infinite_memory.features.background.upkeep.summaries.wanted import WantedSummary, find_wanted
+from infinite_memory.features.background.worker.optimize import optimize
+from infinite_memory.features.background.worker.worker import OnReport, Worker
 from infinite_memory.store.lifetime import Group
-from infinite_memory.upkeep.report import UpkeepReport
-from infinite_memory.upkeep.summaries.storing import store_summary
-from infinite_memory.upkeep.summaries.wanted import WantedSummary, find_wanted
-from infinite_memory.worker.optimize import optimize
-from infinite_memory.worker.worker import OnReport, Worker
 
 __all__ = ["Upkeep"]
 

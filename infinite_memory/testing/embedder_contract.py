@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from infinite_memory.embedding import CheckedEmbedder
-from infinite_memory.protocols import Embedder
+from infinite_memory.core.protocols import Embedder
+from infinite_memory.search.embedding import CheckedEmbedder
 
 __all__ = ["EmbedderContract"]
 

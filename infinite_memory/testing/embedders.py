@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from infinite_memory.text.passages import cut_passages
+from infinite_memory.search.text.passages import cut_passages
 
 __all__ = ["HashingEmbedder"]
 

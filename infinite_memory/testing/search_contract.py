@@ -18,13 +18,13 @@ import pytest
 from attrs import evolve
 from numpy.typing import NDArray
 
-from infinite_memory.errors import EmbedderError, NotFound
-from infinite_memory.model.commit import Commit, Erase, Put
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.memory import Kind, Memory, Origin, Status
-from infinite_memory.model.question import Arm, Question
-from infinite_memory.model.record import Embedding
-from infinite_memory.protocols import Embedder, Search, Storage
+from infinite_memory.core.errors import EmbedderError, NotFound
+from infinite_memory.core.protocols import Embedder, Search, Storage
+from infinite_memory.core.values.commit import Commit, Erase, Put
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.memory import Kind, Memory, Origin, Status
+from infinite_memory.core.values.question import Arm, Question
+from infinite_memory.core.values.record import Embedding
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 

@@ -13,8 +13,9 @@ from attrs import evolve
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from infinite_memory.errors import Conflict, StorageUnavailable
-from infinite_memory.model.commit import (
+from infinite_memory.core.errors import Conflict, StorageUnavailable
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.commit import (
     Attach,
     Commit,
     Detach,
@@ -24,14 +25,13 @@ from infinite_memory.model.commit import (
     ExpectKey,
     Put,
 )
-from infinite_memory.model.content_hash import content_hash
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.entry import Action
-from infinite_memory.model.link import Link, LinkKey
-from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.record import Embedding, Record, Usage
-from infinite_memory.model.scope import Scope
-from infinite_memory.protocols import Storage
+from infinite_memory.core.values.content_hash import content_hash
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.entry import Action
+from infinite_memory.core.values.link import Link, LinkKey
+from infinite_memory.core.values.memory import Memory, Status
+from infinite_memory.core.values.record import Embedding, Record, Usage
+from infinite_memory.core.values.scope import Scope
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.storage_contract.access_keys import make_access_key
 from infinite_memory.testing.storage_contract.base import FeedReader

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.entry import (
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.entry import (
     Action,
     Actor,
     LinkStep,
@@ -19,11 +19,11 @@ from infinite_memory.model.entry import (
     Operation,
     ScopeStep,
 )
-from infinite_memory.model.fields import MEMORY_FIELDS, FieldType, MemoryField
-from infinite_memory.model.link import Link, LinkType
-from infinite_memory.model.memory import GLOBAL, JsonValue, Kind, Memory, Status
-from infinite_memory.model.record import Embedding, Usage
-from infinite_memory.model.scope import Scope, Sensitivity
+from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType, MemoryField
+from infinite_memory.core.values.link import Link, LinkType
+from infinite_memory.core.values.memory import GLOBAL, JsonValue, Kind, Memory, Status
+from infinite_memory.core.values.record import Embedding, Usage
+from infinite_memory.core.values.scope import Scope, Sensitivity
 
 __all__ = [
     "actions",

@@ -14,8 +14,8 @@ from zoneinfo import ZoneInfo
 
 from attrs import field, frozen
 
-from infinite_memory.errors import InvalidInput
-from infinite_memory.model.time_range import TimeRange
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.values.time_range import TimeRange
 
 __all__ = ["HALVED", "Calendar", "Grain", "Period", "WeekStart", "calendar_at", "days", "months"]
 

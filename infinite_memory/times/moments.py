@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import date, datetime, timedelta
 
-from infinite_memory.errors import InvalidInput
-from infinite_memory.model.timestamps import in_zone, read_moment
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.values.timestamps import in_zone, read_moment
 from infinite_memory.times.calendar import WeekStart
 from infinite_memory.times.parser import read_exactly
 

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 
 from attrs import evolve
 
-from infinite_memory.errors import InvalidInput
-from infinite_memory.model.time_range import Reading, TimeRange, format_range
-from infinite_memory.model.timestamps import read_moment
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.values.time_range import Reading, TimeRange, format_range
+from infinite_memory.core.values.timestamps import read_moment
 from infinite_memory.times.calendar import Calendar, Period, WeekStart, calendar_at
 from infinite_memory.times.grammar import match_expression, resolve_period
 from infinite_memory.times.sentences import find_in_sentence, reading_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from infinite_memory.errors import InvalidInput
-from infinite_memory.model.time_range import Reading, TimeRange, format_range
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.values.time_range import Reading, TimeRange, format_range
 from infinite_memory.times.calendar import Calendar, Grain, Period, WeekStart, calendar_at
 from infinite_memory.times.grammar import match_expression, resolve_period
 from infinite_memory.times.holidays import match_chinese_holiday, match_holiday

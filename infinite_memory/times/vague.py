@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from infinite_memory.model.time_range import TimeRange
+from infinite_memory.core.values.time_range import TimeRange
 from infinite_memory.times.calendar import Calendar, Grain, Period
 from infinite_memory.times.numbers import read_chinese_number, read_number
 from infinite_memory.times.tokenizer import Cursor, Doubt, Match

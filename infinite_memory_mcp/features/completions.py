@@ -9,8 +9,8 @@ import anyio.to_thread
 from mcp.server import MCPServer
 from mcp_types import Completion, CompletionArgument
 
-from infinite_memory.errors import InfiniteMemoryError
-from infinite_memory.text.quotation import disarm_tags
+from infinite_memory.core.errors import InfiniteMemoryError
+from infinite_memory.search.text.quotation import disarm_tags
 from infinite_memory_mcp.features.project_resources import list_repositories
 from infinite_memory_mcp.lazy_store import LazyStore
 

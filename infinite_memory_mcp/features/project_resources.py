@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from infinite_memory.conversations.repository import PREFIX
-from infinite_memory.model.memory import GLOBAL, Kind
-from infinite_memory.model.messages import format_count
-from infinite_memory.model.scope import Sensitivity, fold_name
-from infinite_memory.projects.chunk import Chunk, chunk_of
+from infinite_memory.core.values.memory import GLOBAL, Kind
+from infinite_memory.core.values.messages import format_count
+from infinite_memory.core.values.scope import Sensitivity, fold_name
+from infinite_memory.features.projects.chunk import Chunk, chunk_of
+from infinite_memory.features.sessions.repository import PREFIX
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.toolsets.project_answers import (
     render_chunks,

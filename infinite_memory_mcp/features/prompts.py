@@ -12,8 +12,8 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.prompts import Prompt
 from pydantic import Field
 
-from infinite_memory.model.checks import MAX_LABEL_CHARS
-from infinite_memory.text.quotation import quote_label, quote_lines
+from infinite_memory.core.values.checks import MAX_LABEL_CHARS
+from infinite_memory.search.text.quotation import quote_label, quote_lines
 from infinite_memory_mcp.toolsets.conversations.phrases import Language, language_of
 
 __all__ = ["PROMPTS", "add_prompts"]

@@ -16,8 +16,8 @@ from mcp import MCPError
 from mcp.server import MCPServer
 from mcp_types import INVALID_PARAMS
 
-from infinite_memory.errors import InfiniteMemoryError
-from infinite_memory.text.quotation import disarm_tags
+from infinite_memory.core.errors import InfiniteMemoryError
+from infinite_memory.search.text.quotation import disarm_tags
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, cut_text
 from infinite_memory_mcp.features.guide import BEST_PRACTICES
 from infinite_memory_mcp.features.project_resources import (

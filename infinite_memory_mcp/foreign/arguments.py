@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Any
 
-from infinite_memory.errors import InvalidInput
-from infinite_memory.model.profile import SECTIONS
-from infinite_memory.plain import is_placeholder
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.plain import is_placeholder
+from infinite_memory.core.values.profile import SECTIONS
 from infinite_memory_mcp.foreign.argument_names import NAMES, UNUSED
 from infinite_memory_mcp.foreign.objects import (
     check_context,

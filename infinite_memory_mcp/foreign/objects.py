@@ -11,8 +11,8 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from infinite_memory.errors import InvalidInput
-from infinite_memory.plain import is_placeholder
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.plain import is_placeholder
 from infinite_memory_mcp.foreign.argument_names import NAMES
 
 __all__ = [

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from infinite_memory.errors import InvalidInput
+from infinite_memory.core.errors import InvalidInput
 from infinite_memory_mcp.foreign.arguments import understand_arguments
 
 __all__ = ["suggest_call"]

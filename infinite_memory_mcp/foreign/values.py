@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from infinite_memory.model.memory import Kind
+from infinite_memory.core.values.memory import Kind
 
 __all__ = [
     "join_messages",

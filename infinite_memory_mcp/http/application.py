@@ -13,8 +13,8 @@ import anyio.to_thread
 from attrs import define, field
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from infinite_memory.errors import InfiniteMemoryError
-from infinite_memory.model.access.key import AccessKey, Right
+from infinite_memory.core.errors import InfiniteMemoryError
+from infinite_memory.core.values.access.key import AccessKey, Right
 from infinite_memory_mcp.http.auth import KeyCheck, take_secret
 from infinite_memory_mcp.http.bodies import ClientLeft, header, read_body, read_method, replay
 from infinite_memory_mcp.http.handles import MESSAGE_PATH, Handles

@@ -13,8 +13,8 @@ from urllib.parse import parse_qsl, urlencode
 import anyio.to_thread
 from starlette.types import Scope
 
-from infinite_memory.errors import AccessDenied, InfiniteMemoryError
-from infinite_memory.model.access.key import AccessKey
+from infinite_memory.core.errors import AccessDenied, InfiniteMemoryError
+from infinite_memory.core.values.access.key import AccessKey
 from infinite_memory_mcp.http.responses import Refusal
 from infinite_memory_mcp.lazy_store import LazyStore
 

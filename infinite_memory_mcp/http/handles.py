@@ -16,7 +16,7 @@ from mcp.server import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp
 
-from infinite_memory.model.access.key import AccessKey
+from infinite_memory.core.values.access.key import AccessKey
 from infinite_memory_mcp.http.bodies import MAX_BODY_BYTES
 from infinite_memory_mcp.lazy_store import LazyStore
 

@@ -6,7 +6,7 @@ import threading
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from infinite_memory.errors import install_hint
+from infinite_memory.core.errors import install_hint
 from infinite_memory_mcp.http.responses import Refusal
 from infinite_memory_mcp.lazy_store import LazyStore
 

@@ -19,10 +19,10 @@ from anyio.abc import TaskStatus
 from mcp.server import MCPServer
 
 import infinite_memory
-from infinite_memory.errors import InfiniteMemoryError, InvalidInput
-from infinite_memory.model.access.key import AccessKey, Right
-from infinite_memory.observe.recorder import Recorder
-from infinite_memory.observe.traces import flush_spans
+from infinite_memory.core.errors import InfiniteMemoryError, InvalidInput
+from infinite_memory.core.observe.recorder import Recorder
+from infinite_memory.core.observe.traces import flush_spans
+from infinite_memory.core.values.access.key import AccessKey, Right
 from infinite_memory_mcp.call_rates import CallRates
 from infinite_memory_mcp.http.address import HttpOptions
 from infinite_memory_mcp.http.application import HttpApplication

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from infinite_memory.observe.recorder import Recorder
+from infinite_memory.core.observe.recorder import Recorder
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.settings import CLIENT
 

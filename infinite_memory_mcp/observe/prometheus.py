@@ -20,10 +20,10 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
-from infinite_memory.errors import InfiniteMemoryError
-from infinite_memory.observe.recorder import CacheUse, Recorder, Series
-from infinite_memory.observe.timings import Durations
-from infinite_memory.operations.health import Health, HealthStatus
+from infinite_memory.core.errors import InfiniteMemoryError
+from infinite_memory.core.observe.recorder import CacheUse, Recorder, Series
+from infinite_memory.core.observe.timings import Durations
+from infinite_memory.engine.health import Health, HealthStatus
 from infinite_memory_mcp.lazy_store import LazyStore
 
 __all__ = ["Exporter"]

@@ -19,8 +19,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult
 from opentelemetry.trace import get_current_span
 
-from infinite_memory.errors import AccessDenied, Conflict, InvalidInput, NotFound
-from infinite_memory.observe.recorder import Recorder, Series
+from infinite_memory.core.errors import AccessDenied, Conflict, InvalidInput, NotFound
+from infinite_memory.core.observe.recorder import Recorder, Series
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.validation import caller_name, client_name
 

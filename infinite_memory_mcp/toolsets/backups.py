@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from infinite_memory.errors import NotFound
-from infinite_memory.model.archive.backup import describe_encryption, describe_keys_left_out
-from infinite_memory.model.codec import iso
-from infinite_memory.model.messages import format_count, format_size
-from infinite_memory.text.quotation import escape_line, quote_label
+from infinite_memory.core.errors import NotFound
+from infinite_memory.core.values.archive.backup import describe_encryption, describe_keys_left_out
+from infinite_memory.core.values.codec import iso
+from infinite_memory.core.values.messages import format_count, format_size
+from infinite_memory.search.text.quotation import escape_line, quote_label
 from infinite_memory_mcp.arguments import Arguments
 from infinite_memory_mcp.data import object_schema
 from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.toolsets.overview import NoArguments
 
 if TYPE_CHECKING:
-    from infinite_memory.model.archive.backup import Backup, Restored
+    from infinite_memory.core.values.archive.backup import Backup, Restored
     from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["BACKUPS"]

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from infinite_memory.errors import InvalidInput, KeyElsewhere
-from infinite_memory.model.codec import iso
-from infinite_memory.model.conversation.attachment import shown_text
-from infinite_memory.model.messages import format_count
-from infinite_memory.text.quotation import NOTICE, escape_line, quote_label, quote_lines
+from infinite_memory.core.errors import InvalidInput, KeyElsewhere
+from infinite_memory.core.values.codec import iso
+from infinite_memory.core.values.conversation.attachment import shown_text
+from infinite_memory.core.values.messages import format_count
+from infinite_memory.search.text.quotation import NOTICE, escape_line, quote_label, quote_lines
 from infinite_memory_mcp.arguments import Arguments, Limit, MemoryId, Scopes
 from infinite_memory_mcp.data import HITS, memories_to_data, object_schema
 from infinite_memory_mcp.render import render_memories
@@ -19,10 +19,10 @@ from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.view import MAX_IDS, View, view_of_ids, view_of_memories
 
 if TYPE_CHECKING:
-    from infinite_memory.model.entry import Actor, Entry
-    from infinite_memory.observe.reads import Read
-    from infinite_memory.operations.undo.reversal import MemoryChange
-    from infinite_memory.operations.undo.undo import Undone
+    from infinite_memory.core.observe.reads import Read
+    from infinite_memory.core.values.entry import Actor, Entry
+    from infinite_memory.engine.undo.reversal import MemoryChange
+    from infinite_memory.engine.undo.undo import Undone
     from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["CHANGES"]

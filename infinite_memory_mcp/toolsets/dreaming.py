@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from infinite_memory.dreamer.describe import cycle_ids, describe_cycle
-from infinite_memory.errors import InvalidInput
-from infinite_memory.model.timestamps import show_moment
-from infinite_memory.text.quotation import NOTICE, escape_line, quote_label, quote_lines
-from infinite_memory.upkeep.describe import describe_report, shown_steps
-from infinite_memory.upkeep.report import UpkeepReport
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.values.timestamps import show_moment
+from infinite_memory.features.background.dreamer.describe import cycle_ids, describe_cycle
+from infinite_memory.features.background.upkeep.describe import describe_report, shown_steps
+from infinite_memory.features.background.upkeep.report import UpkeepReport
+from infinite_memory.search.text.quotation import NOTICE, escape_line, quote_label, quote_lines
 from infinite_memory_mcp.arguments import Arguments, Objects, Tokens
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_tokens, fit_count
 from infinite_memory_mcp.data import object_schema
@@ -20,10 +20,10 @@ from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.view import View, view_of_ids
 
 if TYPE_CHECKING:
-    from infinite_memory.dreamer.wanted import DreamMaterial
-    from infinite_memory.model.dream.diary import Cycle
+    from infinite_memory.core.values.dream.diary import Cycle
+    from infinite_memory.features.background.dreamer.wanted import DreamMaterial
+    from infinite_memory.features.background.upkeep.summaries.wanted import SourceText
     from infinite_memory.store.memory_store import MemoryStore
-    from infinite_memory.upkeep.summaries.wanted import SourceText
 
 __all__ = ["DREAMING"]
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from infinite_memory.graph.values import Relation
-from infinite_memory.model.link import LinkType
-from infinite_memory.model.receipt import describe_feedback
-from infinite_memory.text.quotation import escape_line
+from infinite_memory.core.values.link import LinkType
+from infinite_memory.core.values.receipt import describe_feedback
+from infinite_memory.features.graph.values import Relation
+from infinite_memory.search.text.quotation import escape_line
 from infinite_memory_mcp.arguments import (
     Arguments,
     Labels,

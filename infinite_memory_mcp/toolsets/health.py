@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from infinite_memory.model.codec import iso
-from infinite_memory.model.messages import format_count, format_size
-from infinite_memory.observe.recorder import Series
-from infinite_memory.observe.timings import Timing
-from infinite_memory.text.quotation import escape_line, quote_label
+from infinite_memory.core.observe.recorder import Series
+from infinite_memory.core.observe.timings import Timing
+from infinite_memory.core.values.codec import iso
+from infinite_memory.core.values.messages import format_count, format_size
+from infinite_memory.search.text.quotation import escape_line, quote_label
 from infinite_memory_mcp.data import object_schema
 from infinite_memory_mcp.observe.requests import tool_recorder
 from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.toolsets.overview import NoArguments
 
 if TYPE_CHECKING:
-    from infinite_memory.model.verification import Verification
-    from infinite_memory.observe.recorder import CacheUse
-    from infinite_memory.operations.health import Health
+    from infinite_memory.core.observe.recorder import CacheUse
+    from infinite_memory.core.values.verification import Verification
+    from infinite_memory.engine.health import Health
     from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["HEALTH"]

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from infinite_memory.model.codec import iso
-from infinite_memory.model.messages import format_count
-from infinite_memory.model.scope import Scope
-from infinite_memory.text.quotation import quote_label
+from infinite_memory.core.values.codec import iso
+from infinite_memory.core.values.messages import format_count
+from infinite_memory.core.values.scope import Scope
+from infinite_memory.search.text.quotation import quote_label
 from infinite_memory_mcp.arguments import Arguments, Labels
 from infinite_memory_mcp.data import object_schema
 from infinite_memory_mcp.render import format_moment
 from infinite_memory_mcp.tool import Answer, ToolSpec
 
 if TYPE_CHECKING:
-    from infinite_memory.operations.stats import Stats
+    from infinite_memory.engine.stats import Stats
     from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["OVERVIEW", "NoArguments", "list_memory_scopes"]

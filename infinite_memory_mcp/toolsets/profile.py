@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from infinite_memory.model.codec import iso
-from infinite_memory.text.quotation import NOTICE, quote_label, quote_lines
+from infinite_memory.core.values.codec import iso
+from infinite_memory.search.text.quotation import NOTICE, quote_label, quote_lines
 from infinite_memory_mcp.arguments import Arguments, Object
 from infinite_memory_mcp.data import object_schema
 from infinite_memory_mcp.tool import Answer, ToolSpec
 
 if TYPE_CHECKING:
-    from infinite_memory.model.profile import Profile
+    from infinite_memory.core.values.profile import Profile
     from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["PROFILE"]

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from infinite_memory.conversations.repository import PREFIX
-from infinite_memory.model.messages import format_count
-from infinite_memory.text.quotation import NOTICE, quote_label, quote_lines
+from infinite_memory.core.values.messages import format_count
+from infinite_memory.features.sessions.repository import PREFIX
+from infinite_memory.search.text.quotation import NOTICE, quote_label, quote_lines
 from infinite_memory_mcp.budget import estimate_tokens, fit_count
 from infinite_memory_mcp.tool import Answer
 from infinite_memory_mcp.view import View, view_of_ids
 
 if TYPE_CHECKING:
-    from infinite_memory.projects.checkout import Freshness
-    from infinite_memory.projects.chunk import Chunk
-    from infinite_memory.projects.finding import WorkMatch
-    from infinite_memory.projects.history import Decision, ProjectHistory
-    from infinite_memory.projects.patterns import Pattern, Patterns
+    from infinite_memory.features.projects.checkout import Freshness
+    from infinite_memory.features.projects.chunk import Chunk
+    from infinite_memory.features.projects.finding import WorkMatch
+    from infinite_memory.features.projects.history import Decision, ProjectHistory
+    from infinite_memory.features.projects.patterns import Pattern, Patterns
     from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = [

@@ -7,9 +7,9 @@ from typing import ClassVar, Self
 
 from pydantic import Field, PrivateAttr
 
-from infinite_memory.conversations.repository import find_work_tree, is_folder
-from infinite_memory.errors import InvalidInput
-from infinite_memory.projects.chunk import CHUNK_KINDS, Difficulty, WorkOutcome
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.features.projects.chunk import CHUNK_KINDS, Difficulty, WorkOutcome
+from infinite_memory.features.sessions.repository import find_work_tree, is_folder
 from infinite_memory_mcp.arguments import (
     Arguments,
     Labels,

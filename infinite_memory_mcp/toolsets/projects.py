@@ -29,7 +29,7 @@ from infinite_memory_mcp.toolsets.project_arguments import (
 from infinite_memory_mcp.view import receipt_ids, view_of_ids
 
 if TYPE_CHECKING:
-    from infinite_memory.model.receipt import Receipt
+    from infinite_memory.core.values.receipt import Receipt
     from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["PROJECTS", "SESSION_CONTEXT"]

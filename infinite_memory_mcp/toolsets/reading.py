@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from infinite_memory.errors import InvalidInput, NotFound
-from infinite_memory.model.conversation.attachment import present
-from infinite_memory.model.criteria import Depth, Inherited
-from infinite_memory.model.hits import Step
-from infinite_memory.model.memory import Status
-from infinite_memory.model.messages import format_count
-from infinite_memory.model.scope import fold_name
-from infinite_memory.text.quotation import quote_label
+from infinite_memory.core.errors import InvalidInput, NotFound
+from infinite_memory.core.values.conversation.attachment import present
+from infinite_memory.core.values.criteria import Depth, Inherited
+from infinite_memory.core.values.hits import Step
+from infinite_memory.core.values.memory import Status
+from infinite_memory.core.values.messages import format_count
+from infinite_memory.core.values.scope import fold_name
+from infinite_memory.search.text.quotation import quote_label
 from infinite_memory_mcp.arguments import (
     DEPTHS,
     MODES,
@@ -48,8 +48,8 @@ from infinite_memory_mcp.toolsets.recall import RECALL
 from infinite_memory_mcp.view import view_of_hits, view_of_ids, view_of_memories
 
 if TYPE_CHECKING:
-    from infinite_memory.model.hits import Hits
-    from infinite_memory.model.record import Page
+    from infinite_memory.core.values.hits import Hits
+    from infinite_memory.core.values.record import Page
     from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["READING"]

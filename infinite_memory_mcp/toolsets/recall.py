@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from infinite_memory.errors import InvalidInput
-from infinite_memory.model.timestamps import read_moment
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.values.timestamps import read_moment
 from infinite_memory_mcp.arguments import (
     Arguments,
     Labels,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from infinite_memory.text.quotation import escape_line, quote_label, quote_lines
-from infinite_memory.upkeep.describe import describe_report, shown_steps
+from infinite_memory.features.background.upkeep.describe import describe_report, shown_steps
+from infinite_memory.search.text.quotation import escape_line, quote_label, quote_lines
 from infinite_memory_mcp.arguments import Arguments, MemoryIds, Tokens
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_tokens
 from infinite_memory_mcp.data import RECEIPT, object_schema, receipt_to_data
@@ -17,8 +17,8 @@ from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.view import View, receipt_ids, view_of_ids
 
 if TYPE_CHECKING:
+    from infinite_memory.features.background.upkeep.summaries.wanted import WantedSummary
     from infinite_memory.store.memory_store import MemoryStore
-    from infinite_memory.upkeep.summaries.wanted import WantedSummary
 
 __all__ = ["UPKEEP"]
 

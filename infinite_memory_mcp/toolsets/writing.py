@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
-from infinite_memory.errors import Conflict, InvalidInput, ScopeNotCreated
-from infinite_memory.model.memory import Status
-from infinite_memory.model.timestamps import show_moment
-from infinite_memory.text.quotation import escape_line
+from infinite_memory.core.errors import Conflict, InvalidInput, ScopeNotCreated
+from infinite_memory.core.values.memory import Status
+from infinite_memory.core.values.timestamps import show_moment
+from infinite_memory.search.text.quotation import escape_line
 from infinite_memory_mcp.arguments import (
     KINDS,
     Arguments,
@@ -30,7 +30,7 @@ from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.view import receipt_ids, view_of_ids
 
 if TYPE_CHECKING:
-    from infinite_memory.model.receipt import Receipt
+    from infinite_memory.core.values.receipt import Receipt
     from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["WRITING"]

@@ -22,10 +22,10 @@ from infinite_memory import (
     Storage,
     StorageUnavailable,
 )
-from infinite_memory.archive.backup import verify_file, write_backup
-from infinite_memory.archive.part_file import PartFile, remove_abandoned, writing_part
-from infinite_memory.files.locks import FileLock
-from infinite_memory.model.commit import Commit
+from infinite_memory.core.files.locks import FileLock
+from infinite_memory.core.values.commit import Commit
+from infinite_memory.features.archive.backup import verify_file, write_backup
+from infinite_memory.features.archive.part_file import PartFile, remove_abandoned, writing_part
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.embedders import HashingEmbedder

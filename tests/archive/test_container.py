@@ -14,10 +14,12 @@ import pytest
 import zstandard
 
 from infinite_memory import ArchiveDamaged, ArchiveError, ArchiveTooNew, WrongPassphrase
-from infinite_memory.archive.backup import describe_file, verify_file, write_backup
-from infinite_memory.archive.backup_folder import BackupFolder
-from infinite_memory.archive.container.encryption import HEADER, EncryptionHeader
-from infinite_memory.archive.container.layout import (
+from infinite_memory.core.values.commit import Commit
+from infinite_memory.core.values.record import Usage
+from infinite_memory.features.archive.backup import describe_file, verify_file, write_backup
+from infinite_memory.features.archive.backup_folder import BackupFolder
+from infinite_memory.features.archive.container.encryption import HEADER, EncryptionHeader
+from infinite_memory.features.archive.container.layout import (
     END,
     FRAME,
     MAX_FRAME_BYTES,
@@ -27,10 +29,8 @@ from infinite_memory.archive.container.layout import (
     RecordType,
     is_ratio_allowed,
 )
-from infinite_memory.archive.restore import RestoreRequest, replace_content
-from infinite_memory.archive.transfer.records import decode_record
-from infinite_memory.model.commit import Commit
-from infinite_memory.model.record import Usage
+from infinite_memory.features.archive.restore import RestoreRequest, replace_content
+from infinite_memory.features.archive.transfer.records import decode_record
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.storage_contract import put
 from tests.harness.everything import fill

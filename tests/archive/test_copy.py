@@ -23,9 +23,9 @@ from infinite_memory import (
     StorageUnavailable,
     copy_store,
 )
-from infinite_memory.model.commit import Attach, Commit, Detach, Erase, Put
-from infinite_memory.model.record import Embedding
-from infinite_memory.model.scope import Scope
+from infinite_memory.core.values.commit import Attach, Commit, Detach, Erase, Put
+from infinite_memory.core.values.record import Embedding
+from infinite_memory.core.values.scope import Scope
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.everything import dump, fill

@@ -12,11 +12,11 @@ import apsw
 import pytest
 
 from infinite_memory import Conflict, StorageUnavailable, copy_store
-from infinite_memory.model.commit import Commit, Erase
-from infinite_memory.model.link import LinkKey, LinkType
-from infinite_memory.model.record import Usage
-from infinite_memory.model.verification import RecordKind
-from infinite_memory.protocols import Storage
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.commit import Commit, Erase
+from infinite_memory.core.values.link import LinkKey, LinkType
+from infinite_memory.core.values.record import Usage
+from infinite_memory.core.values.verification import RecordKind
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.storage_contract.base import NOW, make_link, put

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from infinite_memory import Config, MemoryStore, NotFound
-from infinite_memory.archive import merge
-from infinite_memory.model.commit import Commit
-from infinite_memory.model.link import Link, LinkType
-from infinite_memory.model.record import Usage
+from infinite_memory.core.values.commit import Commit
+from infinite_memory.core.values.link import Link, LinkType
+from infinite_memory.core.values.record import Usage
+from infinite_memory.features.archive import merge
 from infinite_memory.testing.embedders import HashingEmbedder
 from tests.harness.everything import dump
 

@@ -27,10 +27,14 @@ from infinite_memory import (
     StorageUnavailable,
     StoreDamaged,
 )
-from infinite_memory.archive.backup_folder import BackupFolder
-from infinite_memory.archive.recovery import describe_way_back, diagnose_backups, restore_damaged
-from infinite_memory.archive.restore import RestoreRequest, replace_content
-from infinite_memory.model.commit import Commit
+from infinite_memory.core.values.commit import Commit
+from infinite_memory.features.archive.backup_folder import BackupFolder
+from infinite_memory.features.archive.recovery import (
+    describe_way_back,
+    diagnose_backups,
+    restore_damaged,
+)
+from infinite_memory.features.archive.restore import RestoreRequest, replace_content
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.connection import connect
@@ -376,8 +380,8 @@ def test_a_storage_that_cannot_be_replaced_is_filled_if_it_is_empty(archive: Pat
 
 
 def test_an_archive_with_the_same_id_twice_is_refused(tmp_path: Path) -> None:
-    from infinite_memory.archive.transfer.export import Export
-    from infinite_memory.archive.transfer.importing import Import
+    from infinite_memory.features.archive.transfer.export import Export
+    from infinite_memory.features.archive.transfer.importing import Import
 
     with closing(InMemoryStorage()) as one, closing(InMemoryStorage()) as other:
         one.commit(Commit(puts=[put("a"), put("b")], access_keys=[make_access_key("aaaaaaaa")]))

@@ -11,10 +11,10 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 
-from infinite_memory.archive.backup import verify_file, write_backup
-from infinite_memory.archive.backup_folder import BackupFolder
-from infinite_memory.archive.restore import RestoreRequest, replace_content
-from infinite_memory.protocols import Storage
+from infinite_memory.core.protocols import Storage
+from infinite_memory.features.archive.backup import verify_file, write_backup
+from infinite_memory.features.archive.backup_folder import BackupFolder
+from infinite_memory.features.archive.restore import RestoreRequest, replace_content
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.everything import dump, fill

@@ -24,7 +24,7 @@ from infinite_memory import (
     RestoreMode,
     copy_store,
 )
-from infinite_memory.cli.main import infinite_memory
+from infinite_memory.apps.cli.main import infinite_memory
 from infinite_memory.store.backups import Backups
 from infinite_memory.testing.embedders import HashingEmbedder
 

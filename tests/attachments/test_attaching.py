@@ -23,7 +23,7 @@ from infinite_memory import (
     Searchable,
     Status,
 )
-from infinite_memory.attachments.attaching import attach_all
+from infinite_memory.features.attachments.attaching import attach_all
 from infinite_memory.testing.embedders import HashingEmbedder
 
 OpenStore = Callable[..., MemoryStore]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from infinite_memory import Config, Conflict, MemoryStore, NotFound, Outcome, Status
-from infinite_memory.config import ScopeRules, Upkeep
+from infinite_memory.core.config import ScopeRules, Upkeep
 from infinite_memory.testing.embedders import HashingEmbedder
 
 OpenStore = Callable[..., MemoryStore]

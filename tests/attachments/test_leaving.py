@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from infinite_memory import MemoryStore
-from infinite_memory.cli.main import infinite_memory
+from infinite_memory.apps.cli.main import infinite_memory
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory_mcp.data import memories_to_data, page_to_data

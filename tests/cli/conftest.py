@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from infinite_memory.cli.main import infinite_memory
+from infinite_memory.apps.cli.main import infinite_memory
 
 Run = Callable[..., Result]
 Ask = Callable[..., Any]

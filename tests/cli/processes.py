@@ -11,7 +11,7 @@ import subprocess
 import sys
 import termios
 
-COMMAND = [sys.executable, "-m", "infinite_memory.cli.main"]
+COMMAND = [sys.executable, "-m", "infinite_memory.apps.cli.main"]
 _STEERING = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # On a busy machine a command may show that it works, and erases that line again.
 _WAITING = re.compile(r"Working \S* \d+:\d\d:\d\d\s*")

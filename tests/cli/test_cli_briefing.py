@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from infinite_memory.hooks.spool import append_line
+from infinite_memory.features.sessions.spool import append_line
 
 Run = Callable[..., Result]
 Ask = Callable[..., Any]

@@ -18,9 +18,9 @@ from click.testing import CliRunner
 from confined_pairs import INSIDE, Clock, fill, markers_in, outside_of
 
 from infinite_memory import Config, MemoryStore
-from infinite_memory.cli.command_table import COMMANDS
-from infinite_memory.cli.main import infinite_memory
-from infinite_memory.embedding import configured_embedder
+from infinite_memory.apps.cli.command_table import COMMANDS
+from infinite_memory.apps.cli.main import infinite_memory
+from infinite_memory.search.embedding import configured_embedder
 from infinite_memory.storage.sqlite import SqliteStorage
 
 Row = Sequence[str]

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from infinite_memory.cli.commands import bundle, connect
-from infinite_memory.cli.settings import read_platform
-from infinite_memory.clients.catalog import CLIENTS
-from infinite_memory.clients.entry import ServerEntry
-from infinite_memory.clients.installation import find_server_command
-from infinite_memory.clients.instructions import INSTRUCTIONS
-from infinite_memory.clients.probe import probe_server
-from infinite_memory.errors import ConfigurationError
+from infinite_memory.apps.cli.commands import bundle, connect
+from infinite_memory.apps.cli.settings import read_platform
+from infinite_memory.apps.connect.catalog import CLIENTS
+from infinite_memory.apps.connect.entry import ServerEntry
+from infinite_memory.apps.connect.installation import find_server_command
+from infinite_memory.apps.connect.instructions import INSTRUCTIONS
+from infinite_memory.apps.connect.probe import probe_server
+from infinite_memory.core.errors import ConfigurationError
 
 Run = Callable[..., Any]
 Ask = Callable[..., Any]
@@ -156,7 +156,7 @@ def test_a_server_that_is_not_installed_is_named_with_the_way_to_install_it(
     monkeypatch.setattr("sysconfig.get_path", lambda *_: str(tmp_path))
     with pytest.raises(ConfigurationError, match=r"pip install '\.\[mcp\]'"):
         find_server_command()
-    monkeypatch.setattr("infinite_memory.clients.installation.find_spec", lambda _: None)
+    monkeypatch.setattr("infinite_memory.apps.connect.installation.find_spec", lambda _: None)
     with pytest.raises(ConfigurationError, match="needs the MCP SDK"):
         find_server_command()
 

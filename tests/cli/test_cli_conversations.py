@@ -10,7 +10,7 @@ import pytest
 from click.testing import Result
 
 from infinite_memory import MemoryStore
-from infinite_memory.cli.commands.conversations import log
+from infinite_memory.apps.cli.commands.conversations import log
 
 Run = Callable[..., Result]
 Ask = Callable[..., Any]

@@ -9,11 +9,11 @@ from typing import Any
 import apsw
 import pytest
 
-import infinite_memory.embedding
+import infinite_memory.search.embedding
 
 Ask = Callable[..., Any]
 Run = Callable[..., Any]
-BUNDLED = Path(infinite_memory.embedding.__file__).parent / "minilm"
+BUNDLED = Path(infinite_memory.search.embedding.__file__).parent / "minilm"
 
 
 def states(document: Any) -> dict[str, str]:
@@ -107,9 +107,7 @@ def test_little_space_is_said(
 def test_an_old_python_is_a_warning_and_a_bad_sqlite_a_problem(
     ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "infinite_memory.operations.verification.diagnose._PYTHONS", ((2, 6), (2, 8))
-    )
+    monkeypatch.setattr("infinite_memory.engine.verification.diagnose._PYTHONS", ((2, 6), (2, 8)))
     monkeypatch.setattr(apsw, "sqlite_lib_version", lambda: "3.40.1")
     answer = ask("doctor", code=1)
     assert states(answer)["python"] == "warning"
@@ -180,7 +178,7 @@ def test_memories_that_wait_to_be_embedded_are_counted(
 def test_a_vector_that_is_not_the_known_one_is_a_problem(
     ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("infinite_memory.operations.verification.diagnose._VECTOR", (0.5, 0.5))
+    monkeypatch.setattr("infinite_memory.engine.verification.diagnose._VECTOR", (0.5, 0.5))
     assert "gives a wrong vector" in sentence(ask("doctor", code=1), "model")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from infinite_memory.cli.commands import forget
+from infinite_memory.apps.cli.commands import forget
 
 Run = Callable[..., Result]
 Ask = Callable[..., Any]

@@ -25,9 +25,7 @@ def test_health_says_whether_the_store_works(run: Run, ask: Ask) -> None:
 
 def test_a_disk_that_is_full_exits_with_one(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run("remember", "the ferry leaves at ten")
-    monkeypatch.setattr(
-        "infinite_memory.operations.health.measure_free_bytes", lambda _folder: 1_000
-    )
+    monkeypatch.setattr("infinite_memory.engine.health.measure_free_bytes", lambda _folder: 1_000)
     lines = run("health", code=1).stdout.splitlines()
     assert lines[0] == "failing\tstore\tin all"
     assert "problem\tdisk\tOnly 1.0 KB are free: make room." in lines

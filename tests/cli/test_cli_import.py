@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from infinite_memory.cli.main import infinite_memory
+from infinite_memory.apps.cli.main import infinite_memory
 
 Ask = Callable[..., Any]
 Run = Callable[..., Any]

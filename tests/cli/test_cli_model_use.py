@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from infinite_memory.cli.commands import model_use
-from infinite_memory.embedding.multilingual import install_multilingual
+from infinite_memory.apps.cli.commands import model_use
+from infinite_memory.search.embedding.multilingual import install_multilingual
 from infinite_memory.store.models import EmbeddingModels
 
 Ask = Callable[..., Any]

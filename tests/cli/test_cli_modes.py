@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from infinite_memory import MemoryStore
-from infinite_memory.model.commit import Commit
-from infinite_memory.model.link import Link, LinkType
+from infinite_memory.core.values.commit import Commit
+from infinite_memory.core.values.link import Link, LinkType
 
 Ask = Callable[..., Any]
 Run = Callable[..., Any]

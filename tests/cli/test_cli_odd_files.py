@@ -15,11 +15,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from infinite_memory.cli.main import infinite_memory
-from infinite_memory.clients.catalog import CLIENTS
-from infinite_memory.clients.connecting import find_file
-from infinite_memory.clients.platform import Platform
-from infinite_memory.hooks.clients import find_hook_client
+from infinite_memory.apps.cli.main import infinite_memory
+from infinite_memory.apps.connect.catalog import CLIENTS
+from infinite_memory.apps.connect.connecting import find_file
+from infinite_memory.apps.connect.platform import Platform
+from infinite_memory.apps.hooks.clients import find_hook_client
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
 

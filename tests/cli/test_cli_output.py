@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, escape_controls
-from infinite_memory.cli.render import excerpt, format_counts, join_words, one_line
-from infinite_memory.model.messages import format_count, format_size
+from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, emit_table, escape_controls
+from infinite_memory.apps.cli.render import excerpt, format_counts, join_words, one_line
+from infinite_memory.core.values.messages import format_count, format_size
 
 Ask = Callable[..., Any]
 Run = Callable[..., Any]

@@ -181,7 +181,7 @@ def test_a_command_imports_nothing_heavy_that_it_does_not_need(
         "import sys, atexit\n"
         "atexit.register(lambda: print('LOADED', *sys.modules, file=sys.stderr))\n"
         f"sys.argv[1:] = {arguments!r}\n"
-        "from infinite_memory.cli.main import main\nmain()"
+        "from infinite_memory.apps.cli.main import main\nmain()"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True

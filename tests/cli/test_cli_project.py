@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from processes import COMMAND, in_pipe, on_terminal
 
-from infinite_memory.cli.main import infinite_memory
+from infinite_memory.apps.cli.main import infinite_memory
 
 Run = Callable[..., Any]
 Ask = Callable[..., Any]

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 import pytest
 
-from infinite_memory.cli.command_table import COMMANDS
-from infinite_memory.cli.main import infinite_memory
+from infinite_memory.apps.cli.command_table import COMMANDS
+from infinite_memory.apps.cli.main import infinite_memory
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "command-line.md"
 CONTEXT = click.Context(infinite_memory)

@@ -129,7 +129,7 @@ def test_a_context_that_names_something_twice_is_refused(run: Run) -> None:
 
 
 def test_a_closed_standard_input_is_an_empty_one(tmp_path: Path) -> None:
-    command = f"{sys.executable} -m infinite_memory.cli.main --home {tmp_path} remember - <&-"
+    command = f"{sys.executable} -m infinite_memory.apps.cli.main --home {tmp_path} remember - <&-"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "there is nothing to remember" in done.stderr

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from processes import in_pipe
 
-from infinite_memory.config import CPU_PROVIDER
-from infinite_memory.embedding.session import load_onnxruntime
+from infinite_memory.core.config import CPU_PROVIDER
+from infinite_memory.search.embedding.session import load_onnxruntime
 
 SETTINGS = {
     "search": {"limit": 2},

@@ -13,8 +13,8 @@ from threading import active_count
 
 import pytest
 
-from infinite_memory.cli.output import remark
-from infinite_memory.cli.waiting import end_waiting, waiting
+from infinite_memory.apps.cli.output import remark
+from infinite_memory.apps.cli.waiting import end_waiting, waiting
 
 NEVER = 3600.0
 AT_ONCE = 0.0

@@ -16,8 +16,8 @@ from typing import Any
 import click
 import pytest
 
-from infinite_memory.cli.command_table import COMMANDS, SECTIONS, SUBCOMMAND_EXAMPLES
-from infinite_memory.cli.main import infinite_memory
+from infinite_memory.apps.cli.command_table import COMMANDS, SECTIONS, SUBCOMMAND_EXAMPLES
+from infinite_memory.apps.cli.main import infinite_memory
 
 Run = Callable[..., Any]
 SERVER = Path(sys.executable).with_name("infinite-memory-mcp")

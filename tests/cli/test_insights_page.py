@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 
-from infinite_memory.cli.insights_page.page import make_page
-from infinite_memory.errors import ConfigurationError
-from infinite_memory.projects.hard_spots import HardSpot
-from infinite_memory.projects.insights import Insights, Period, Step
-from infinite_memory.projects.patterns import Pattern, PatternExample, PatternKind, Trend
-from infinite_memory.projects.recalls import Recalls
-from infinite_memory.projects.solved_again import SolvedAgain
+from infinite_memory.apps.cli.insights_page.page import make_page
+from infinite_memory.core.errors import ConfigurationError
+from infinite_memory.features.projects.hard_spots import HardSpot
+from infinite_memory.features.projects.insights import Insights, Period, Step
+from infinite_memory.features.projects.patterns import Pattern, PatternExample, PatternKind, Trend
+from infinite_memory.features.projects.recalls import Recalls
+from infinite_memory.features.projects.solved_again import SolvedAgain
 
 pytest.importorskip("plotly")
 

@@ -13,9 +13,9 @@ import pytest
 import rjieba
 
 from infinite_memory import MemoryStore
+from infinite_memory.search.text.analyzer import fold
+from infinite_memory.search.text.word_lists import chinese_stop_words, simplify
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.text.analyzer import fold
-from infinite_memory.text.word_lists import chinese_stop_words, simplify
 
 HAN = re.compile("[\u4e00-\u9fff]+")
 FILE = Path(__file__).parents[1] / "text" / "chinese_sentences.txt"

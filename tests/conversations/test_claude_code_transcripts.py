@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transcript_lines import FIXTURE, SESSION, record, write_transcript
 
-from infinite_memory.conversations.transcripts import lines as line_reading
-from infinite_memory.conversations.transcripts.claude_code import read_claude_code
+from infinite_memory.features.sessions.transcripts import lines as line_reading
+from infinite_memory.features.sessions.transcripts.claude_code import read_claude_code
 
 
 def texts_of(path: Path, position: int = 0) -> list[str]:

@@ -13,11 +13,11 @@ import pytest
 from transcript_lines import FIXTURE, SESSION, record, write_transcript
 
 from infinite_memory import Config, Ingested, MemoryStore, StorageUnavailable
-from infinite_memory.conversations import ingest as ingesting
-from infinite_memory.conversations.diagnosis import diagnose_hooks
-from infinite_memory.conversations.spool import READER_LOCK
-from infinite_memory.files.locks import FileLock
-from infinite_memory.hooks.spool import append_line
+from infinite_memory.core.files.locks import FileLock
+from infinite_memory.features.sessions import ingest as ingesting
+from infinite_memory.features.sessions.diagnosis import diagnose_hooks
+from infinite_memory.features.sessions.spool import append_line
+from infinite_memory.features.sessions.spool_reader import READER_LOCK
 from infinite_memory.testing.embedders import HashingEmbedder
 
 Open = Callable[..., MemoryStore]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from infinite_memory.conversations.repository import name_project_scope, scope_of_folder
+from infinite_memory.features.sessions.repository import name_project_scope, scope_of_folder
 
 
 def clone(folder: Path, url: str, remote: str = "origin") -> Path:

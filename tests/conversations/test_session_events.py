@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from infinite_memory.conversations.events.event import Event, EventKind, Todo
-from infinite_memory.conversations.events.folders import Folders
-from infinite_memory.conversations.events.reading import CLIENTS, recognise_client
-from infinite_memory.conversations.events.shell import find_commit, find_folder, find_written
+from infinite_memory.features.sessions.events.event import Event, EventKind, Todo
+from infinite_memory.features.sessions.events.folders import Folders
+from infinite_memory.features.sessions.events.reading import CLIENTS, recognise_client
+from infinite_memory.features.sessions.events.shell import find_commit, find_folder, find_written
 
 
 @pytest.mark.parametrize(

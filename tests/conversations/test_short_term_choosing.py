@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory.config import ShortTerm
-from infinite_memory.conversations.short_term.choosing import Candidate, Choice, Chosen, choose
+from infinite_memory.core.config import ShortTerm
+from infinite_memory.features.chats.short_term.choosing import Candidate, Choice, Chosen, choose
 
 NOW = datetime(2026, 7, 17, 12, tzinfo=UTC)
 CONSTANTS = ShortTerm()

@@ -8,18 +8,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from infinite_memory.config import ShortTerm
-from infinite_memory.conversations.short_term.choosing import Candidate
-from infinite_memory.conversations.short_term.cleanup import find_faded
-from infinite_memory.conversations.short_term.keywords import DocumentFrequencies, find_keywords
-from infinite_memory.conversations.short_term.relevance import (
+from infinite_memory.core.config import ShortTerm
+from infinite_memory.core.values.conversation.message import ChatMessage
+from infinite_memory.features.chats.short_term.choosing import Candidate
+from infinite_memory.features.chats.short_term.cleanup import find_faded
+from infinite_memory.features.chats.short_term.keywords import DocumentFrequencies, find_keywords
+from infinite_memory.features.chats.short_term.relevance import (
     flashback_weight,
     overlap,
     relevance,
     time_penalty,
     vitality,
 )
-from infinite_memory.model.conversation.message import ChatMessage
 
 NOW = datetime(2026, 7, 17, 12, tzinfo=UTC)
 CONSTANTS = ShortTerm()

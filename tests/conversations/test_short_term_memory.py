@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from infinite_memory import Config, InvalidInput, MemoryStore, Outcome, ReadOnly, Status
-from infinite_memory.config import ShortTerm
+from infinite_memory.core.config import ShortTerm
 from infinite_memory.testing.embedders import HashingEmbedder
 
 OpenStore = Callable[..., MemoryStore]

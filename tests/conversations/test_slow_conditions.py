@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from infinite_memory import Activation, MemoryStore
-from infinite_memory.clock import Deadline, within
+from infinite_memory.core.clock import Deadline, within
 from infinite_memory.testing.embedders import HashingEmbedder
 
 FOR_EVER = "(() => { while (true); })()"

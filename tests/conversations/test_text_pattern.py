@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from infinite_memory import InvalidInput
-from infinite_memory.conversations.text_pattern import read_pattern
+from infinite_memory.features.chats.text_pattern import read_pattern
 
 
 @pytest.mark.parametrize(

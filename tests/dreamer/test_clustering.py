@@ -8,7 +8,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory.dreamer.topics.clustering import (
+from infinite_memory.features.background.dreamer.topics.clustering import (
     MOST_MEMBERS,
     Cluster,
     Edge,

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from infinite_memory import Config, InvalidInput, MemoryStore, NotFound, UnknownScope
-from infinite_memory.dreamer.cycle import DreamCycle
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.dream.pair import Judgement, Pair
-from infinite_memory.model.link import Link
-from infinite_memory.model.memory import Memory, Status
-from infinite_memory.protocols import Storage
-from infinite_memory.upkeep.report import JobReport, StepAction
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.dream.pair import Judgement, Pair
+from infinite_memory.core.values.link import Link
+from infinite_memory.core.values.memory import Memory, Status
+from infinite_memory.features.background.dreamer.cycle import DreamCycle
+from infinite_memory.features.background.upkeep.report import JobReport, StepAction
 from tests.harness.dreaming import StorageAndStore, open_store, tell_topics
 
 _LINKS = (StepAction.LINK, StepAction.STRENGTHEN)
@@ -193,7 +193,7 @@ def test_outdated_summaries_are_written_anew_however_long_the_pairs_take(
     topic = next(s.memory_id for s in report.steps if s.action is StepAction.SUMMARISE)
     source = store.get(store.get(topic).sources[0])
     store.revise(source.id, revision=source.revision, text="something else altogether")
-    monkeypatch.setattr("infinite_memory.dreamer.job._PAIRS_SECONDS", 0)
+    monkeypatch.setattr("infinite_memory.features.background.dreamer.job._PAIRS_SECONDS", 0)
     for seed in range(5):
         store.dream(seed)
     assert read_state(storage)[0][topic].revision > 1

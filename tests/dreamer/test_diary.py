@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from infinite_memory.dreamer.diary import list_common_words
+from infinite_memory.features.background.dreamer.diary import list_common_words
 
 
 @pytest.mark.parametrize(

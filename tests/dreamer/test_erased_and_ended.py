@@ -8,12 +8,12 @@ from datetime import timedelta
 import pytest
 
 from infinite_memory import Conflict, InvalidInput, MemoryStore, Status
-from infinite_memory.dreamer.cycle import DreamCycle
-from infinite_memory.model.entry import Operation
-from infinite_memory.model.memory import Memory
+from infinite_memory.core.values.entry import Operation
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.features.background.dreamer.cycle import DreamCycle
+from infinite_memory.features.background.upkeep.report import StepAction
 from infinite_memory.storage.hash_chain import EntryDamaged
 from infinite_memory.storage.inmemory import InMemoryStorage
-from infinite_memory.upkeep.report import StepAction
 from tests.harness.dreaming import NOW, StorageAndStore, open_store, tell_topics
 
 SECRET = "quagga"

@@ -9,9 +9,9 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory.dreamer.pairs.judging import LocalJudge
-from infinite_memory.model.dream.pair import Pair
-from infinite_memory.model.memory import Kind, Memory
+from infinite_memory.core.values.dream.pair import Pair
+from infinite_memory.core.values.memory import Kind, Memory
+from infinite_memory.features.background.dreamer.pairs.judging import LocalJudge
 from tests.harness.dreaming import NOW
 
 

@@ -6,7 +6,7 @@ import pytest
 from attrs import evolve
 
 from infinite_memory import Memory, MemoryStore, Status
-from infinite_memory.dreamer.topics.material import level_of
+from infinite_memory.features.background.dreamer.topics.material import level_of
 from tests.dreamer.topic_cycles import Cycles, link_all, tell, topics_of
 
 

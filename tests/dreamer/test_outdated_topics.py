@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from infinite_memory import LinkType, MemoryStore, Status
-from infinite_memory.operations.retrieval.summaries import outdated_sources
+from infinite_memory.engine.retrieval.summaries import outdated_sources
 from tests.dreamer.topic_cycles import Cycles, link_all, tell, topics_of
 
 

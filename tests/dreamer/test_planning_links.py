@@ -10,12 +10,12 @@ from attrs import evolve
 from stopped_clock import StoppedClock
 
 from infinite_memory import JudgeError, MemoryStore
-from infinite_memory.dreamer.pairs.linking import LinkPlan, plan_links
-from infinite_memory.dreamer.view import DREAMER
-from infinite_memory.model.commit import Commit
-from infinite_memory.model.dream.pair import Judgement, Pair
-from infinite_memory.model.link import Link, LinkType
-from infinite_memory.protocols import Storage
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.commit import Commit
+from infinite_memory.core.values.dream.pair import Judgement, Pair
+from infinite_memory.core.values.link import Link, LinkType
+from infinite_memory.features.background.dreamer.pairs.linking import LinkPlan, plan_links
+from infinite_memory.features.background.dreamer.view import DREAMER
 from tests.harness.dreaming import NOW, TOLD, open_store, view_of
 
 DAY = timedelta(days=1)

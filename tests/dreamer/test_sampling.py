@@ -13,13 +13,17 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from infinite_memory import EmbedderError, LinearSearch, MemoryStore
-from infinite_memory.dreamer.pairs.sampling import MAX_PAIRS, Sampled, sample_pairs
-from infinite_memory.dreamer.pairs.seeds import SeedScan
-from infinite_memory.dreamer.view import DREAMER
-from infinite_memory.model.commit import Commit
-from infinite_memory.model.dream.pair import Pair
-from infinite_memory.model.link import Link, LinkType
-from infinite_memory.protocols import Embedder, Storage
+from infinite_memory.core.protocols import Embedder, Storage
+from infinite_memory.core.values.commit import Commit
+from infinite_memory.core.values.dream.pair import Pair
+from infinite_memory.core.values.link import Link, LinkType
+from infinite_memory.features.background.dreamer.pairs.sampling import (
+    MAX_PAIRS,
+    Sampled,
+    sample_pairs,
+)
+from infinite_memory.features.background.dreamer.pairs.seeds import SeedScan
+from infinite_memory.features.background.dreamer.view import DREAMER
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.testing.embedders import HashingEmbedder
 from tests.harness.dreaming import NOW, TOLD, TOPICS, open_store, tell_topics, view_of

@@ -8,10 +8,10 @@ from random import Random
 import pytest
 
 from infinite_memory import Conflict, InvalidInput, MemoryStore, NotFound, Status
-from infinite_memory.dreamer.topics.material import level_of
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.entry import Operation
-from infinite_memory.model.memory import Memory
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.entry import Operation
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.features.background.dreamer.topics.material import level_of
 from infinite_memory.testing.embedders import HashingEmbedder
 from tests.dreamer.topic_cycles import TEXTS, Cycles, topics_of
 

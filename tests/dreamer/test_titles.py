@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory.dreamer.topics.phrases import read_phrases
-from infinite_memory.dreamer.topics.titles import MAX_TITLE_CHARS, make_title
-from infinite_memory.text.analyzer import terms
+from infinite_memory.features.background.dreamer.topics.phrases import read_phrases
+from infinite_memory.features.background.dreamer.topics.titles import MAX_TITLE_CHARS, make_title
+from infinite_memory.search.text.analyzer import terms
 
 
 def count_nothing(phrase: str) -> tuple[int, int]:

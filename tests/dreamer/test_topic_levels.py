@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from infinite_memory import LinkType, Memory, MemoryStore, Status
-from infinite_memory.dreamer.topics.material import level_of
+from infinite_memory.features.background.dreamer.topics.material import level_of
 from tests.dreamer.topic_cycles import Cycles, link_all, topics_of
 
 

@@ -8,15 +8,15 @@ import pytest
 from attrs import evolve
 
 from infinite_memory import LinkType, Memory, MemoryStore, Status
-from infinite_memory.dreamer.topics.groups import find_groups
-from infinite_memory.dreamer.topics.material import level_of
-from infinite_memory.dreamer.topics.planning import plan_topic, plan_topics
-from infinite_memory.dreamer.view import DREAMER
-from infinite_memory.model.commit import Commit
-from infinite_memory.model.link import Link, LinkKey
-from infinite_memory.model.memory import Kind, Origin
-from infinite_memory.upkeep.context import JobContext
-from infinite_memory.upkeep.summaries.extractive import ExtractiveSummariser
+from infinite_memory.core.values.commit import Commit
+from infinite_memory.core.values.link import Link, LinkKey
+from infinite_memory.core.values.memory import Kind, Origin
+from infinite_memory.features.background.dreamer.topics.groups import find_groups
+from infinite_memory.features.background.dreamer.topics.material import level_of
+from infinite_memory.features.background.dreamer.topics.planning import plan_topic, plan_topics
+from infinite_memory.features.background.dreamer.view import DREAMER
+from infinite_memory.features.background.upkeep.context import JobContext
+from infinite_memory.features.background.upkeep.summaries.extractive import ExtractiveSummariser
 from tests.dreamer.topic_cycles import BrokenSummariser, Cycles, link_all, tell, topics_of
 
 

@@ -7,18 +7,18 @@ from itertools import combinations
 from random import Random
 
 from infinite_memory import Memory, MemoryStore, Status
-from infinite_memory.dreamer.topics.planning import TopicPlan, plan_topics
-from infinite_memory.dreamer.view import CycleView
-from infinite_memory.errors import SummariserError
-from infinite_memory.model.commit import Commit
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.entry import Operation
-from infinite_memory.model.memory import Kind
-from infinite_memory.operations.embed import embed_new
-from infinite_memory.operations.journal import with_entry
-from infinite_memory.protocols import Summariser
-from infinite_memory.upkeep.context import JobContext
-from infinite_memory.upkeep.summaries.extractive import ExtractiveSummariser
+from infinite_memory.core.errors import SummariserError
+from infinite_memory.core.protocols import Summariser
+from infinite_memory.core.values.commit import Commit
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.entry import Operation
+from infinite_memory.core.values.memory import Kind
+from infinite_memory.engine.embed import embed_new
+from infinite_memory.engine.journal import with_entry
+from infinite_memory.features.background.dreamer.topics.planning import TopicPlan, plan_topics
+from infinite_memory.features.background.dreamer.view import CycleView
+from infinite_memory.features.background.upkeep.context import JobContext
+from infinite_memory.features.background.upkeep.summaries.extractive import ExtractiveSummariser
 
 __all__ = ["BrokenSummariser", "Cycles", "link_all", "tell", "topics_of"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from infinite_memory.embedding.multilingual import PackedModel
+from infinite_memory.search.embedding.multilingual import PackedModel
 
 HIDDEN, WIDE, HEADS, LAYERS, POSITIONS = 32, 64, 2, 1, 24
 PIECES = ["<s>", "<pad>", "</s>", "<unk>", "\u2581", *"abcdefghijklmnopqrstuvwxyz:.", "\u2581hund"]

@@ -11,9 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from infinite_memory import ConfigurationError, EmbedderError, LinearSearch, MemoryStore
-from infinite_memory.embedding import CachedEmbedder, CheckedEmbedder
-from infinite_memory.model.receipt import Searchable
-from infinite_memory.protocols import Embedder
+from infinite_memory.core.protocols import Embedder
+from infinite_memory.core.values.receipt import Searchable
+from infinite_memory.search.embedding import CachedEmbedder, CheckedEmbedder
 from infinite_memory.testing.embedder_contract import EmbedderContract
 from infinite_memory.testing.embedders import HashingEmbedder
 

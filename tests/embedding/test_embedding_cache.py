@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from infinite_memory.embedding import CachedEmbedder
-from infinite_memory.errors import InvalidInput
-from infinite_memory.protocols import Embedder
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.protocols import Embedder
+from infinite_memory.search.embedding import CachedEmbedder
 from infinite_memory.testing.embedder_contract import EmbedderContract
 from infinite_memory.testing.embedders import HashingEmbedder
 

@@ -12,11 +12,11 @@ import pytest
 from tiny_onnx import write_directory
 
 from infinite_memory import Config, ConfigurationError, EmbedderError, MemoryStore
-from infinite_memory.config import CPU_PROVIDER
-from infinite_memory.embedding import OnnxEmbedder, configured_embedder, model_directory
-from infinite_memory.embedding.session import CPU_ONLY, load_onnxruntime
-from infinite_memory.model.verification import State
-from infinite_memory.operations.verification.diagnose import diagnose_installation
+from infinite_memory.core.config import CPU_PROVIDER
+from infinite_memory.core.values.verification import State
+from infinite_memory.engine.verification.diagnose import diagnose_installation
+from infinite_memory.search.embedding import OnnxEmbedder, configured_embedder, model_directory
+from infinite_memory.search.embedding.session import CPU_ONLY, load_onnxruntime
 
 onnxruntime = load_onnxruntime()
 LACKING = sorted(set(onnxruntime.get_all_providers()) - set(onnxruntime.get_available_providers()))[
@@ -116,7 +116,7 @@ def test_a_provider_that_does_not_start_is_refused_and_nothing_is_printed(
 def test_opening_with_the_processor_does_not_import_onnxruntime(tmp_path: Path) -> None:
     code = (
         "import sys; from infinite_memory import Config; "
-        "from infinite_memory.embedding import configured_embedder; "
+        "from infinite_memory.search.embedding import configured_embedder; "
         f"configured_embedder(Config(home={str(tmp_path)!r}, execution_providers={CPU_ONLY!r})); "
         "assert 'onnxruntime' not in sys.modules"
     )

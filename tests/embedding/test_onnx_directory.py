@@ -17,10 +17,15 @@ from tiny_bert import MODULES
 from tiny_onnx import BOTH, TABLE, expected, graph, write_directory
 
 from infinite_memory import Config, MemoryStore
-from infinite_memory.embedding import OnnxEmbedder, configured_embedder, configured_model
-from infinite_memory.embedding.export import export_model
-from infinite_memory.errors import EmbedderError
-from infinite_memory.protocols import Embedder
+from infinite_memory.core.errors import EmbedderError
+from infinite_memory.core.protocols import Embedder
+from infinite_memory.search.embedding import (
+    OnnxEmbedder,
+    configured_embedder,
+    configured_model,
+    description,
+)
+from infinite_memory.search.embedding.export import export_model
 from infinite_memory.testing.embedder_contract import EmbedderContract
 
 # [CLS] a b dog . [SEP] in the vocabulary of the tiny tokenizer.
@@ -181,12 +186,12 @@ def test_what_was_measured_is_kept_until_a_file_changes(
     (record,) = (tmp_path / "home/models").iterdir()
     with monkeypatch.context() as patched:
         # A model that can be neither hashed nor loaded: the record has to be enough.
-        patched.setattr("infinite_memory.embedding.description.Runtime", None)
-        patched.setattr("infinite_memory.embedding.description.hashlib.sha256", None, raising=True)
-        patched.setattr("infinite_memory.embedding.description._file_name", lambda _: record.name)
+        patched.setattr(description, "Runtime", None)
+        patched.setattr(description.hashlib, "sha256", None)
+        patched.setattr(description, "_file_name", lambda _: record.name)
         assert configured_model(config) == before
     with monkeypatch.context() as patched:
-        patched.setattr("infinite_memory.embedding.description.Runtime", None)
+        patched.setattr(description, "Runtime", None)
         os.utime(directory / "onnx/model.onnx", (1, 1))
         assert configured_model(config) == before, "touched, but the same bytes"
     onnx.save_model(graph(table=-TABLE), str(directory / "onnx/model.onnx"))

@@ -14,10 +14,10 @@ import pytest
 from tiny_bert import forward, tensors, write_json
 from tiny_bert import safetensors as to_safetensors
 
-from infinite_memory.embedding import OnnxEmbedder, model_directory, open_embedder
-from infinite_memory.embedding.export import export_model
-from infinite_memory.errors import EmbedderError
-from infinite_memory.protocols import Embedder
+from infinite_memory.core.errors import EmbedderError
+from infinite_memory.core.protocols import Embedder
+from infinite_memory.search.embedding import OnnxEmbedder, model_directory, open_embedder
+from infinite_memory.search.embedding.export import export_model
 from infinite_memory.testing.embedder_contract import EmbedderContract
 from infinite_memory.testing.embedders import HashingEmbedder
 
@@ -115,7 +115,7 @@ def test_closing_releases_the_model_and_a_later_use_loads_it_again(model: Path) 
 
 def test_opening_imports_neither_onnxruntime_nor_tokenizers() -> None:
     code = (
-        "import sys; from infinite_memory.embedding import open_embedder;"
+        "import sys; from infinite_memory.search.embedding import open_embedder;"
         "e = open_embedder(); assert e.model and e.dimensions == 384;"
         "assert not {'onnxruntime', 'tokenizers', 'onnx'} & set(sys.modules)"
     )
@@ -125,7 +125,7 @@ def test_opening_imports_neither_onnxruntime_nor_tokenizers() -> None:
 @pytest.mark.parametrize("before", ["", "0"])
 def test_the_switch_of_the_telemetry_is_all_that_it_changes_in_the_environment(before: str) -> None:
     code = (
-        "import os; from infinite_memory.embedding import open_embedder\n"
+        "import os; from infinite_memory.search.embedding import open_embedder\n"
         "before = dict(os.environ)\n"
         "open_embedder().embed(['a'])\n"
         "assert dict(os.environ.items() - before.items()) == {'ORT_DISABLE_TELEMETRY': '1'}\n"
@@ -138,7 +138,7 @@ def test_the_switch_of_the_telemetry_is_all_that_it_changes_in_the_environment(b
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_it_works_in_a_forked_child() -> None:
     code = (
-        "import os, numpy as np; from infinite_memory.embedding import *\n"
+        "import os, numpy as np; from infinite_memory.search.embedding import *\n"
         "e = OnnxEmbedder(model_directory('bundled'), workers=2)\n"
         "before = e.embed(['a', 'b'])\n"
         "child = os.fork()\n"

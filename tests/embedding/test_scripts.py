@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from infinite_memory.embedding.scripts import covered_scripts, written_in
+from infinite_memory.search.embedding.scripts import covered_scripts, written_in
 
 
 def test_a_script_counts_from_a_thousand_entries() -> None:

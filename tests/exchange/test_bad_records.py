@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from infinite_memory import MemoryStore
-from infinite_memory.errors import InvalidInput
+from infinite_memory.core.errors import InvalidInput
 from infinite_memory.testing.embedders import HashingEmbedder
 
 HEAD = '{"record": "export", "format": "infinite-memory", "version": 1}\n'

@@ -17,9 +17,9 @@ import apsw
 import pytest
 
 from infinite_memory import MemoryStore
-from infinite_memory.exchange.importers.front_matter import split_front_matter
-from infinite_memory.exchange.table import FORMATS
-from infinite_memory.model.exchange import ExportFormat
+from infinite_memory.core.values.exchange import ExportFormat
+from infinite_memory.features.archive.exchange.importers.front_matter import split_front_matter
+from infinite_memory.features.archive.exchange.table import FORMATS
 from infinite_memory.testing.embedders import HashingEmbedder
 from tests.harness.costs import (
     Costs,

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infinite_memory import MemoryStore
-from infinite_memory.errors import Conflict, InvalidInput
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.memory import Memory
-from infinite_memory.protocols import Storage
+from infinite_memory.core.errors import Conflict, InvalidInput
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.memory import Memory
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing import strategies as values

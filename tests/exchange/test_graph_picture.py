@@ -21,11 +21,11 @@ from typing import Any
 import pytest
 
 from infinite_memory import ConfigurationError, InvalidInput, Kind, Memory, MemoryStore, Origin
-from infinite_memory.exchange.graphs.picture import page as page_module
-from infinite_memory.exchange.graphs.picture.lines import choose_lines
-from infinite_memory.exchange.graphs.picture.page import Picture, make_page
-from infinite_memory.exchange.graphs.picture.places import find_places
-from infinite_memory.exchange.graphs.values import GraphEdge, GraphNode
+from infinite_memory.features.archive.exchange.graphs.picture import page as page_module
+from infinite_memory.features.archive.exchange.graphs.picture.lines import choose_lines
+from infinite_memory.features.archive.exchange.graphs.picture.page import Picture, make_page
+from infinite_memory.features.archive.exchange.graphs.picture.places import find_places
+from infinite_memory.features.archive.exchange.graphs.values import GraphEdge, GraphNode
 
 pytest.importorskip("plotly")
 

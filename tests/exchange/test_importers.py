@@ -14,9 +14,9 @@ import pytest
 from attrs import frozen
 
 from infinite_memory import MemoryStore
-from infinite_memory.errors import InvalidInput
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.memory import Memory
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.memory import Memory
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 

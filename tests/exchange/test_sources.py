@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from infinite_memory import MemoryStore
-from infinite_memory.errors import Conflict, InvalidInput, NotFound, StorageUnavailable
-from infinite_memory.exchange import importing
+from infinite_memory.core.errors import Conflict, InvalidInput, NotFound, StorageUnavailable
+from infinite_memory.features.archive.exchange import importing
 from infinite_memory.testing.embedders import HashingEmbedder
 
 TALK = '[{"mapping": {}, "conversation_id": "a"}]'

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from infinite_memory.files.atomic import write_atomically
+from infinite_memory.core.files.atomic import write_atomically
 
 
 def test_a_file_is_written_and_replaced_without_a_trace(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_writer_that_is_killed_at_any_moment_leaves_a_whole_file(tmp_path: Pat
     contents = {bytes([letter]) * 300_000 for letter in b"ab"}
     program = (
         "import sys\nfrom pathlib import Path\n"
-        "from infinite_memory.files.atomic import write_atomically\n"
+        "from infinite_memory.core.files.atomic import write_atomically\n"
         "print('begun', flush=True)\n"
         "while True:\n"
         "    for letter in b'ab':\n"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from infinite_memory import StorageUnavailable
-from infinite_memory.files.locks import FileLock, is_locked
+from infinite_memory.core.files.locks import FileLock, is_locked
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 needs_shared = pytest.mark.skipif(sys.platform == "win32", reason="Windows shares no lock")
@@ -88,7 +88,7 @@ def test_a_waiter_gets_the_lock_as_soon_as_it_is_free(path: Path) -> None:
 def test_the_lock_of_a_process_that_was_killed_is_free(path: Path) -> None:
     program = (
         "import sys, time\nfrom pathlib import Path\n"
-        "from infinite_memory.files.locks import FileLock\n"
+        "from infinite_memory.core.files.locks import FileLock\n"
         "lock = FileLock(Path(sys.argv[1]))\n"
         "print(lock.try_acquire(), flush=True)\ntime.sleep(600)"
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from infinite_memory.files.regular import open_regular, read_regular
+from infinite_memory.core.files.regular import open_regular, read_regular
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
 

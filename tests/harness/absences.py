@@ -250,8 +250,8 @@ _FRAMES = "".join(
 
 def list_commands() -> Iterator[tuple[str, click.Command, str]]:
     """Yield every command and subcommand with its name and its example, from the code."""
-    from infinite_memory.cli.command_table import COMMANDS, SUBCOMMAND_EXAMPLES
-    from infinite_memory.cli.main import infinite_memory
+    from infinite_memory.apps.cli.command_table import COMMANDS, SUBCOMMAND_EXAMPLES
+    from infinite_memory.apps.cli.main import infinite_memory
 
     context = click.Context(infinite_memory)
     for name, row in COMMANDS.items():

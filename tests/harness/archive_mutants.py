@@ -9,7 +9,7 @@ from random import Random
 
 import zstandard
 
-from infinite_memory.archive.container.layout import (
+from infinite_memory.features.archive.container.layout import (
     END,
     FRAME,
     MAX_FRAME_BYTES,

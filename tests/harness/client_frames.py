@@ -12,9 +12,9 @@ from typing import Any
 from attrs import fields
 
 from infinite_memory import Kind, Memory, MemoryStore, Scope, Storage
-from infinite_memory.conversations.repository import PREFIX
-from infinite_memory.model.commit import Commit, Put
-from infinite_memory.model.link import Link, LinkType
+from infinite_memory.core.values.commit import Commit, Put
+from infinite_memory.core.values.link import Link, LinkType
+from infinite_memory.features.sessions.repository import PREFIX
 
 __all__ = [
     "ASKED",

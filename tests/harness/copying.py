@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from infinite_memory.errors import InfiniteMemoryError
+from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.notes import Notes, commit_and_note
 
@@ -25,7 +25,7 @@ __all__ = ["WAYS", "main"]
 _ELSEWHERE = """
 import sys
 from pathlib import Path
-from infinite_memory.errors import InfiniteMemoryError
+from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.notes import Notes, commit_and_note
 

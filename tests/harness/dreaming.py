@@ -9,11 +9,11 @@ from random import Random
 from typing import Any
 
 from infinite_memory import MemoryStore
-from infinite_memory.dreamer.view import CycleView
-from infinite_memory.protocols import Storage
+from infinite_memory.core.protocols import Storage
+from infinite_memory.features.background.dreamer.view import CycleView
+from infinite_memory.features.background.upkeep.context import JobContext
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.upkeep.context import JobContext
 
 __all__ = ["NOW", "TOLD", "TOPICS", "StorageAndStore", "open_store", "tell_topics", "view_of"]
 

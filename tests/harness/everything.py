@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from attrs import asdict, evolve
 
-from infinite_memory.model.access.key import Right
-from infinite_memory.model.codec import to_json
-from infinite_memory.model.commit import Commit, Erase, Put
-from infinite_memory.model.entry import (
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.access.key import Right
+from infinite_memory.core.values.codec import to_json
+from infinite_memory.core.values.commit import Commit, Erase, Put
+from infinite_memory.core.values.entry import (
     Action,
     Actor,
     LinkStep,
@@ -21,11 +22,10 @@ from infinite_memory.model.entry import (
     Operation,
     ScopeStep,
 )
-from infinite_memory.model.link import Link, LinkType
-from infinite_memory.model.memory import Kind, Memory, Origin, Status
-from infinite_memory.model.record import Embedding, Usage
-from infinite_memory.model.scope import Scope, Sensitivity
-from infinite_memory.protocols import Storage
+from infinite_memory.core.values.link import Link, LinkType
+from infinite_memory.core.values.memory import Kind, Memory, Origin, Status
+from infinite_memory.core.values.record import Embedding, Usage
+from infinite_memory.core.values.scope import Scope, Sensitivity
 from infinite_memory.testing.storage_contract import make_access_key
 
 __all__ = ["dump", "fill"]

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Literal
 
-from infinite_memory.errors import StorageUnavailable
-from infinite_memory.model.access.key import AccessKey
-from infinite_memory.model.commit import Commit
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.entry import Entry, JournalEnd
-from infinite_memory.model.link import Link
-from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Changes, Page, Record, Size, Usage
-from infinite_memory.model.scope import Scope
-from infinite_memory.protocols import Storage
+from infinite_memory.core.errors import StorageUnavailable
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.access.key import AccessKey
+from infinite_memory.core.values.commit import Commit
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.entry import Entry, JournalEnd
+from infinite_memory.core.values.link import Link
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.record import Changes, Page, Record, Size, Usage
+from infinite_memory.core.values.scope import Scope
 from infinite_memory.storage.keys import list_keys
 
 __all__ = ["FailingStorage"]

@@ -11,8 +11,8 @@ from typing import NoReturn
 
 import apsw
 
-from infinite_memory.errors import InfiniteMemoryError, StorageUnavailable
-from infinite_memory.model.commit import Commit
+from infinite_memory.core.errors import InfiniteMemoryError, StorageUnavailable
+from infinite_memory.core.values.commit import Commit
 from infinite_memory.storage.sqlite import SqliteStorage, creation, database
 from infinite_memory.storage.sqlite.files import open_files
 from infinite_memory.storage.sqlite.writer import Writer

@@ -20,7 +20,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from infinite_memory.errors import InfiniteMemoryError
+from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.notes import Notes, commit_and_note, wait_for
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import apsw
 
-from infinite_memory.files.locks import is_locked
+from infinite_memory.core.files.locks import is_locked
 
 __all__ = ["InterruptedDisk"]
 

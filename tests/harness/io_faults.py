@@ -13,8 +13,8 @@ from typing import Any, cast
 import apsw
 from attrs import frozen
 
-from infinite_memory.errors import InfiniteMemoryError, StorageUnavailable
-from infinite_memory.model.commit import Commit
+from infinite_memory.core.errors import InfiniteMemoryError, StorageUnavailable
+from infinite_memory.core.values.commit import Commit
 from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.power import restore
 from tests.harness.workload import State, Workload, state_of

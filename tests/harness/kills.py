@@ -15,12 +15,12 @@ from zlib import crc32
 
 from attrs import frozen
 
-from infinite_memory.archive.part_file import PartFile
-from infinite_memory.errors import StorageError
-from infinite_memory.files.locks import FileLock
-from infinite_memory.model.commit import Commit, Put
-from infinite_memory.model.memory import Memory
-from infinite_memory.protocols import Storage
+from infinite_memory.core.errors import StorageError
+from infinite_memory.core.files.locks import FileLock
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.commit import Commit, Put
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.features.archive.part_file import PartFile
 from infinite_memory.testing.storage_contract.base import make_memory
 
 __all__ = [

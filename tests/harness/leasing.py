@@ -9,9 +9,9 @@ from multiprocessing import get_context
 from types import TracebackType
 from typing import Any, Self
 
-from infinite_memory.errors import Conflict
-from infinite_memory.model.commit import Commit, Expect, Put
-from infinite_memory.protocols import Lease, Storage, SupportsLease
+from infinite_memory.core.errors import Conflict
+from infinite_memory.core.protocols import Lease, Storage, SupportsLease
+from infinite_memory.core.values.commit import Commit, Expect, Put
 from infinite_memory.testing.storage_contract.base import make_memory
 
 __all__ = ["Holder", "lease_commit"]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from attrs import frozen
 
-from infinite_memory.files.locks import FileLock
+from infinite_memory.core.files.locks import FileLock
 
 __all__ = ["NodePrograms", "install_programs"]
 

@@ -6,8 +6,8 @@ import os
 import time
 from pathlib import Path
 
-from infinite_memory.errors import InfiniteMemoryError
-from infinite_memory.model.commit import Commit
+from infinite_memory.core.errors import InfiniteMemoryError
+from infinite_memory.core.values.commit import Commit
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.storage_contract import put
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from infinite_memory.errors import InfiniteMemoryError, StoreDamaged
-from infinite_memory.model.commit import Commit
+from infinite_memory.core.errors import InfiniteMemoryError, StoreDamaged
+from infinite_memory.core.values.commit import Commit
 from infinite_memory.storage.open import diagnose_unopened
 from infinite_memory.storage.sqlite import SqliteStorage, creation, database
 from infinite_memory.storage.sqlite.files import diagnose

@@ -11,8 +11,8 @@ from random import Random
 import apsw
 from attrs import frozen
 
-from infinite_memory.errors import StorageError
-from infinite_memory.model.commit import Commit
+from infinite_memory.core.errors import StorageError
+from infinite_memory.core.values.commit import Commit
 from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.power import FragileDisk, Image, restore
 from tests.harness.workload import State, Workload, state_of

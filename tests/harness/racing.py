@@ -9,9 +9,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from infinite_memory.config import Config
-from infinite_memory.errors import Conflict
-from infinite_memory.model.memory import Status
+from infinite_memory.core.config import Config
+from infinite_memory.core.errors import Conflict
+from infinite_memory.core.values.memory import Status
 from infinite_memory.store.memory_store import MemoryStore
 from infinite_memory.testing.embedders import HashingEmbedder
 

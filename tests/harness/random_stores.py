@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from infinite_memory.errors import Conflict, InvalidInput
-from infinite_memory.model.access.key import AccessKey, Right
-from infinite_memory.model.commit import Commit, Erase, Put
-from infinite_memory.model.record import Usage
-from infinite_memory.protocols import Storage
+from infinite_memory.core.errors import Conflict, InvalidInput
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.access.key import AccessKey, Right
+from infinite_memory.core.values.commit import Commit, Erase, Put
+from infinite_memory.core.values.record import Usage
 from infinite_memory.testing import strategies as values
 
 __all__ = ["commits", "fill_from"]

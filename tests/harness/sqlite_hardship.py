@@ -9,7 +9,7 @@ from random import Random
 
 import apsw
 
-from infinite_memory.protocols import Storage
+from infinite_memory.core.protocols import Storage
 from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.power import FragileDisk, Image, restore
 

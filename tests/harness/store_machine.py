@@ -14,12 +14,12 @@ from attrs import frozen
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from infinite_memory.config import Config
-from infinite_memory.errors import Conflict, InfiniteMemoryError, InvalidInput, NotFound
-from infinite_memory.model.entry import Entry, JournalEnd, entry_digest
-from infinite_memory.model.link import Link
-from infinite_memory.model.memory import Memory
-from infinite_memory.protocols import Storage
+from infinite_memory.core.config import Config
+from infinite_memory.core.errors import Conflict, InfiniteMemoryError, InvalidInput, NotFound
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.entry import Entry, JournalEnd, entry_digest
+from infinite_memory.core.values.link import Link
+from infinite_memory.core.values.memory import Memory
 from infinite_memory.store.memory_store import MemoryStore
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_machine import Opener

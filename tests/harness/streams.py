@@ -10,8 +10,8 @@ from typing import Any
 
 from attrs import frozen
 
-from infinite_memory.conversations.events.event import Event, EventKind, Todo
-from infinite_memory.conversations.events.reading import (
+from infinite_memory.features.sessions.events.event import Event, EventKind, Todo
+from infinite_memory.features.sessions.events.reading import (
     SessionFile,
     read_session,
     recognise_client,

@@ -31,9 +31,9 @@ from attrs import asdict, frozen
 __all__ = ["PROGRAMS", "USER", "Call", "Outcome", "WarmProcess", "can_isolate"]
 
 PROGRAMS: Mapping[str, str] = {
-    "infinite-memory": "infinite_memory.cli.main:main",
+    "infinite-memory": "infinite_memory.apps.cli.main:main",
     "infinite-memory-mcp": "infinite_memory_mcp.command:main",
-    "infinite-memory-hook": "infinite_memory.hooks.command:main",
+    "infinite-memory-hook": "infinite_memory.apps.hooks.command:main",
 }
 """The programs of the package, with their functions."""
 
@@ -158,9 +158,9 @@ def _import_all() -> None:
     import rich.console
 
     import infinite_memory
-    import infinite_memory.cli.main
+    import infinite_memory.apps.cli.main
     import infinite_memory_mcp.command
-    from infinite_memory.cli.command_table import COMMANDS
+    from infinite_memory.apps.cli.command_table import COMMANDS
 
     assert numpy, (rich.console, infinite_memory_mcp.command)
     for package in (infinite_memory, infinite_memory_mcp):
@@ -173,7 +173,7 @@ def _import_all() -> None:
         ):
             import_module(found.name)
     for row in COMMANDS.values():
-        import_module(f"infinite_memory.cli.commands.{row.file}")
+        import_module(f"infinite_memory.apps.cli.commands.{row.file}")
 
 
 def _prepare(call: Call, encoding: str) -> None:

@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 
 from attrs import define, field, frozen
 
-from infinite_memory.errors import Conflict, InvalidInput, NotFound
-from infinite_memory.model.entry import Entry
-from infinite_memory.model.link import Link
+from infinite_memory.core.errors import Conflict, InvalidInput, NotFound
+from infinite_memory.core.values.entry import Entry
+from infinite_memory.core.values.link import Link
 
 __all__ = [
     "Change",

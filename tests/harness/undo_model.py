@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 
 from attrs import define, evolve, field, frozen
 
-from infinite_memory.model.entry import Operation
-from infinite_memory.model.memory import GLOBAL
-from infinite_memory.model.scope import Scope, fold_name
+from infinite_memory.core.values.entry import Operation
+from infinite_memory.core.values.memory import GLOBAL
+from infinite_memory.core.values.scope import Scope, fold_name
 
 __all__ = ["NONE", "Change", "Fields", "Refusal", "Step", "UndoModel"]
 

@@ -15,11 +15,11 @@ from random import Random
 from attrs import asdict, evolve, frozen
 
 from infinite_memory import Config, MemoryStore
-from infinite_memory.errors import Conflict, InvalidInput, NotFound
-from infinite_memory.model.entry import Actor, Entry
-from infinite_memory.model.memory import GLOBAL, Memory
-from infinite_memory.model.scope import Scope
-from infinite_memory.protocols import Storage
+from infinite_memory.core.errors import Conflict, InvalidInput, NotFound
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.entry import Actor, Entry
+from infinite_memory.core.values.memory import GLOBAL, Memory
+from infinite_memory.core.values.scope import Scope
 from infinite_memory.testing.embedders import HashingEmbedder
 
 from .undo_model import NONE, Change, Fields, Refusal, Step, UndoModel

@@ -17,12 +17,12 @@ from typing import Any
 from attrs import define, field
 
 from infinite_memory import Config, Conflict, MemoryStore
-from infinite_memory.config import Retention, Upkeep
-from infinite_memory.model.codec import to_json
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.entry import Operation
-from infinite_memory.model.memory import Kind, Memory, Status
-from infinite_memory.protocols import Storage
+from infinite_memory.core.config import Retention, Upkeep
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.codec import to_json
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.entry import Operation
+from infinite_memory.core.values.memory import Kind, Memory, Status
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.embedders import HashingEmbedder

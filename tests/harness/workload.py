@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from attrs import field, frozen
 
-from infinite_memory.model.commit import Attach, Commit, Detach, Erase, Put
-from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Change, Embedding
-from infinite_memory.model.scope import Scope
-from infinite_memory.protocols import Storage
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.commit import Attach, Commit, Detach, Erase, Put
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.record import Change, Embedding
+from infinite_memory.core.values.scope import Scope
 from infinite_memory.storage.inmemory import InMemoryStorage
 
 __all__ = ["State", "Workload", "replay", "state_of"]

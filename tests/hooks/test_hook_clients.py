@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from infinite_memory.hooks.clients import (
+from infinite_memory.apps.hooks.clients import (
     find_hook_client,
     hook_entries,
     is_own_entry,

@@ -15,10 +15,10 @@ import pytest
 
 import infinite_memory
 from infinite_memory import MemoryStore
-from infinite_memory.conversations.spool import Spool
+from infinite_memory.features.sessions.spool_reader import Spool
 from infinite_memory.testing.embedders import HashingEmbedder
 
-HOOK = [sys.executable, "-m", "infinite_memory.hooks.command"]
+HOOK = [sys.executable, "-m", "infinite_memory.apps.hooks.command"]
 POSIX = pytest.mark.skipif(os.name == "nt", reason="modes and signals are those of POSIX")
 
 
@@ -141,7 +141,7 @@ def test_a_spool_that_nobody_reads_does_not_grow_for_ever(tmp_path: Path) -> Non
 
 _MODULES = """
 import sys
-from infinite_memory.hooks.command import main
+from infinite_memory.apps.hooks.command import main
 main()
 foreign = {name.partition(".")[0] for name in sys.modules} - set(sys.stdlib_module_names)
 own = {name for name in sys.modules if name.startswith("infinite_memory")}
@@ -159,13 +159,12 @@ def test_noting_a_session_imports_the_standard_library_alone(tmp_path: Path) -> 
         env={**os.environ, "INFINITE_MEMORY_HOME": str(tmp_path), "PYTHONPATH": str(root)},
         check=True,
     )
-    own = [
-        "infinite_memory",
-        "infinite_memory.errors",
-        *(f"infinite_memory.hooks{rest}" for rest in ("", ".command", ".spool")),
-        "infinite_memory.paths",
-        "infinite_memory.standard_streams",
+    modules = [
+        *("", ".apps", ".apps.hooks", ".apps.hooks.command"),
+        *(".core", ".core.errors", ".core.paths", ".core.standard_streams"),
+        *(".features", ".features.sessions", ".features.sessions.spool"),
     ]
+    own = [f"infinite_memory{module}" for module in modules]
     assert done.stdout.decode().strip() == f"['infinite_memory'] {own}"
     assert len(spooled(tmp_path)) == 1
 
@@ -173,7 +172,7 @@ def test_noting_a_session_imports_the_standard_library_alone(tmp_path: Path) -> 
 _APPENDING = """
 import sys
 from pathlib import Path
-from infinite_memory.hooks.spool import append_line
+from infinite_memory.features.sessions.spool import append_line
 folder, lines = Path(sys.argv[1]), int(sys.argv[3])
 for number in range(lines):
     # Some lines are appended after the first claim, however slow the reader is.

@@ -10,8 +10,8 @@ from mcp_types import PromptReference
 from talking import call, refusal
 
 from infinite_memory import MemoryStore
-from infinite_memory.config import Limits
-from infinite_memory.errors import StorageUnavailable
+from infinite_memory.core.config import Limits
+from infinite_memory.core.errors import StorageUnavailable
 from infinite_memory_mcp.call_rates import LIMIT_EXCEEDED, CallRates, TooManyCalls
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.server import build_server

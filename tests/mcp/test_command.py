@@ -12,7 +12,7 @@ import pytest
 import infinite_memory_mcp
 from benchmarks.raw_server import RawServer, environment, server_command
 from infinite_memory import ConfigurationError
-from infinite_memory.config import Config, Logging
+from infinite_memory.core.config import Config, Logging
 from infinite_memory_mcp.command import main, open_store
 from infinite_memory_mcp.settings import Settings, apply_log_settings, package_version
 

@@ -15,7 +15,7 @@ import pytest
 from mcp.server.mcpserver.exceptions import ToolError
 
 from infinite_memory import Config, MemoryStore
-from infinite_memory.config import Limits
+from infinite_memory.core.config import Limits
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory_mcp.lazy_store import LazyStore
 from tests.harness.costs import (

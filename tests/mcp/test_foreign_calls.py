@@ -11,8 +11,8 @@ from mcp import Client, MCPError
 from talking import call, refusal, server, text
 
 from infinite_memory import Kind, MemoryStore
-from infinite_memory.model.commit import Commit
-from infinite_memory.model.scope import Scope
+from infinite_memory.core.values.commit import Commit
+from infinite_memory.core.values.scope import Scope
 
 pytestmark = pytest.mark.anyio
 Connect = Callable[[], Client]

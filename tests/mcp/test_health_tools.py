@@ -7,7 +7,7 @@ from mcp import Client, MCPError
 from talking import call, refusal, text
 
 from infinite_memory import Config, MemoryStore
-from infinite_memory.config import Audit
+from infinite_memory.core.config import Audit
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.server import build_server

@@ -16,10 +16,10 @@ from talking import call, refusal, text
 
 from benchmarks.raw_server import RawServer
 from infinite_memory import Memory, MemoryStore, Scope
-from infinite_memory.model.commit import Commit, Put
+from infinite_memory.core.values.commit import Commit, Put
+from infinite_memory.search.text.quotation import replace_surrogates
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.text.quotation import replace_surrogates
 from infinite_memory_mcp.jsonrpc import replace_surrogates_in
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.server import build_server
@@ -95,7 +95,7 @@ def test_a_lone_surrogate_does_not_end_the_process(tmp_path: Path) -> None:
         honest = command.open_store
         def poisoned(settings):
             from infinite_memory import Memory
-            from infinite_memory.model.commit import Commit, Put
+            from infinite_memory.core.values.commit import Commit, Put
             store = honest(settings)
             now = datetime(2026, 1, 1, tzinfo=UTC)
             memory = Memory(id="m", text="tea \\ud800", happened_at=now, stored_at=now)

@@ -10,7 +10,7 @@ import pytest
 from mcp import Client
 from talking import call, server
 
-from infinite_memory.hooks.spool import append_line
+from infinite_memory.features.sessions.spool import append_line
 
 pytestmark = pytest.mark.anyio
 

@@ -25,7 +25,7 @@ from confined_pairs import Clock, fill, markers_in, outside_of
 from test_confined_tools import IDS, REPOSITORIES, ROWS
 
 from infinite_memory import Config, MemoryStore, Storage
-from infinite_memory.config import Limits
+from infinite_memory.core.config import Limits
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory_mcp.features.resources import RESOURCES

@@ -10,8 +10,8 @@ from mcp import Client
 from talking import call, refusal, text
 
 from infinite_memory import MemoryStore
-from infinite_memory.model.commit import Commit
-from infinite_memory.model.link import Link, LinkType
+from infinite_memory.core.values.commit import Commit
+from infinite_memory.core.values.link import Link, LinkType
 
 pytestmark = pytest.mark.anyio
 Connect = Callable[[], Client]

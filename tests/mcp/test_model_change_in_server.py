@@ -12,8 +12,8 @@ from mcp import Client
 from talking import call, server
 
 from infinite_memory import Config, MemoryStore
-from infinite_memory.embedding.export import Precision, export_model
-from infinite_memory.operations.stats import Stats
+from infinite_memory.engine.stats import Stats
+from infinite_memory.search.embedding.export import Precision, export_model
 
 pytestmark = pytest.mark.anyio
 

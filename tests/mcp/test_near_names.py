@@ -9,7 +9,7 @@ from mcp import Client
 from talking import call, refusal, text
 
 from infinite_memory import MemoryStore
-from infinite_memory.text.quotation import NOTICE
+from infinite_memory.search.text.quotation import NOTICE
 
 pytestmark = pytest.mark.anyio
 Connect = Callable[[], Client]

@@ -11,8 +11,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 from talking import call, refusal, server
 
-from infinite_memory.config import CONFIG_FILE, CPU_PROVIDER
-from infinite_memory.embedding.session import load_onnxruntime
+from infinite_memory.core.config import CONFIG_FILE, CPU_PROVIDER
+from infinite_memory.search.embedding.session import load_onnxruntime
 
 pytestmark = pytest.mark.anyio
 

@@ -11,8 +11,8 @@ from stopped_clock import StoppedClock
 from talking import call, refusal, text
 
 from infinite_memory import Config, MemoryStore
+from infinite_memory.search.text.token_estimate import estimate_tokens
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.text.token_estimate import estimate_tokens
 
 pytestmark = pytest.mark.anyio
 Connect = Callable[[], Client]

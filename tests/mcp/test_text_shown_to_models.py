@@ -19,8 +19,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import PromptReference, ResourceTemplateReference
 
 from infinite_memory import Config, MemoryStore
-from infinite_memory.config import Limits
-from infinite_memory.model.memory import Kind
+from infinite_memory.core.config import Limits
+from infinite_memory.core.values.memory import Kind
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory_mcp.arguments import input_schema

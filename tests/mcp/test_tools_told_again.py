@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.raw_server import RawServer, patient_command
-from tests.operations.test_told_again import STATEMENTS
+from tests.engine.test_told_again import STATEMENTS
 
 
 @pytest.mark.parametrize("retrieve", [False, True])

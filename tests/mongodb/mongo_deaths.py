@@ -14,11 +14,11 @@ from pymongo.monitoring import (
     CommandSucceededEvent,
 )
 
-from infinite_memory.model.commit import Attach, Commit, Erase
-from infinite_memory.model.link import LinkKey, LinkType
-from infinite_memory.model.record import Changes
-from infinite_memory.model.scope import Scope
-from infinite_memory.protocols import Storage
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.commit import Attach, Commit, Erase
+from infinite_memory.core.values.link import LinkKey, LinkType
+from infinite_memory.core.values.record import Changes
+from infinite_memory.core.values.scope import Scope
 from infinite_memory.storage.mongodb.connection import connect
 from infinite_memory.storage.mongodb.storage import MongoStorage
 from infinite_memory.testing.storage_contract import make_embedding, put

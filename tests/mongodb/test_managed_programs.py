@@ -17,7 +17,7 @@ from benchmarks.raw_server import RawServer, patient_command
 
 pytestmark = pytest.mark.slow("mongodb")
 
-COMMAND = [sys.executable, "-m", "infinite_memory.cli.main"]
+COMMAND = [sys.executable, "-m", "infinite_memory.apps.cli.main"]
 
 
 def run(home: Path, *arguments: str, code: int = 0, **settings: str) -> Any:

@@ -10,14 +10,14 @@ import pytest
 from mongo_servers import Deployment, deployment
 from pymongo import MongoClient
 
-from infinite_memory.errors import (
+from infinite_memory.core.errors import (
     ConfigurationError,
     SchemaTooNew,
     StorageUnavailable,
     StoreDamaged,
 )
-from infinite_memory.model.address import masked
-from infinite_memory.model.commit import Commit
+from infinite_memory.core.values.address import masked
+from infinite_memory.core.values.commit import Commit
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.storage.mongodb.connection import version_of
 from infinite_memory.storage.mongodb.schema import SCHEMA_VERSION

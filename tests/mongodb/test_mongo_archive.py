@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from mongo_servers import Deployment
 from pymongo import MongoClient
 
-from infinite_memory.archive.backup import verify_file, write_backup
-from infinite_memory.archive.backup_folder import BackupFolder
-from infinite_memory.archive.restore import RestoreRequest, replace_content
-from infinite_memory.model.archive.backup import RestoreMode
-from infinite_memory.model.commit import Commit
-from infinite_memory.protocols import Storage
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.archive.backup import RestoreMode
+from infinite_memory.core.values.commit import Commit
+from infinite_memory.features.archive.backup import verify_file, write_backup
+from infinite_memory.features.archive.backup_folder import BackupFolder
+from infinite_memory.features.archive.restore import RestoreRequest, replace_content
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.storage.mongodb.schema import METADATA, STORE

@@ -9,7 +9,7 @@ from mongo_servers import Deployment
 
 from infinite_memory import Config, MemoryStore
 from infinite_memory.testing.embedders import HashingEmbedder
-from tests.operations.canonical_rules import change_rule, check_store, make_store
+from tests.engine.canonical_rules import change_rule, check_store, make_store
 
 pytestmark = pytest.mark.slow("mongodb")
 

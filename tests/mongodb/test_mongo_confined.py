@@ -9,7 +9,7 @@ import pytest
 from confined_contract import PATTERNS, SCOPES, ConfinedContract
 from mongo_servers import Deployment
 
-from infinite_memory.protocols import Storage
+from infinite_memory.core.protocols import Storage
 from infinite_memory.storage.confined import ConfinedStorage
 from infinite_memory.storage.mongodb import MongoStorage
 

@@ -25,7 +25,7 @@ from tests.harness.everything import dump, fill
 
 pytestmark = pytest.mark.slow("mongodb")
 
-COMMAND = [sys.executable, "-m", "infinite_memory.cli.main", "copy", "--with-keys"]
+COMMAND = [sys.executable, "-m", "infinite_memory.apps.cli.main", "copy", "--with-keys"]
 copy_all = partial(copy_store, with_keys=True)
 
 

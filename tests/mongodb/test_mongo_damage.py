@@ -14,12 +14,12 @@ from pymongo import MongoClient
 from pymongo.database import Database
 
 from infinite_memory import MemoryStore
-from infinite_memory.errors import Conflict, StorageUnavailable, StoreDamaged
-from infinite_memory.model.commit import Attach, Commit, Erase
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.scope import Scope
-from infinite_memory.model.verification import RecordKind
-from infinite_memory.protocols import Storage, SupportsDamage
+from infinite_memory.core.errors import Conflict, StorageUnavailable, StoreDamaged
+from infinite_memory.core.protocols import Storage, SupportsDamage
+from infinite_memory.core.values.commit import Attach, Commit, Erase
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.scope import Scope
+from infinite_memory.core.values.verification import RecordKind
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract import make_access_key, make_embedding, put

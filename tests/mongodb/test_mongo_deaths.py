@@ -23,10 +23,10 @@ from mongo_deaths import (
 from mongo_servers import Deployment, deployment
 from pymongo import MongoClient
 
-from infinite_memory.errors import Conflict, InfiniteMemoryError, StorageUnavailable
-from infinite_memory.model.commit import Commit, Erase
-from infinite_memory.model.entry import JournalEnd
-from infinite_memory.protocols import Storage
+from infinite_memory.core.errors import Conflict, InfiniteMemoryError, StorageUnavailable
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.commit import Commit, Erase
+from infinite_memory.core.values.entry import JournalEnd
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.storage.mongodb.metadata import encode_end
 from infinite_memory.storage.mongodb.schema import METADATA, STORE

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from attrs import NOTHING, evolve
 
-from infinite_memory.model.fields import MEMORY_FIELDS
-from infinite_memory.model.memory import Kind, Memory, Origin, Status
+from infinite_memory.core.values.fields import MEMORY_FIELDS
+from infinite_memory.core.values.memory import Kind, Memory, Origin, Status
 from infinite_memory.storage.mongodb.documents import decode_memory, encode_memory, sealed
 
 MEMORY = Memory(

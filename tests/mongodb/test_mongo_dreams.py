@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from mongo_servers import Deployment
 
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.link import Link
-from infinite_memory.model.memory import Memory, Status
-from infinite_memory.protocols import Storage
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.link import Link
+from infinite_memory.core.values.memory import Memory, Status
 from infinite_memory.storage.mongodb import MongoStorage
 from tests.harness.dreaming import open_store, tell_topics
 

@@ -9,7 +9,7 @@ import pytest
 from mongo_servers import Deployment
 
 from infinite_memory import MemoryStore
-from infinite_memory.protocols import Storage
+from infinite_memory.core.protocols import Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.testing.embedders import HashingEmbedder

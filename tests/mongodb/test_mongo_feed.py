@@ -15,7 +15,7 @@ from mongo_deaths import Steps, open_listening
 from mongo_servers import Deployment
 from pymongo import MongoClient, ReturnDocument
 
-from infinite_memory.model.commit import Commit
+from infinite_memory.core.values.commit import Commit
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.storage.mongodb.commit_plan import Before, plan_commit
 from infinite_memory.storage.mongodb.schema import METADATA, STORE

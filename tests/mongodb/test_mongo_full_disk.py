@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from mongo_servers import Deployment, Member, reserved_ports
 
-from infinite_memory.errors import StorageUnavailable
-from infinite_memory.model.commit import Commit
+from infinite_memory.core.errors import StorageUnavailable
+from infinite_memory.core.values.commit import Commit
 from infinite_memory.storage.mongodb.connection import connect
 from infinite_memory.storage.mongodb.storage import MongoStorage
 from infinite_memory.testing.storage_contract import put

@@ -19,7 +19,7 @@ from mongo_deaths import Steps
 from mongo_servers import Deployment, deployment
 
 from infinite_memory import Config, MemoryStore, StorageUnavailable, StoreClosed
-from infinite_memory.model.commit import Commit
+from infinite_memory.core.values.commit import Commit
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.storage.mongodb.connection import connect
 from infinite_memory.testing.embedders import HashingEmbedder

@@ -11,8 +11,9 @@ import pytest
 from mongo_servers import Deployment, deployment
 from pymongo import MongoClient
 
-from infinite_memory.errors import InvalidInput
-from infinite_memory.model.commit import (
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.commit import (
     Attach,
     Commit,
     Detach,
@@ -23,8 +24,8 @@ from infinite_memory.model.commit import (
     Put,
     merge_commits,
 )
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.entry import (
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.entry import (
     Action,
     Actor,
     JournalEnd,
@@ -32,10 +33,9 @@ from infinite_memory.model.entry import (
     MemoryStep,
     Operation,
 )
-from infinite_memory.model.link import LinkKey, LinkType
-from infinite_memory.model.record import Usage
-from infinite_memory.model.scope import Scope
-from infinite_memory.protocols import Storage
+from infinite_memory.core.values.link import LinkKey, LinkType
+from infinite_memory.core.values.record import Usage
+from infinite_memory.core.values.scope import Scope
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.testing.storage_contract import make_embedding, make_memory, put
 from infinite_memory.testing.storage_contract.base import NOW, make_link

@@ -16,11 +16,11 @@ from pymongo import MongoClient
 from pymongo.database import Database
 
 from infinite_memory import MemoryStore
-from infinite_memory.errors import StoreDamaged
-from infinite_memory.model.commit import Commit, Erase
-from infinite_memory.model.entry import JournalEnd, entry_digest
-from infinite_memory.model.record import Usage
-from infinite_memory.model.verification import RecordKind
+from infinite_memory.core.errors import StoreDamaged
+from infinite_memory.core.values.commit import Commit, Erase
+from infinite_memory.core.values.entry import JournalEnd, entry_digest
+from infinite_memory.core.values.record import Usage
+from infinite_memory.core.values.verification import RecordKind
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract import put

@@ -14,7 +14,7 @@ import pytest
 from mongo_servers import Deployment
 
 from infinite_memory import Conflict
-from infinite_memory.protocols import Lease
+from infinite_memory.core.protocols import Lease
 from infinite_memory.storage.mongodb import MongoStorage
 from tests.harness.leasing import Holder, lease_commit
 

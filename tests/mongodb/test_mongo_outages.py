@@ -15,9 +15,9 @@ from mongo_deaths import BEFORE, COMMIT, Steps, everything, read_feed
 from mongo_servers import Deployment, deployment, reserved_ports
 from pymongo.errors import PyMongoError
 
-from infinite_memory.errors import StorageError, StorageUnavailable, StoreClosed
-from infinite_memory.model.commit import Commit
-from infinite_memory.protocols import Storage
+from infinite_memory.core.errors import StorageError, StorageUnavailable, StoreClosed
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.commit import Commit
 from infinite_memory.storage.mongodb.connection import connect
 from infinite_memory.storage.mongodb.storage import MongoStorage
 from infinite_memory.testing.storage_contract import put

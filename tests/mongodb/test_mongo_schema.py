@@ -13,9 +13,9 @@ from pymongo import MongoClient
 from pymongo.client_session import ClientSession
 from pymongo.database import Database
 
-from infinite_memory.errors import SchemaTooNew, SchemaTooOld, StoreDamaged
-from infinite_memory.model.commit import Commit
-from infinite_memory.model.record import Usage
+from infinite_memory.core.errors import SchemaTooNew, SchemaTooOld, StoreDamaged
+from infinite_memory.core.values.commit import Commit
+from infinite_memory.core.values.record import Usage
 from infinite_memory.storage.mongodb import MongoStorage, migrations
 from infinite_memory.storage.mongodb.connection import connect
 from infinite_memory.storage.mongodb.schema import SCHEMA_VERSION

@@ -12,8 +12,8 @@ import pytest
 from mongo_servers import Deployment, Member, reserved_ports, scratch
 from pymongo import MongoClient, WriteConcern
 
-from infinite_memory.errors import StorageUnavailable
-from infinite_memory.model.commit import Commit
+from infinite_memory.core.errors import StorageUnavailable
+from infinite_memory.core.values.commit import Commit
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.storage.mongodb.connection import connect, refuse_standalone
 from infinite_memory.storage.mongodb.managed.open import open_managed

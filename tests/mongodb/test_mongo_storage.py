@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 from mongo_servers import Deployment
 
-from infinite_memory.protocols import Storage
+from infinite_memory.core.protocols import Storage
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.testing.storage_contract import StorageContract
 from infinite_memory.testing.storage_machine import Opener, storage_machine

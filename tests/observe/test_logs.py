@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from infinite_memory import ConfigurationError, InvalidInput, StorageUnavailable
-from infinite_memory.config import Logging
-from infinite_memory.errors import EmbedderError
-from infinite_memory.observe.logs import (
+from infinite_memory.core.config import Logging
+from infinite_memory.core.errors import EmbedderError
+from infinite_memory.core.observe.logs import (
     JsonFormatter,
     TextFormatter,
     describe_error,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from infinite_memory import Config, InvalidInput, MemoryStore, NotFound
-from infinite_memory.config import Audit
+from infinite_memory.core.config import Audit
 from infinite_memory.testing.embedders import HashingEmbedder
 
 RECORDING = Audit(reads=True)

@@ -7,8 +7,8 @@ import pytest
 from store_names import GROUPS
 
 from infinite_memory import AsyncMemoryStore, LinearSearch, MemoryStore, NotFound
-from infinite_memory.embedding import CachedEmbedder
-from infinite_memory.observe.recorder import CacheUse, Recorder, Series, current_operation
+from infinite_memory.core.observe.recorder import CacheUse, Recorder, Series, current_operation
+from infinite_memory.search.embedding import CachedEmbedder
 from infinite_memory.testing.embedders import HashingEmbedder
 
 # Not measured: it ends the store, makes a handle, or gives the numbers.

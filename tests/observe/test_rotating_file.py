@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from infinite_memory.observe.rotating_file import RotatingFile
+from infinite_memory.core.observe.rotating_file import RotatingFile
 
 _WRITER = """
 import sys
 from pathlib import Path
-from infinite_memory.observe.rotating_file import RotatingFile
+from infinite_memory.core.observe.rotating_file import RotatingFile
 
 file = RotatingFile(Path(sys.argv[1]), max_bytes=60_000, backups=100)
 for number in range(400):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory.observe.timings import BOUNDS, Histogram, Timing
+from infinite_memory.core.observe.timings import BOUNDS, Histogram, Timing
 
 BUCKET = 2 ** (1 / 4)
 

@@ -20,10 +20,16 @@ from infinite_memory import (
     NotFound,
     Status,
 )
-from infinite_memory.config import Projects, RepositoryRules
-from infinite_memory.model.memory import Kind
-from infinite_memory.projects.checkout import FileState, Freshness
-from infinite_memory.projects.chunk import CHUNK_KINDS, Chunk, Difficulty, WorkOutcome, chunk_of
+from infinite_memory.core.config import Projects, RepositoryRules
+from infinite_memory.core.values.memory import Kind
+from infinite_memory.features.projects.checkout import FileState, Freshness
+from infinite_memory.features.projects.chunk import (
+    CHUNK_KINDS,
+    Chunk,
+    Difficulty,
+    WorkOutcome,
+    chunk_of,
+)
 from infinite_memory.testing.embedders import HashingEmbedder
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

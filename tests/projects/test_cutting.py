@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from infinite_memory.config import Chunking
-from infinite_memory.conversations.events.event import Event, EventKind, Todo
-from infinite_memory.projects.chunking.cutting import cut_session
-from infinite_memory.projects.chunking.describing import describe_piece, exclude_files
-from infinite_memory.projects.chunking.rules import CutReason
-from infinite_memory.projects.exclusion import EXCLUDED, Exclusion
+from infinite_memory.core.config import Chunking
+from infinite_memory.features.projects.chunking.cutting import cut_session
+from infinite_memory.features.projects.chunking.describing import describe_piece, exclude_files
+from infinite_memory.features.projects.chunking.rules import CutReason
+from infinite_memory.features.projects.exclusion import EXCLUDED, Exclusion
+from infinite_memory.features.sessions.events.event import Event, EventKind, Todo
 from tests.harness.streams import load_streams
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)

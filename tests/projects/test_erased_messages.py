@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from infinite_memory import Config, MemoryStore
-from infinite_memory.hooks.spool import append_line
+from infinite_memory.features.sessions.spool import append_line
 from infinite_memory.testing.embedders import HashingEmbedder
 from tests.harness.streams import FOLDER
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory.projects.errors import (
+from infinite_memory.features.projects.errors import (
     ErrorSignature,
     compare_errors,
     find_error,

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory.config import Projects
-from infinite_memory.conversations.events.event import Event, EventKind
-from infinite_memory.projects.chunking.describing import exclude_files
-from infinite_memory.projects.exclusion import EXCLUDED, Exclusion
+from infinite_memory.core.config import Projects
+from infinite_memory.features.projects.chunking.describing import exclude_files
+from infinite_memory.features.projects.exclusion import EXCLUDED, Exclusion
+from infinite_memory.features.sessions.events.event import Event, EventKind
 
 DEFAULT = Exclusion(Projects().exclude)
 SECRETS = Exclusion(("secrets/*", "*.csv", "/root.txt", "./near.txt"))

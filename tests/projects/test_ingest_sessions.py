@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from infinite_memory import MemoryStore, NotFound
-from infinite_memory.config import Config
-from infinite_memory.conversations.events.event import EventKind
-from infinite_memory.conversations.events.reading import find_session_files, read_session
-from infinite_memory.projects.watching import SessionWatch
+from infinite_memory.core.config import Config
+from infinite_memory.features.projects.watching import SessionWatch
+from infinite_memory.features.sessions.events.event import EventKind
+from infinite_memory.features.sessions.events.reading import find_session_files, read_session
 from infinite_memory.testing.embedders import HashingEmbedder
 from tests.harness.streams import FOLDER
 

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from infinite_memory import InvalidInput, MemoryStore, UnknownScope
-from infinite_memory.model.memory import Kind
-from infinite_memory.model.record import Usage
-from infinite_memory.projects.chunk import Chunk, Difficulty, WorkOutcome
-from infinite_memory.projects.hard_spots import HardSpot, hard_components, hard_files
-from infinite_memory.projects.insights import Calendar, Insights, Step, make_insights
-from infinite_memory.projects.patterns import Patterns
-from infinite_memory.projects.recalls import Recalls
-from infinite_memory.projects.solved_again import SolvedAgain, find_solved_again
+from infinite_memory.core.values.memory import Kind
+from infinite_memory.core.values.record import Usage
+from infinite_memory.features.projects.chunk import Chunk, Difficulty, WorkOutcome
+from infinite_memory.features.projects.hard_spots import HardSpot, hard_components, hard_files
+from infinite_memory.features.projects.insights import Calendar, Insights, Step, make_insights
+from infinite_memory.features.projects.patterns import Patterns
+from infinite_memory.features.projects.recalls import Recalls
+from infinite_memory.features.projects.solved_again import SolvedAgain, find_solved_again
 from infinite_memory.testing.embedders import HashingEmbedder
 
 APOLLO, BOREAL = "repo/github.com/octo/apollo", "repo/github.com/octo/boreal"
@@ -283,7 +283,7 @@ def test_a_private_repository_is_counted_only_by_name(store: MemoryStore) -> Non
 def test_earlier_chunks_than_the_newest_are_left_out_and_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("infinite_memory.projects.insights._MOST", 2)
+    monkeypatch.setattr("infinite_memory.features.projects.insights._MOST", 2)
     with MemoryStore.open("memory://", embedder=HashingEmbedder()) as store:
         tell(store, 1)
         tell(store, 2)

@@ -14,11 +14,11 @@ import pytest
 from numpy.typing import NDArray
 
 from infinite_memory import EmbedderError, MemoryStore, NotFound
-from infinite_memory.config import Chunking, Config
-from infinite_memory.conversations.events.event import Event, EventKind
-from infinite_memory.conversations.events.reading import SessionFile, read_session
-from infinite_memory.projects.chunking.cutting import cut_session
-from infinite_memory.projects.chunking.describing import describe_piece
+from infinite_memory.core.config import Chunking, Config
+from infinite_memory.features.projects.chunking.cutting import cut_session
+from infinite_memory.features.projects.chunking.describing import describe_piece
+from infinite_memory.features.sessions.events.event import Event, EventKind
+from infinite_memory.features.sessions.events.reading import SessionFile, read_session
 from infinite_memory.testing.embedders import HashingEmbedder
 from tests.harness.costs import count_calls
 from tests.projects.test_ingest_sessions import answer, call, edit, record

@@ -11,7 +11,7 @@ from checkouts import REPOSITORY, SCOPE
 from stopped_clock import StoppedClock
 
 from infinite_memory import InvalidInput, MemoryStore
-from infinite_memory.projects.patterns import (
+from infinite_memory.features.projects.patterns import (
     Pattern,
     PatternExample,
     PatternKind,

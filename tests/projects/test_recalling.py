@@ -11,9 +11,9 @@ from checkouts import REPOSITORY, SCOPE
 from stopped_clock import StoppedClock
 
 from infinite_memory import InvalidInput, MemoryStore
-from infinite_memory.projects.chunk import chunk_of
-from infinite_memory.projects.finding import WorkMatch
-from infinite_memory.projects.history import Decision, ProjectHistory
+from infinite_memory.features.projects.chunk import chunk_of
+from infinite_memory.features.projects.finding import WorkMatch
+from infinite_memory.features.projects.history import Decision, ProjectHistory
 from infinite_memory.testing.embedders import HashingEmbedder
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=UTC)

@@ -17,7 +17,7 @@ from infinite_memory import (
     Sensitivity,
     UnknownScope,
 )
-from infinite_memory.config import Projects, RepositoryRules
+from infinite_memory.core.config import Projects, RepositoryRules
 from infinite_memory.testing.embedders import HashingEmbedder
 
 HERMES = "github.com/octo/hermes"

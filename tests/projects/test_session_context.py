@@ -11,9 +11,9 @@ from checkouts import REPOSITORY, SCOPE
 from stopped_clock import StoppedClock
 
 from infinite_memory import Briefing, BriefingPart, Config, InvalidInput, MemoryStore, Status
-from infinite_memory.config import Projects, RepositoryRules
+from infinite_memory.core.config import Projects, RepositoryRules
+from infinite_memory.search.text.token_estimate import estimate_tokens
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.text.token_estimate import estimate_tokens
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=UTC)
 HERMES = "github.com/octo/hermes"

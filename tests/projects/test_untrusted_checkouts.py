@@ -8,7 +8,7 @@ import pytest
 from checkouts import REPOSITORY, git
 
 from infinite_memory import MemoryStore
-from infinite_memory.projects.checkout import Checkout, FileState, Freshness, compare_files
+from infinite_memory.features.projects.checkout import Checkout, FileState, Freshness, compare_files
 
 
 @pytest.mark.parametrize(

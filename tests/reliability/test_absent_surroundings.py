@@ -130,7 +130,7 @@ def test_a_command_whose_streams_are_closed_does_its_work(tmp_path: Path, closed
 def test_a_file_that_is_opened_later_is_no_standard_stream(tmp_path: Path) -> None:
     code = (
         "import os, sys\n"
-        "from infinite_memory.standard_streams import open_standard_streams\n"
+        "from infinite_memory.core.standard_streams import open_standard_streams\n"
         "assert open_standard_streams() == {'stdin', 'stdout', 'stderr'}\n"
         "file = open(sys.argv[1], 'w')\n"
         "assert file.fileno() > 2\n"

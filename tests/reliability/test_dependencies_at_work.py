@@ -25,7 +25,7 @@ from attrs import frozen
 import infinite_memory
 import infinite_memory_mcp
 from infinite_memory import Config, MemoryStore
-from infinite_memory.cli.command_table import COMMANDS
+from infinite_memory.apps.cli.command_table import COMMANDS
 from infinite_memory.testing.embedders import HashingEmbedder
 from tests.harness.watching import Watched, find_hindrance
 
@@ -62,8 +62,8 @@ asyncio.run(main())
 EXAMPLES = """
 import shlex, sys
 from click.testing import CliRunner
-from infinite_memory.cli.command_table import COMMANDS, SUBCOMMAND_EXAMPLES
-from infinite_memory.cli.main import infinite_memory
+from infinite_memory.apps.cli.command_table import COMMANDS, SUBCOMMAND_EXAMPLES
+from infinite_memory.apps.cli.main import infinite_memory
 for example in [*(row.example for row in COMMANDS.values()), *SUBCOMMAND_EXAMPLES.values()]:
     words = shlex.split(example.partition(" < ")[0])
     if words[0] not in sys.argv and " ".join(words[:2]) not in sys.argv:
@@ -75,7 +75,7 @@ IMPORTS = """
 import sys
 from contextlib import suppress
 from importlib import import_module
-from infinite_memory.embedding.session import load_onnxruntime
+from infinite_memory.search.embedding.session import load_onnxruntime
 load_onnxruntime()
 for name in sys.argv[1:]:
     with suppress(ImportError):
@@ -158,7 +158,7 @@ STOP = json.dumps({"hook_event_name": "Stop", "transcript_path": "/none", "cwd":
 STAYING = {
     "worker": EntryPoint(["-m", "infinite_memory", "worker"], by_signal=True),
     "ingest-session": EntryPoint(
-        ["-m", "infinite_memory.cli.main", "ingest-session", str(SESSIONS), "--watch"],
+        ["-m", "infinite_memory.apps.cli.main", "ingest-session", str(SESSIONS), "--watch"],
         by_signal=True,
     ),
     "serve": EntryPoint(
@@ -173,12 +173,12 @@ ENTRY_POINTS = {
     "infinite-memory-mcp": EntryPoint(["infinite-memory-mcp"], SPOKEN),
     "infinite-memory-hook": EntryPoint(["infinite-memory-hook"], STOP, loads=False, ends=True),
     "-m infinite_memory": STAYING["worker"],
-    "-m infinite_memory.cli.main": STAYING["ingest-session"],
+    "-m infinite_memory.apps.cli.main": STAYING["ingest-session"],
     "-m infinite_memory_mcp": EntryPoint(
         ["-m", "infinite_memory_mcp", "--http", "127.0.0.1:0"], by_signal=True, listens=True
     ),
-    "-m infinite_memory.hooks.command": EntryPoint(
-        ["-m", "infinite_memory.hooks.command"], START, loads=False, ends=True
+    "-m infinite_memory.apps.hooks.command": EntryPoint(
+        ["-m", "infinite_memory.apps.hooks.command"], START, loads=False, ends=True
     ),
 }
 OTHERS = {

@@ -11,7 +11,7 @@ from typing import Literal
 import pytest
 
 from infinite_memory import Conflict, MemoryStore, NotFound, StorageUnavailable
-from infinite_memory.protocols import Storage
+from infinite_memory.core.protocols import Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.embedders import HashingEmbedder

@@ -222,7 +222,7 @@ _CLOSED_BEFORE = """
 import os, sys
 from pathlib import Path
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.model.commit import Commit
+from infinite_memory.core.values.commit import Commit
 from infinite_memory.testing.storage_contract import put
 
 storage = SqliteStorage.open(Path(sys.argv[1]))

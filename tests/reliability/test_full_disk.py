@@ -12,15 +12,15 @@ import apsw
 import pytest
 
 from infinite_memory import Config, MemoryStore, NotFound, Searchable, StorageUnavailable
-from infinite_memory.model.commit import Commit
-from infinite_memory.model.memory import Status
+from infinite_memory.core.values.commit import Commit
+from infinite_memory.core.values.memory import Status
+from infinite_memory.features.background.upkeep.describe import describe_report
+from infinite_memory.features.background.upkeep.report import JobReport, UpkeepReport
+from infinite_memory.features.background.worker.jobs import JOBS
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.files.disk_reserve import OPENING_BYTES, RESERVE_BYTES, Reserve
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract import put
-from infinite_memory.upkeep.describe import describe_report
-from infinite_memory.upkeep.report import JobReport, UpkeepReport
-from infinite_memory.worker.jobs import JOBS
 
 FULL = "the disk is full, or your quota on it is used up, and nothing was stored"
 
@@ -127,9 +127,9 @@ def test_a_store_that_does_not_fit_is_not_made_and_says_why(disk: Path) -> None:
 LIMITED = """
 import resource, signal, sys
 from pathlib import Path
-from infinite_memory.errors import StorageUnavailable
+from infinite_memory.core.errors import StorageUnavailable
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.model.commit import Commit
+from infinite_memory.core.values.commit import Commit
 from infinite_memory.testing.storage_contract import put
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 storage = SqliteStorage.open(Path(sys.argv[1]))

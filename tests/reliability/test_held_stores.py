@@ -119,7 +119,14 @@ def test_a_hard_forget_beside_a_reader_says_what_is_left_and_it_is_removed_later
 
 def test_a_scrub_that_is_due_survives_a_kill_and_is_done_by_the_next_opening(home: Path) -> None:
     with holder("reader", home):
-        command = [sys.executable, "-m", "infinite_memory.cli.main", "--home", str(home), "--json"]
+        command = [
+            sys.executable,
+            "-m",
+            "infinite_memory.apps.cli.main",
+            "--home",
+            str(home),
+            "--json",
+        ]
         done = subprocess.run(
             [*command, "forget", "secret", "--hard", "--yes"],
             cwd=ROOT,

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from infinite_memory import InfiniteMemoryError, InvalidInput, MemoryStore
-from infinite_memory.model.messages import suggest_name
+from infinite_memory.core.values.messages import suggest_name
 from tests.harness.hostile import (
     NUMBERS,
     RAW,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.soak.io_faults import run
-from infinite_memory.errors import StorageUnavailable
-from infinite_memory.model.commit import Commit
+from infinite_memory.core.errors import StorageUnavailable
+from infinite_memory.core.values.commit import Commit
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.storage_contract.base import put
 from tests.harness.io_faults import FaultyDisk, Point, meet_fault

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.soak.kills import run
-from infinite_memory.errors import StorageUnavailable
-from infinite_memory.protocols import Storage
+from infinite_memory.core.errors import StorageUnavailable
+from infinite_memory.core.protocols import Storage
 from tests.harness.kills import Writer
 
 

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from benchmarks.soak.power_cuts import run
-from infinite_memory.model.commit import Commit, Erase
+from infinite_memory.core.values.commit import Commit, Erase
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.storage_contract.base import put
 from tests.harness.power import FragileDisk, restore

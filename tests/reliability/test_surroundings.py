@@ -76,7 +76,7 @@ def as_nobody(code: str, *arguments: str) -> str:
         "import os, sys; from pathlib import Path\n"
         "Path('/').as_uri()\n"  # for which some versions of Python import more
         "from infinite_memory.storage.sqlite import SqliteStorage\n"
-        "from infinite_memory.errors import StorageError\n"
+        "from infinite_memory.core.errors import StorageError\n"
         "from infinite_memory.testing.storage_contract import put\n"
         f"os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n"
     )

@@ -13,8 +13,8 @@ import apsw
 import pytest
 
 from infinite_memory import MemoryStore, StorageError, StorageUnavailable, StoreDamaged
-from infinite_memory.config import Config
-from infinite_memory.model.commit import Commit
+from infinite_memory.core.config import Config
+from infinite_memory.core.values.commit import Commit
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.creation import PAGE_BYTES
 from infinite_memory.storage.sqlite.schema import APPLICATION_ID

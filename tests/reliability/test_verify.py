@@ -16,13 +16,13 @@ from click.testing import CliRunner
 
 from benchmarks.soak.flips import flip_bits, make_store
 from infinite_memory import Config, MemoryStore, NotFound, StoreDamaged
-from infinite_memory.cli.commands.maintenance import verify_command
-from infinite_memory.model.commit import Attach, Commit
-from infinite_memory.model.entry import Action, MemoryStep, Operation
-from infinite_memory.model.fields import MEMORY_FIELDS, FieldType
-from infinite_memory.model.link import Link, LinkType
-from infinite_memory.model.record import Usage
-from infinite_memory.model.verification import Finding, RecordKind, Verification
+from infinite_memory.apps.cli.commands.maintenance import verify_command
+from infinite_memory.core.values.commit import Attach, Commit
+from infinite_memory.core.values.entry import Action, MemoryStep, Operation
+from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType
+from infinite_memory.core.values.link import Link, LinkType
+from infinite_memory.core.values.record import Usage
+from infinite_memory.core.values.verification import Finding, RecordKind, Verification
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite.creation import PAGE_BYTES
 from infinite_memory.testing.embedders import HashingEmbedder

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from infinite_memory.model.commit import Commit, Put
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.question import Arm, Question
+from infinite_memory.core.values.commit import Commit, Put
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.question import Arm, Question
 from infinite_memory.search.document import describe
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.storage.inmemory.storage import InMemoryStorage

@@ -13,10 +13,10 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.memory import Memory
-from infinite_memory.model.question import Question, Ranking
-from infinite_memory.model.record import Embedding, Record
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.question import Question, Ranking
+from infinite_memory.core.values.record import Embedding, Record
 from infinite_memory.search.calibration import Calibration, calibrate
 from infinite_memory.search.conversation.turns import NONE, find_conversation_turns
 from infinite_memory.search.doc_filter import DocFilter

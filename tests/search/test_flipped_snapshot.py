@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.question import Question, Ranking
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.question import Question, Ranking
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.testing.embedders import HashingEmbedder
 from tests.search.test_index import filled, snapshot_for

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from infinite_memory.errors import StorageUnavailable
-from infinite_memory.model.commit import Attach, Commit, Detach, Erase, Put
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.memory import Memory
-from infinite_memory.model.question import Question
-from infinite_memory.model.record import Changes, Embedding, Record
-from infinite_memory.protocols import Storage
+from infinite_memory.core.errors import StorageUnavailable
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.commit import Attach, Commit, Detach, Erase, Put
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.question import Question
+from infinite_memory.core.values.record import Changes, Embedding, Record
 from infinite_memory.search import index as index_module
 from infinite_memory.search.document import describe
 from infinite_memory.search.index import SearchIndex

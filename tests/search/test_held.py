@@ -11,12 +11,12 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from infinite_memory.model.commit import Commit, Erase, Put
-from infinite_memory.model.criteria import Criteria, Depth, Mode, Tense
-from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.question import Question
-from infinite_memory.model.record import Record
-from infinite_memory.operations.retrieval.validity import in_tense
+from infinite_memory.core.values.commit import Commit, Erase, Put
+from infinite_memory.core.values.criteria import Criteria, Depth, Mode, Tense
+from infinite_memory.core.values.memory import Memory, Status
+from infinite_memory.core.values.question import Question
+from infinite_memory.core.values.record import Record
+from infinite_memory.engine.retrieval.validity import in_tense
 from infinite_memory.search import index as index_module
 from infinite_memory.search.document import NEVER, describe
 from infinite_memory.search.index import SearchIndex

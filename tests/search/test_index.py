@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from infinite_memory.model.commit import Attach, Commit, Erase, Put
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.memory import Kind, Memory, Status
-from infinite_memory.model.question import Question, Ranking
-from infinite_memory.model.record import Embedding, Record
+from infinite_memory.core.values.commit import Attach, Commit, Erase, Put
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.memory import Kind, Memory, Status
+from infinite_memory.core.values.question import Question, Ranking
+from infinite_memory.core.values.record import Embedding, Record
 from infinite_memory.search import snapshot as snapshots
 from infinite_memory.search.bm25 import K1, K3, B, bm25
 from infinite_memory.search.cosine import (
@@ -38,9 +38,9 @@ from infinite_memory.search.names import remove_names
 from infinite_memory.search.reader import Reader
 from infinite_memory.search.segment import ARRAYS, Segment, build
 from infinite_memory.search.snapshot import Snapshot
+from infinite_memory.search.text.analyzer import terms
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.text.analyzer import terms
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)
 EMBEDDER = HashingEmbedder()

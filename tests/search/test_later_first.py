@@ -11,7 +11,7 @@ import pytest
 from attrs import asdict
 
 from infinite_memory import EmbedderError, Hit, Hits, LinearSearch, MemoryStore
-from infinite_memory.embedding import OnnxEmbedder, model_directory
+from infinite_memory.search.embedding import OnnxEmbedder, model_directory
 from infinite_memory.search.scoring import DEFAULT_WEIGHTS
 from infinite_memory.testing.embedders import HashingEmbedder
 

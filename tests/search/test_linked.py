@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from infinite_memory.model.criteria import Criteria, Depth
-from infinite_memory.model.hits import Reached
-from infinite_memory.model.link import LinkType
-from infinite_memory.model.question import Question
-from infinite_memory.protocols import Search
+from infinite_memory.core.protocols import Search
+from infinite_memory.core.values.criteria import Criteria, Depth
+from infinite_memory.core.values.hits import Reached
+from infinite_memory.core.values.link import LinkType
+from infinite_memory.core.values.question import Question
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.linear import LinearSearch
 from infinite_memory.storage.inmemory import InMemoryStorage

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
-from infinite_memory.errors import StorageUnavailable
+from infinite_memory.core.errors import StorageUnavailable
 from infinite_memory.search.cosine import (
     QueryVector,
     approximate_cosines,

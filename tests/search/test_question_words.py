@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from infinite_memory import MemoryStore
-from infinite_memory.text.analyzer import terms
-from infinite_memory.text.question_terms import split_terms
+from infinite_memory.search.text.analyzer import terms
+from infinite_memory.search.text.question_terms import split_terms
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.memory import Memory
-from infinite_memory.model.question import Question
-from infinite_memory.model.record import Embedding, Record
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.question import Question
+from infinite_memory.core.values.record import Embedding, Record
 from infinite_memory.search.collapsing import select_best_docs
 from infinite_memory.search.cosine import QueryVector, approximate_cosines, cosines
 from infinite_memory.search.doc_filter import DocFilter

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from infinite_memory.model.commit import Commit, Erase
-from infinite_memory.model.criteria import Criteria, Depth
-from infinite_memory.model.memory import Kind, Origin
-from infinite_memory.model.question import Arm, Ranking
-from infinite_memory.protocols import Embedder, Search, Storage
+from infinite_memory.core.protocols import Embedder, Search, Storage
+from infinite_memory.core.values.commit import Commit, Erase
+from infinite_memory.core.values.criteria import Criteria, Depth
+from infinite_memory.core.values.memory import Kind, Origin
+from infinite_memory.core.values.question import Arm, Ranking
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.linear import LinearSearch, LinearTimeline
 from infinite_memory.search.snapshot import Snapshot

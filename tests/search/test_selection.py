@@ -10,17 +10,17 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory.model.commit import Commit, Put
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.memory import Kind, Status
-from infinite_memory.model.question import Question
+from infinite_memory.core.values.commit import Commit, Put
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.memory import Kind, Status
+from infinite_memory.core.values.question import Question
 from infinite_memory.search.bm25 import bm25
 from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.document import describe
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.reader import Reader
+from infinite_memory.search.text.analyzer import terms
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
-from infinite_memory.text.analyzer import terms
 from tests.search.test_index import EMBEDDER, record, segment_of
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from infinite_memory import MemoryStore
 from infinite_memory.search.sentences import MOST_SENTENCES, split_sentences
+from infinite_memory.search.text.analyzer import terms
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.text.analyzer import terms
 
 EMBEDDER = HashingEmbedder()
 

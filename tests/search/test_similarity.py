@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.dream.neighbor import Neighbor
-from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.record import Embedding, Record
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.dream.neighbor import Neighbor
+from infinite_memory.core.values.memory import Memory, Status
+from infinite_memory.core.values.record import Embedding, Record
 from infinite_memory.search.document import Document, describe
 from infinite_memory.search.reader import Reader
 from infinite_memory.search.similarity import LEAST_SCORE, find_neighbors, find_similar

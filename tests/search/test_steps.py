@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from infinite_memory import MemoryStore
-from infinite_memory.errors import StoreDamaged
-from infinite_memory.model.commit import Commit, Put
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.hits import Explanation, Hit
-from infinite_memory.model.memory import Memory
-from infinite_memory.model.question import Question
-from infinite_memory.model.record import Record
+from infinite_memory.core.errors import StoreDamaged
+from infinite_memory.core.values.commit import Commit, Put
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.hits import Explanation, Hit
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.question import Question
+from infinite_memory.core.values.record import Record
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.phrases import find_quotes
 from infinite_memory.search.scoring import DEFAULT_WEIGHTS

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from confined_contract import PATTERNS, SCOPES, ConfinedContract
 
-from infinite_memory.protocols import Storage
+from infinite_memory.core.protocols import Storage
 from infinite_memory.storage.confined import ConfinedStorage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage

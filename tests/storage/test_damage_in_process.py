@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from infinite_memory import StoreDamaged
-from infinite_memory.model.commit import Commit
+from infinite_memory.core.values.commit import Commit
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.creation import PAGE_BYTES
 from infinite_memory.testing.storage_contract import put
@@ -93,7 +93,7 @@ def test_another_process_finds_out_by_itself(home: Path) -> None:
     program = (
         "import sys; from pathlib import Path\n"
         "from infinite_memory.storage.sqlite import SqliteStorage\n"
-        "from infinite_memory.model.commit import Commit\n"
+        "from infinite_memory.core.values.commit import Commit\n"
         "from infinite_memory.testing.storage_contract import put\n"
         "SqliteStorage.open(Path(sys.argv[1])).commit(Commit(puts=[put('late')]))\n"
     )

@@ -10,14 +10,14 @@ import apsw
 import pytest
 from attrs import evolve
 
-from infinite_memory.errors import InvalidInput, StoreDamaged
-from infinite_memory.model.commit import Commit, Erase
-from infinite_memory.model.entry import Action, MemoryStep, Operation, entry_digest
-from infinite_memory.model.link import Link, LinkKey, LinkType
-from infinite_memory.model.record import Usage
-from infinite_memory.model.verification import RecordKind
-from infinite_memory.operations.verification import journal as verify_journal
-from infinite_memory.operations.verification.journal import check_journal
+from infinite_memory.core.errors import InvalidInput, StoreDamaged
+from infinite_memory.core.values.commit import Commit, Erase
+from infinite_memory.core.values.entry import Action, MemoryStep, Operation, entry_digest
+from infinite_memory.core.values.link import Link, LinkKey, LinkType
+from infinite_memory.core.values.record import Usage
+from infinite_memory.core.values.verification import RecordKind
+from infinite_memory.engine.verification import journal as verify_journal
+from infinite_memory.engine.verification.journal import check_journal
 from infinite_memory.storage.hash_chain import EntryDamaged
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from infinite_memory.errors import InvalidInput, StoreDamaged
-from infinite_memory.model.codec import to_json
-from infinite_memory.model.commit import Attach, Commit, Detach, Erase
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.memory import GLOBAL
-from infinite_memory.model.record import Record
-from infinite_memory.model.scope import Scope
-from infinite_memory.model.verification import RecordKind
+from infinite_memory.core.errors import InvalidInput, StoreDamaged
+from infinite_memory.core.values.codec import to_json
+from infinite_memory.core.values.commit import Attach, Commit, Detach, Erase
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.memory import GLOBAL
+from infinite_memory.core.values.record import Record
+from infinite_memory.core.values.scope import Scope
+from infinite_memory.core.values.verification import RecordKind
 from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.creation import PAGE_BYTES

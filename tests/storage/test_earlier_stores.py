@@ -8,8 +8,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from infinite_memory.errors import SchemaTooOld, StoreDamaged
-from infinite_memory.model.commit import Commit
+from infinite_memory.core.errors import SchemaTooOld, StoreDamaged
+from infinite_memory.core.values.commit import Commit
 from infinite_memory.storage.open import open_existing, open_storage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.storage_contract import put

@@ -8,9 +8,9 @@ from attrs import evolve
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from infinite_memory.model.commit import Commit, Detach
-from infinite_memory.model.record import Changes, Record
-from infinite_memory.protocols import Storage
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.commit import Commit, Detach
+from infinite_memory.core.values.record import Changes, Record
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.storage_contract import StorageContract
 from infinite_memory.testing.storage_machine import storage_machine

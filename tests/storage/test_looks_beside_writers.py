@@ -16,8 +16,8 @@ import pytest
 
 import infinite_memory
 from infinite_memory import Config, MemoryStore, StorageUnavailable
-from infinite_memory.model.archive.backup import RestoreMode
-from infinite_memory.model.commit import Commit
+from infinite_memory.core.values.archive.backup import RestoreMode
+from infinite_memory.core.values.commit import Commit
 from infinite_memory.storage.open import diagnose_unopened, replacing_damaged
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.creation import find_sound_store

@@ -16,8 +16,8 @@ from random import Random
 import apsw
 import pytest
 
-from infinite_memory.errors import SchemaTooNew, StorageUnavailable, StoreDamaged
-from infinite_memory.model.commit import Commit, Erase
+from infinite_memory.core.errors import SchemaTooNew, StorageUnavailable, StoreDamaged
+from infinite_memory.core.values.commit import Commit, Erase
 from infinite_memory.storage.sqlite import SqliteStorage, migrations
 from infinite_memory.storage.sqlite.files.disk_reserve import RESERVE_BYTES
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION

@@ -16,8 +16,8 @@ import apsw
 import pytest
 
 from infinite_memory import Config, MemoryStore
-from infinite_memory.errors import SchemaTooNew, StorageUnavailable
-from infinite_memory.model.record import Usage
+from infinite_memory.core.errors import SchemaTooNew, StorageUnavailable
+from infinite_memory.core.values.record import Usage
 from infinite_memory.storage.sqlite import SqliteStorage, migrations
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
 from infinite_memory.testing.embedders import HashingEmbedder

@@ -10,7 +10,7 @@ import apsw
 import numpy as np
 import pytest
 
-from infinite_memory.model.commit import (
+from infinite_memory.core.values.commit import (
     Attach,
     Commit,
     Detach,
@@ -20,11 +20,11 @@ from infinite_memory.model.commit import (
     ExpectKey,
     Put,
 )
-from infinite_memory.model.content_hash import content_hash
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.link import Link, LinkKey, LinkType
-from infinite_memory.model.memory import Kind, Memory
-from infinite_memory.model.record import Embedding, Usage
+from infinite_memory.core.values.content_hash import content_hash
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.link import Link, LinkKey, LinkType
+from infinite_memory.core.values.memory import Kind, Memory
+from infinite_memory.core.values.record import Embedding, Usage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.storage_contract.journal import make_action
 from tests.harness.costs import collect_statements

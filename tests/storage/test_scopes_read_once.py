@@ -10,9 +10,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from infinite_memory.model.commit import Commit
-from infinite_memory.model.memory import GLOBAL
-from infinite_memory.model.scope import Scope, Sensitivity
+from infinite_memory.core.values.commit import Commit
+from infinite_memory.core.values.memory import GLOBAL
+from infinite_memory.core.values.scope import Scope, Sensitivity
 from infinite_memory.storage.sqlite import SqliteStorage
 
 ALWAYS = Scope(name=GLOBAL)

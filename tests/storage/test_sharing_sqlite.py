@@ -17,9 +17,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from infinite_memory.errors import StorageUnavailable, StoreClosed
-from infinite_memory.files import locks
-from infinite_memory.model.commit import Commit, Erase
+from infinite_memory.core.errors import StorageUnavailable, StoreClosed
+from infinite_memory.core.files import locks
+from infinite_memory.core.values.commit import Commit, Erase
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.connection import RULES, check_library
 from infinite_memory.storage.sqlite.files.lock import FairLock, WriterLock
@@ -89,7 +89,7 @@ _WRITER = """
 import sys
 from pathlib import Path
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.model.commit import Commit
+from infinite_memory.core.values.commit import Commit
 from infinite_memory.testing.storage_contract import make_embedding, put
 
 storage = SqliteStorage.open(Path(sys.argv[1]))
@@ -132,8 +132,8 @@ from pathlib import Path
 opened = []
 sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
 
-from infinite_memory.model.commit import Commit, Erase
-from infinite_memory.model.criteria import Criteria
+from infinite_memory.core.values.commit import Commit, Erase
+from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.storage_contract import put
 
@@ -162,9 +162,9 @@ def test_the_live_database_is_never_opened_past_sqlite(tmp_path: Path) -> None:
 _FORKED = """
 import os, sys
 from pathlib import Path
-from infinite_memory.errors import StorageUnavailable, StoreClosed
+from infinite_memory.core.errors import StorageUnavailable, StoreClosed
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.model.commit import Commit
+from infinite_memory.core.values.commit import Commit
 from infinite_memory.testing.storage_contract import put
 
 storage = SqliteStorage.open(Path(sys.argv[1]))

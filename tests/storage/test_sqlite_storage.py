@@ -7,8 +7,8 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from infinite_memory.model.commit import Commit
-from infinite_memory.protocols import Storage
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.commit import Commit
 from infinite_memory.storage.sqlite import SqliteStorage, creation
 from infinite_memory.testing.storage_contract import StorageContract, put
 from infinite_memory.testing.storage_machine import storage_machine

@@ -8,8 +8,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from infinite_memory.errors import StorageUnavailable, StoreDamaged
-from infinite_memory.model.commit import Commit
+from infinite_memory.core.errors import StorageUnavailable, StoreDamaged
+from infinite_memory.core.values.commit import Commit
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.errors import storage_error
 from infinite_memory.testing.storage_contract import put

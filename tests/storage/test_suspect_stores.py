@@ -12,8 +12,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from infinite_memory.errors import SchemaTooNew, StorageError, StorageUnavailable, StoreDamaged
-from infinite_memory.model.commit import Commit
+from infinite_memory.core.errors import SchemaTooNew, StorageError, StorageUnavailable, StoreDamaged
+from infinite_memory.core.values.commit import Commit
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.creation import PAGE_BYTES
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory.text.canonical import canonicalize
-from infinite_memory.text.code import is_code
-from infinite_memory.text.relative_time import is_relative
+from infinite_memory.search.text.canonical import canonicalize
+from infinite_memory.search.text.code import is_code
+from infinite_memory.search.text.relative_time import is_relative
 
 NUMBERS = st.integers(0, 10_000)
 NAMES = st.sampled_from(

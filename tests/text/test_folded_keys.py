@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infinite_memory import InvalidInput
-from infinite_memory.model.profile import profile_key
-from infinite_memory.text.keys import check_key, fold_key
+from infinite_memory.core.values.profile import profile_key
+from infinite_memory.search.text.keys import check_key, fold_key
 
 PARTS = st.lists(st.text("abcXYZ012äß小明+#", min_size=1, max_size=5), min_size=1, max_size=4)
 SEPARATORS = st.text(" ./\\:_-\u2013\u3000\uff0f", min_size=1, max_size=3)

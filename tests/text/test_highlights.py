@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory.text.highlights import cut_sentences, widen_range
+from infinite_memory.search.text.highlights import cut_sentences, widen_range
 
 TEXT = (
     "The meeting began at nine in the great hall. Alice said that the ship sails on Friday. "

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from infinite_memory.text.analyzer import fold, terms
-from infinite_memory.text.languages import function_words, languages_of, stem_in
+from infinite_memory.search.text.analyzer import fold, terms
+from infinite_memory.search.text.languages import function_words, languages_of, stem_in
 
 
 @pytest.mark.parametrize(

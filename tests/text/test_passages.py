@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from infinite_memory.text.passages import cut_passages
+from infinite_memory.search.text.passages import cut_passages
 
 
 def words(text: str) -> NDArray[np.int32]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory.text.quotation import (
+from infinite_memory.search.text.quotation import (
     disarm_tags,
     disarm_tags_in,
     escape_line,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from infinite_memory.text.relative_time import is_relative
+from infinite_memory.search.text.relative_time import is_relative
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory.text.typos import differs_by_typo, find_near_names
+from infinite_memory.search.text.typos import differs_by_typo, find_near_names
 
 
 @pytest.mark.parametrize(

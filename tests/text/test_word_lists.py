@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from infinite_memory.text import word_lists
-from infinite_memory.text.analyzer import fold, terms
-from infinite_memory.text.word_lists import simplify, standard_forms, stop_words
+from infinite_memory.search.text import word_lists
+from infinite_memory.search.text.analyzer import fold, terms
+from infinite_memory.search.text.word_lists import simplify, standard_forms, stop_words
 
 DATA = Path(word_lists.__file__).parent / "data"
 
@@ -64,7 +64,7 @@ def test_an_import_reads_no_word_list() -> None:
         "import sys\n"
         "opened = []\n"
         "sys.addaudithook(lambda event, args: event == 'open' and opened.append(str(args[0])))\n"
-        "from infinite_memory.text.analyzer import terms\n"
+        "from infinite_memory.search.text.analyzer import terms\n"
         "early = [path for path in opened if path.endswith('.txt')]\n"
         "terms('colour')\n"
         "late = [path for path in opened if path.endswith('.txt')]\n"

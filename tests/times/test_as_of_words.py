@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory.errors import InvalidInput
+from infinite_memory.core.errors import InvalidInput
 from infinite_memory.times import read_as_of, read_range
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)

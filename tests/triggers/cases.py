@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from infinite_memory.model.conversation.message import ChatMessage
-from infinite_memory.model.conversation.trigger import Occasion, Verdict
-from infinite_memory.protocols import TriggerEvaluator
+from infinite_memory.core.protocols import TriggerEvaluator
+from infinite_memory.core.values.conversation.message import ChatMessage
+from infinite_memory.core.values.conversation.trigger import Occasion, Verdict
 
 __all__ = ["CONVERSATION", "KEYWORDS", "NOON", "QUESTIONS", "holds", "judge", "occasion", "say"]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from infinite_memory.triggers.javascript.evaluator import JavaScriptEvaluator
+from infinite_memory.features.reminders.triggers.javascript.evaluator import JavaScriptEvaluator
 from tests.triggers.cases import holds, occasion
 
 pytestmark = pytest.mark.skipif(
@@ -28,9 +28,9 @@ SLOW = "context.messages[0].content === 'slow' ? (() => { while (true); })() : t
 PARENT = """
 import sys
 from datetime import UTC, datetime
-from infinite_memory.model.conversation.message import ChatMessage
-from infinite_memory.model.conversation.trigger import Occasion
-from infinite_memory.triggers.javascript.evaluator import JavaScriptEvaluator
+from infinite_memory.core.values.conversation.message import ChatMessage
+from infinite_memory.core.values.conversation.trigger import Occasion
+from infinite_memory.features.reminders.triggers.javascript.evaluator import JavaScriptEvaluator
 
 def ask(text):
     message = ChatMessage(role="user", content=text)

@@ -14,8 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from infinite_memory.model.conversation.trigger import Verdict
-from infinite_memory.triggers.javascript.evaluator import JavaScriptEvaluator, Prepared
+from infinite_memory.core.values.conversation.trigger import Verdict
+from infinite_memory.features.reminders.triggers.javascript.evaluator import (
+    JavaScriptEvaluator,
+    Prepared,
+)
 from tests.triggers.cases import holds, occasion
 
 CONDITIONS = json.loads((Path(__file__).parent / "hostile_conditions.json").read_text("utf-8"))

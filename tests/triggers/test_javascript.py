@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from infinite_memory import ConfigurationError, InvalidInput
-from infinite_memory.model.conversation.message import ChatMessage
-from infinite_memory.model.conversation.trigger import Occasion
-from infinite_memory.triggers.javascript.evaluator import JavaScriptEvaluator
+from infinite_memory.core.values.conversation.message import ChatMessage
+from infinite_memory.core.values.conversation.trigger import Occasion
+from infinite_memory.features.reminders.triggers.javascript.evaluator import JavaScriptEvaluator
 from tests.triggers.cases import holds, judge, occasion
 
 FOREVER = "context.conversation_id === 'slow' ? (() => { while (true); })() : true"

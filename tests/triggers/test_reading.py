@@ -10,8 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infinite_memory import InvalidInput
-from infinite_memory.model.conversation.trigger import Language, Trigger
-from infinite_memory.triggers.reading import read_trigger, trigger_from_json, trigger_to_json
+from infinite_memory.core.values.conversation.trigger import Language, Trigger
+from infinite_memory.features.reminders.triggers.reading import (
+    read_trigger,
+    trigger_from_json,
+    trigger_to_json,
+)
 
 BIRTHDAY = "match_keys(context.messages, ['birthday'], 'any')"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from infinite_memory import AsyncMemoryStore, InvalidInput, MemoryStore
-from infinite_memory.model.conversation.trigger import Occasion, Verdict
+from infinite_memory.core.values.conversation.trigger import Occasion, Verdict
 from infinite_memory.testing.embedders import HashingEmbedder
 from tests.triggers.cases import judge, occasion
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from infinite_memory import Config, MemoryStore, SummariserError
-from infinite_memory.model.memory import Memory
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.features.background.upkeep.chat_endpoint import ChatEndpoint
+from infinite_memory.features.background.upkeep.summaries.choice import choose_summariser
+from infinite_memory.features.background.upkeep.summaries.endpoint import EndpointSummariser
+from infinite_memory.features.background.upkeep.summaries.extractive import ExtractiveSummariser
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.upkeep.chat_endpoint import ChatEndpoint
-from infinite_memory.upkeep.summaries.choice import choose_summariser
-from infinite_memory.upkeep.summaries.endpoint import EndpointSummariser
-from infinite_memory.upkeep.summaries.extractive import ExtractiveSummariser
 from tests.harness.chat_server import ChatServer, Reply, answer, reply_with
 
 BEGIN = datetime(2024, 3, 4, 9, tzinfo=UTC)

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from infinite_memory.model.memory import Memory
-from infinite_memory.upkeep.summaries.extractive import ExtractiveSummariser
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.features.background.upkeep.summaries.extractive import ExtractiveSummariser
 
 BEGIN = datetime(2024, 3, 4, 9, tzinfo=UTC)
 SUMMARISER = ExtractiveSummariser(zone="UTC")

@@ -17,20 +17,20 @@ from hypothesis import strategies as st
 from stopped_clock import StoppedClock
 
 from infinite_memory import Config, InvalidInput, MemoryStore, ReadOnly
-from infinite_memory.config import Retention
-from infinite_memory.model.entry import Operation
-from infinite_memory.model.link import LinkType
-from infinite_memory.model.memory import Kind, Memory
-from infinite_memory.model.record import Usage
+from infinite_memory.core.config import Retention
+from infinite_memory.core.values.entry import Operation
+from infinite_memory.core.values.link import LinkType
+from infinite_memory.core.values.memory import Kind, Memory
+from infinite_memory.core.values.record import Usage
+from infinite_memory.features.background.upkeep.context import JobContext
+from infinite_memory.features.background.upkeep.job import MAX_CHANGES
+from infinite_memory.features.background.upkeep.notes import last_run, read_notes
+from infinite_memory.features.background.upkeep.report import JobReport, StepAction
+from infinite_memory.features.background.worker import jobs as all_jobs
+from infinite_memory.features.background.worker.run import run_job
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.upkeep.context import JobContext
-from infinite_memory.upkeep.job import MAX_CHANGES
-from infinite_memory.upkeep.notes import last_run, read_notes
-from infinite_memory.upkeep.report import JobReport, StepAction
-from infinite_memory.worker import jobs as all_jobs
-from infinite_memory.worker.run import run_job
 
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 YEAR = timedelta(days=365)

@@ -10,7 +10,7 @@ import pytest
 from stopped_clock import StoppedClock
 
 from infinite_memory import Config, InvalidInput, MemoryStore, NotFound, Outcome
-from infinite_memory.config import Upkeep
+from infinite_memory.core.config import Upkeep
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 

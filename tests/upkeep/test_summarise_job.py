@@ -11,14 +11,14 @@ import pytest
 from stopped_clock import StoppedClock
 
 from infinite_memory import Config, MemoryStore, Status
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.link import LinkType
-from infinite_memory.model.memory import Kind, Memory, Origin
-from infinite_memory.protocols import Storage
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.link import LinkType
+from infinite_memory.core.values.memory import Kind, Memory, Origin
+from infinite_memory.features.background.upkeep.report import JobReport, StepAction
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.upkeep.report import JobReport, StepAction
 
 LONG_AGO = datetime(2024, 3, 4, 9, tzinfo=UTC)
 NOW = datetime(2026, 1, 10, tzinfo=UTC)

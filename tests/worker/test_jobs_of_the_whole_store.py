@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from infinite_memory import InvalidInput, MemoryStore
-from infinite_memory.worker.jobs import JOBS
+from infinite_memory.features.background.worker.jobs import JOBS
 
 WHOLE = [job.name for job in JOBS if job.whole_store]
 

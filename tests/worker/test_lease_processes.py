@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 from infinite_memory import Conflict, MemoryStore
+from infinite_memory.features.background.upkeep.job import Job, Plan
+from infinite_memory.features.background.worker.worker import Pace, Worker
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.upkeep.job import Job, Plan
-from infinite_memory.worker.worker import Pace, Worker
 from tests.harness.leasing import Holder, lease_commit
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="its processes need POSIX")

@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from infinite_memory.upkeep.job import Job, Plan
-from infinite_memory.upkeep.notes import last_run, last_run_note
-from infinite_memory.worker.schedule import due_jobs, is_quiet, notes_of_waiting
+from infinite_memory.features.background.upkeep.job import Job, Plan
+from infinite_memory.features.background.upkeep.notes import last_run, last_run_note
+from infinite_memory.features.background.worker.schedule import due_jobs, is_quiet, notes_of_waiting
 
 NOON = datetime(2026, 6, 5, 12, tzinfo=UTC)
 LIGHT = Job(name="light", summary="", every=timedelta(hours=1), plan=lambda _: Plan())

@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 
 from infinite_memory import MemoryStore
-from infinite_memory.errors import AccessDenied, InvalidInput, NotFound
-from infinite_memory.model.commit import Commit, Put
-from infinite_memory.model.entry import Operation
+from infinite_memory.core.errors import AccessDenied, InvalidInput, NotFound
+from infinite_memory.core.values.commit import Commit, Put
+from infinite_memory.core.values.entry import Operation
+from infinite_memory.features.background.upkeep.context import JobContext
+from infinite_memory.features.background.upkeep.job import Job, Plan
+from infinite_memory.features.background.upkeep.report import JobReport
+from infinite_memory.features.background.worker.worker import Pace, Worker
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract.base import make_memory
-from infinite_memory.upkeep.context import JobContext
-from infinite_memory.upkeep.job import Job, Plan
-from infinite_memory.upkeep.report import JobReport
-from infinite_memory.worker.worker import Pace, Worker
 
 NOON = datetime(2026, 6, 5, 12, tzinfo=UTC)
 QUICK = Pace(first=0, look=0.01, more=0.01, renew=0.01)

@@ -19,7 +19,7 @@ from benchmarks.raw_server import RawServer
 from benchmarks.soak.conversing.clocked_server import FileClock, clocked_command
 from benchmarks.soak.conversing.rules import Ledger, Remembered
 from benchmarks.soak.conversing.turns import BEGIN, Turn, make_turns
-from infinite_memory.model.memory import Status
+from infinite_memory.core.values.memory import Status
 from infinite_memory.storage.sqlite import SqliteStorage
 
 __all__ = ["BROKEN", "CONVERSATIONS", "Year", "live_a_year"]

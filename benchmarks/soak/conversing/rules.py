@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import define, field
 
-from infinite_memory.text.segmenter import WordSegmenter
+from infinite_memory.search.text.segmenter import WordSegmenter
 
 __all__ = ["Ledger", "Remembered"]
 

@@ -14,7 +14,7 @@ from mcp_types import CallToolResult
 from pydantic import ValidationError
 
 from benchmarks.soak.fuzzing.calls import Call
-from infinite_memory.text.quotation import disarm_tags
+from infinite_memory.search.text.quotation import disarm_tags
 
 __all__ = ["BadAnswer", "Judge", "read_answer"]
 

@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from infinite_memory.errors import InvalidInput
-from infinite_memory.model.receipt import Outcome, Receipt, Searchable
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
+from infinite_memory.search.text import quotation
 from infinite_memory.store.memory_store import MemoryStore
-from infinite_memory.text import quotation
 from infinite_memory_mcp import command, jsonrpc, stdio, tool
 from infinite_memory_mcp.toolsets import overview, writing
 

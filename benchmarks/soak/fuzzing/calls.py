@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from attrs import frozen
 
-from infinite_memory.errors import InfiniteMemoryError
+from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory_mcp.foreign.arguments import understand_arguments
 from tests.harness.hostile import (
     MOMENTS,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from infinite_memory import MemoryStore
-from infinite_memory.model.memory import Status
+from infinite_memory.core.values.memory import Status
 
 __all__ = ["Ledger"]
 

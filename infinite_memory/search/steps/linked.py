@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 
 from attrs import evolve
 
-from infinite_memory.model.hits import Explanation, Reached
-from infinite_memory.model.question import Ranking
+from infinite_memory.core.values.hits import Explanation, Reached
+from infinite_memory.core.values.question import Ranking
 from infinite_memory.search.calibration import Calibration
 from infinite_memory.search.collapsing import find_eligible_doc, find_scored_doc
 from infinite_memory.search.scoring import Explain, SegmentScores, add_step

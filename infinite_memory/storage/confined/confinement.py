@@ -8,10 +8,10 @@ from uuid import NAMESPACE_OID, uuid5
 
 from attrs import evolve, field, frozen
 
-from infinite_memory.errors import AccessDenied, Conflict, UnknownScope
-from infinite_memory.model.access.scope_pattern import ScopePattern, check_scope_patterns
-from infinite_memory.model.entry import Action, Entry, JournalEnd, ScopeStep, entry_digest
-from infinite_memory.model.scope import Scope, fold_name
+from infinite_memory.core.errors import AccessDenied, Conflict, UnknownScope
+from infinite_memory.core.values.access.scope_pattern import ScopePattern, check_scope_patterns
+from infinite_memory.core.values.entry import Action, Entry, JournalEnd, ScopeStep, entry_digest
+from infinite_memory.core.values.scope import Scope, fold_name
 
 __all__ = [
     "Confinement",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.record import Size
-from infinite_memory.protocols import Storage
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.memory import Memory, Status
+from infinite_memory.core.values.record import Size
 
 __all__ = ["measure"]
 

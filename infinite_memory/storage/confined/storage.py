@@ -8,16 +8,16 @@ from contextlib import AbstractContextManager, suppress
 
 from attrs import evolve
 
-from infinite_memory.errors import Conflict
-from infinite_memory.model.access.key import AccessKey
-from infinite_memory.model.commit import Commit
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.entry import Entry, JournalEnd
-from infinite_memory.model.link import Link
-from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Change, Changes, Page, Record, Size, Usage
-from infinite_memory.model.scope import Scope
-from infinite_memory.protocols import Storage, limit_to_brief_calls
+from infinite_memory.core.errors import Conflict
+from infinite_memory.core.protocols import Storage, limit_to_brief_calls
+from infinite_memory.core.values.access.key import AccessKey
+from infinite_memory.core.values.commit import Commit
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.entry import Entry, JournalEnd
+from infinite_memory.core.values.link import Link
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.record import Change, Changes, Page, Record, Size, Usage
+from infinite_memory.core.values.scope import Scope
 from infinite_memory.storage.attachments import select_erased_with
 from infinite_memory.storage.confined.confinement import (
     Confinement,

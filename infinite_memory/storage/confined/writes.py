@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator, Mapping
 
 from attrs import evolve, frozen
 
-from infinite_memory.errors import Conflict, IdTaken
-from infinite_memory.model.commit import Commit, Erase, Expect, Put
-from infinite_memory.model.entry import Action, MemoryStep, ScopeStep
-from infinite_memory.model.link import LinkKey
-from infinite_memory.model.scope import Scope
+from infinite_memory.core.errors import Conflict, IdTaken
+from infinite_memory.core.values.commit import Commit, Erase, Expect, Put
+from infinite_memory.core.values.entry import Action, MemoryStep, ScopeStep
+from infinite_memory.core.values.link import LinkKey
+from infinite_memory.core.values.scope import Scope
 from infinite_memory.storage.confined.confinement import (
     Confinement,
     changed_by_others,

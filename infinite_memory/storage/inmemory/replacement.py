@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from infinite_memory.protocols import Storage
+from infinite_memory.core.protocols import Storage
 
 __all__ = ["InMemoryReplacement"]
 

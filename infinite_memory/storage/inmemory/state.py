@@ -8,8 +8,8 @@ from copy import copy
 import attrs
 import numpy as np
 
-from infinite_memory.model.access.key import AccessKey
-from infinite_memory.model.commit import (
+from infinite_memory.core.values.access.key import AccessKey
+from infinite_memory.core.values.commit import (
     Attach,
     Commit,
     Detach,
@@ -17,11 +17,11 @@ from infinite_memory.model.commit import (
     ExpectKey,
     Put,
 )
-from infinite_memory.model.entry import Action, Entry, JournalEnd, entry_digest
-from infinite_memory.model.link import Link, LinkKey
-from infinite_memory.model.memory import GLOBAL, Memory, Status
-from infinite_memory.model.record import Embedding, Record, Usage
-from infinite_memory.model.scope import Scope
+from infinite_memory.core.values.entry import Action, Entry, JournalEnd, entry_digest
+from infinite_memory.core.values.link import Link, LinkKey
+from infinite_memory.core.values.memory import GLOBAL, Memory, Status
+from infinite_memory.core.values.record import Embedding, Record, Usage
+from infinite_memory.core.values.scope import Scope
 
 __all__ = ["State"]
 

@@ -9,18 +9,18 @@ from contextlib import contextmanager
 from itertools import islice, takewhile
 from uuid import uuid4
 
-from infinite_memory.errors import StoreClosed
-from infinite_memory.model.access.key import AccessKey
-from infinite_memory.model.commit import Commit
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.entry import Entry, JournalEnd
-from infinite_memory.model.ids import ending_of
-from infinite_memory.model.link import Link
-from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.record import Change, Changes, Page, Record, Size, Usage
-from infinite_memory.model.scope import Scope
-from infinite_memory.model.verification import Verification, Walked
-from infinite_memory.protocols import Replacement, Storage
+from infinite_memory.core.errors import StoreClosed
+from infinite_memory.core.protocols import Replacement, Storage
+from infinite_memory.core.values.access.key import AccessKey
+from infinite_memory.core.values.commit import Commit
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.entry import Entry, JournalEnd
+from infinite_memory.core.values.ids import ending_of
+from infinite_memory.core.values.link import Link
+from infinite_memory.core.values.memory import Memory, Status
+from infinite_memory.core.values.record import Change, Changes, Page, Record, Size, Usage
+from infinite_memory.core.values.scope import Scope
+from infinite_memory.core.values.verification import Verification, Walked
 from infinite_memory.storage.awaited import note_change
 from infinite_memory.storage.inmemory.lease import InMemoryLease, Leases
 from infinite_memory.storage.inmemory.replacement import InMemoryReplacement

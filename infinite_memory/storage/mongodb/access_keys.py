@@ -9,8 +9,8 @@ from bson.int64 import Int64
 from pymongo.client_session import ClientSession
 from pymongo.database import Database
 
-from infinite_memory.model.access.key import AccessKey, Right
-from infinite_memory.model.codec import from_micros, to_micros
+from infinite_memory.core.values.access.key import AccessKey, Right
+from infinite_memory.core.values.codec import from_micros, to_micros
 from infinite_memory.storage.damage import ACCESS_KEY, DamageLog, name_of
 from infinite_memory.storage.mongodb.documents import Document, fits, sealed
 from infinite_memory.storage.mongodb.schema import ACCESS_KEYS

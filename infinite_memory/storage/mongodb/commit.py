@@ -12,12 +12,12 @@ from pymongo.client_session import ClientSession
 from pymongo.database import Database
 from pymongo.errors import ServerSelectionTimeoutError
 
-from infinite_memory.errors import StorageUnavailable
-from infinite_memory.model.access.key import AccessKey
-from infinite_memory.model.commit import Commit, ExpectContent, ExpectKey
-from infinite_memory.model.memory import Status
-from infinite_memory.model.record import Usage
-from infinite_memory.model.scope import Scope
+from infinite_memory.core.errors import StorageUnavailable
+from infinite_memory.core.values.access.key import AccessKey
+from infinite_memory.core.values.commit import Commit, ExpectContent, ExpectKey
+from infinite_memory.core.values.memory import Status
+from infinite_memory.core.values.record import Usage
+from infinite_memory.core.values.scope import Scope
 from infinite_memory.storage.awaited import note_change
 from infinite_memory.storage.damage import DamageLog
 from infinite_memory.storage.mongodb.access_keys import find_access_keys

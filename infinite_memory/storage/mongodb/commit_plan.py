@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Mapping
 
 from attrs import field, frozen
 
-from infinite_memory.errors import StoreDamaged
-from infinite_memory.model.commit import Attach, Commit, Detach, Erase, Put
-from infinite_memory.model.entry import Action, JournalEnd
-from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Embedding
+from infinite_memory.core.errors import StoreDamaged
+from infinite_memory.core.values.commit import Attach, Commit, Detach, Erase, Put
+from infinite_memory.core.values.entry import Action, JournalEnd
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.record import Embedding
 from infinite_memory.storage.mongodb.access_keys import encode_access_key
 from infinite_memory.storage.mongodb.document_writes import DocumentWrites
 from infinite_memory.storage.mongodb.documents import (

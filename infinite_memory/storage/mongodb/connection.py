@@ -24,8 +24,8 @@ from pymongo.errors import (
 from pymongo.read_concern import ReadConcern
 from pymongo.uri_parser import parse_uri
 
-from infinite_memory.errors import ConfigurationError, StorageUnavailable
-from infinite_memory.model.address import masked, secrets_in
+from infinite_memory.core.errors import ConfigurationError, StorageUnavailable
+from infinite_memory.core.values.address import masked, secrets_in
 from infinite_memory.storage.mongodb.brief_calls import close_client, has_answering_member, is_brief
 from infinite_memory.storage.mongodb.errors import storage_error
 

@@ -11,10 +11,10 @@ from pymongo.collection import Collection
 from pymongo.database import Database
 from pymongo.errors import CollectionInvalid, DuplicateKeyError, OperationFailure
 
-from infinite_memory.errors import StorageUnavailable, StoreDamaged
-from infinite_memory.model.entry import JournalEnd
-from infinite_memory.model.memory import GLOBAL
-from infinite_memory.model.scope import Scope
+from infinite_memory.core.errors import StorageUnavailable, StoreDamaged
+from infinite_memory.core.values.entry import JournalEnd
+from infinite_memory.core.values.memory import GLOBAL
+from infinite_memory.core.values.scope import Scope
 from infinite_memory.storage.mongodb.connection import Connection
 from infinite_memory.storage.mongodb.documents import encode_scope
 from infinite_memory.storage.mongodb.errors import translate_errors

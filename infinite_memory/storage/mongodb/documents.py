@@ -14,12 +14,12 @@ import bson
 from bson.errors import BSONError
 from bson.int64 import Int64
 
-from infinite_memory.errors import InvalidInput
-from infinite_memory.model.codec import from_json, from_micros, to_json, to_micros
-from infinite_memory.model.fields import MEMORY_FIELDS, FieldType, MemoryField
-from infinite_memory.model.ids import ending_of
-from infinite_memory.model.memory import Memory
-from infinite_memory.model.scope import Scope, Sensitivity, fold_name
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.values.codec import from_json, from_micros, to_json, to_micros
+from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType, MemoryField
+from infinite_memory.core.values.ids import ending_of
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.scope import Scope, Sensitivity, fold_name
 from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.mongodb.passages import Stored
 

@@ -15,7 +15,7 @@ from pymongo.errors import (
     ServerSelectionTimeoutError,
 )
 
-from infinite_memory.errors import InvalidInput, StorageError, StorageUnavailable, StoreDamaged
+from infinite_memory.core.errors import InvalidInput, StorageError, StorageUnavailable, StoreDamaged
 
 __all__ = ["storage_error", "translate_errors"]
 

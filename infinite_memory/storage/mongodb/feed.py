@@ -11,7 +11,7 @@ from typing import Any
 
 from pymongo.database import Database
 
-from infinite_memory.model.record import Change, Changes
+from infinite_memory.core.values.record import Change, Changes
 from infinite_memory.storage.damage import DamageLog
 from infinite_memory.storage.mongodb.documents import Document, sequence_of
 from infinite_memory.storage.mongodb.metadata import position

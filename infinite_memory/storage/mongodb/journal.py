@@ -11,8 +11,8 @@ from typing import Any
 from bson.int64 import Int64
 from pymongo.database import Database
 
-from infinite_memory.model.codec import iso
-from infinite_memory.model.entry import Action, Entry, JournalEnd, entry_digest
+from infinite_memory.core.values.codec import iso
+from infinite_memory.core.values.entry import Action, Entry, JournalEnd, entry_digest
 from infinite_memory.storage.hash_chain import EntryDamaged, action_text, check_entry
 from infinite_memory.storage.mongodb.documents import Document, check_size
 from infinite_memory.storage.mongodb.metadata import journal_end

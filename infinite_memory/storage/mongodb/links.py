@@ -9,8 +9,8 @@ from typing import Any
 from bson.int64 import Int64
 from pymongo.database import Database
 
-from infinite_memory.model.codec import from_micros, to_micros
-from infinite_memory.model.link import Link, LinkKey, LinkType
+from infinite_memory.core.values.codec import from_micros, to_micros
+from infinite_memory.core.values.link import Link, LinkKey, LinkType
 from infinite_memory.storage.damage import DamageLog, link_name, name_of
 from infinite_memory.storage.mongodb.documents import Document, fits, sealed
 from infinite_memory.storage.mongodb.schema import LINKS

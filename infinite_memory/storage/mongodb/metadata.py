@@ -9,8 +9,8 @@ from bson.int64 import Int64
 from pymongo.client_session import ClientSession
 from pymongo.database import Database
 
-from infinite_memory.errors import SchemaTooNew, StorageUnavailable, StoreDamaged
-from infinite_memory.model.entry import JournalEnd
+from infinite_memory.core.errors import SchemaTooNew, StorageUnavailable, StoreDamaged
+from infinite_memory.core.values.entry import JournalEnd
 from infinite_memory.storage.mongodb.schema import METADATA, SCHEMA_VERSION, STORE
 
 __all__ = [

@@ -9,7 +9,7 @@ from pymongo.client_session import ClientSession
 from pymongo.collection import Collection
 from pymongo.database import Database
 
-from infinite_memory.errors import StoreDamaged
+from infinite_memory.core.errors import StoreDamaged
 from infinite_memory.storage.mongodb.connection import Connection
 from infinite_memory.storage.mongodb.creation import create_collections
 from infinite_memory.storage.mongodb.metadata import refuse_newer

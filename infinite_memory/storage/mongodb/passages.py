@@ -15,7 +15,7 @@ from bson.binary import Binary
 from bson.int64 import Int64
 from numpy.typing import NDArray
 
-from infinite_memory.model.record import Embedding
+from infinite_memory.core.values.record import Embedding
 from infinite_memory.storage.integrity import seal, seal_fits
 
 __all__ = [

@@ -7,11 +7,11 @@ from typing import Any
 
 from pymongo.database import Database
 
-from infinite_memory.model.codec import to_micros
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.record import Page
-from infinite_memory.model.scope import fold_name
+from infinite_memory.core.values.codec import to_micros
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.memory import Memory, Status
+from infinite_memory.core.values.record import Page
+from infinite_memory.core.values.scope import fold_name
 from infinite_memory.storage.damage import DamageLog
 from infinite_memory.storage.mongodb.documents import decode_memory, sequence_of
 from infinite_memory.storage.mongodb.schema import MEMORIES

@@ -12,10 +12,10 @@ from typing import Any
 
 from pymongo.database import Database
 
-from infinite_memory.errors import StoreDamaged
-from infinite_memory.model.codec import from_micros
-from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Embedding, Record
+from infinite_memory.core.errors import StoreDamaged
+from infinite_memory.core.values.codec import from_micros
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.record import Embedding, Record
 from infinite_memory.storage.damage import DamageLog
 from infinite_memory.storage.mongodb.documents import (
     Document,

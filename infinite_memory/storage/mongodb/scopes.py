@@ -8,8 +8,8 @@ import bson
 from pymongo.client_session import ClientSession
 from pymongo.database import Database
 
-from infinite_memory.model.memory import GLOBAL
-from infinite_memory.model.scope import Scope
+from infinite_memory.core.values.memory import GLOBAL
+from infinite_memory.core.values.scope import Scope
 from infinite_memory.storage.damage import DamageLog
 from infinite_memory.storage.mongodb.documents import decode_scope
 from infinite_memory.storage.mongodb.schema import SCOPES

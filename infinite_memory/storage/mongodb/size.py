@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from infinite_memory.model.codec import from_micros
-from infinite_memory.model.memory import Status
-from infinite_memory.model.record import Size
+from infinite_memory.core.values.codec import from_micros
+from infinite_memory.core.values.memory import Status
+from infinite_memory.core.values.record import Size
 from infinite_memory.storage.mongodb.connection import Connection
 from infinite_memory.storage.mongodb.schema import JOURNAL, LINKS, MEMORIES, REVISIONS
 

@@ -14,19 +14,19 @@ from pymongo.errors import (
     ServerSelectionTimeoutError,
 )
 
-from infinite_memory.clock import current_deadline
-from infinite_memory.errors import StorageUnavailable, StoreClosed
-from infinite_memory.model.access.key import AccessKey
-from infinite_memory.model.archive.copying import CopyMark
-from infinite_memory.model.commit import Commit
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.entry import Entry, JournalEnd
-from infinite_memory.model.link import Link
-from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Changes, Page, Record, Size, Usage
-from infinite_memory.model.scope import Scope
-from infinite_memory.model.verification import Finding
-from infinite_memory.protocols import Replacement, Storage
+from infinite_memory.core.clock import current_deadline
+from infinite_memory.core.errors import StorageUnavailable, StoreClosed
+from infinite_memory.core.protocols import Replacement, Storage
+from infinite_memory.core.values.access.key import AccessKey
+from infinite_memory.core.values.archive.copying import CopyMark
+from infinite_memory.core.values.commit import Commit
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.entry import Entry, JournalEnd
+from infinite_memory.core.values.link import Link
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.record import Changes, Page, Record, Size, Usage
+from infinite_memory.core.values.scope import Scope
+from infinite_memory.core.values.verification import Finding
 from infinite_memory.storage.damage import USAGE, DamageLog
 from infinite_memory.storage.forks import crossed_fork
 from infinite_memory.storage.mongodb import lease

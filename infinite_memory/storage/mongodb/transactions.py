@@ -26,7 +26,7 @@ from pymongo.errors import (
 )
 from pymongo.read_concern import ReadConcern
 
-from infinite_memory.errors import Conflict
+from infinite_memory.core.errors import Conflict
 from infinite_memory.storage.mongodb.brief_calls import BRIEF_SECONDS, is_brief
 from infinite_memory.storage.mongodb.connection import Connection, is_unready, revive_server
 from infinite_memory.storage.mongodb.schema import METADATA, STORE

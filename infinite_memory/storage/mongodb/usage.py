@@ -15,8 +15,8 @@ from typing import Any
 from bson.int64 import Int64
 from pymongo.database import Database
 
-from infinite_memory.model.codec import from_micros, to_micros
-from infinite_memory.model.record import Usage
+from infinite_memory.core.values.codec import from_micros, to_micros
+from infinite_memory.core.values.record import Usage
 from infinite_memory.storage.damage import USAGE as USAGE_PREFIX
 from infinite_memory.storage.damage import DamageLog
 from infinite_memory.storage.mongodb.document_writes import DocumentWrites

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import apsw
 from attrs import frozen
 
-from infinite_memory.model.access.key import AccessKey
-from infinite_memory.model.codec import to_json, to_micros
-from infinite_memory.model.commit import (
+from infinite_memory.core.values.access.key import AccessKey
+from infinite_memory.core.values.codec import to_json, to_micros
+from infinite_memory.core.values.commit import (
     Attach,
     Commit,
     Detach,
@@ -21,10 +21,10 @@ from infinite_memory.model.commit import (
     ExpectKey,
     Put,
 )
-from infinite_memory.model.entry import Action
-from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.record import Embedding
-from infinite_memory.model.scope import Scope, fold_name
+from infinite_memory.core.values.entry import Action
+from infinite_memory.core.values.memory import Memory, Status
+from infinite_memory.core.values.record import Embedding
+from infinite_memory.core.values.scope import Scope, fold_name
 from infinite_memory.storage.damage import DamageLog
 from infinite_memory.storage.hash_chain import action_text
 from infinite_memory.storage.sqlite.access_keys import put_access_key, read_access_keys

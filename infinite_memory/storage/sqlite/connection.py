@@ -7,7 +7,7 @@ from pathlib import Path
 
 import apsw
 
-from infinite_memory.errors import StorageUnavailable
+from infinite_memory.core.errors import StorageUnavailable
 from infinite_memory.storage.sqlite.files.open_files import TrackedConnection
 
 __all__ = [

@@ -15,8 +15,8 @@ from uuid import uuid4
 
 import apsw
 
-from infinite_memory.errors import StorageUnavailable, StoreDamaged
-from infinite_memory.files.atomic import sync_folder
+from infinite_memory.core.errors import StorageUnavailable, StoreDamaged
+from infinite_memory.core.files.atomic import sync_folder
 from infinite_memory.storage.sqlite.connection import connect
 from infinite_memory.storage.sqlite.errors import storage_error
 from infinite_memory.storage.sqlite.files.filesystem import check_surroundings

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import apsw
 
-from infinite_memory.errors import StorageError, StorageUnavailable, StoreClosed, StoreDamaged
+from infinite_memory.core.errors import StorageError, StorageUnavailable, StoreClosed, StoreDamaged
 from infinite_memory.storage.forks import crossed_fork
 from infinite_memory.storage.sqlite.connection import BUSY_SECONDS, check_library
 from infinite_memory.storage.sqlite.creation import ensure_store, find_sound_store, prepare_folder

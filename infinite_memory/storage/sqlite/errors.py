@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import apsw
 
-from infinite_memory.errors import StorageError, StorageUnavailable, StoreDamaged
+from infinite_memory.core.errors import StorageError, StorageUnavailable, StoreDamaged
 
 __all__ = [
     "DAMAGE",

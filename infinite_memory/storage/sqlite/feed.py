@@ -7,7 +7,7 @@ from heapq import merge
 from operator import itemgetter
 from pathlib import Path
 
-from infinite_memory.model.record import Change, Changes
+from infinite_memory.core.values.record import Change, Changes
 from infinite_memory.storage.damage import DamageLog, name_of
 from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.sqlite.database import Snapshot

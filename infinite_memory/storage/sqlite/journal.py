@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from infinite_memory.model.entry import Action, Entry, JournalEnd
+from infinite_memory.core.values.entry import Action, Entry, JournalEnd
 from infinite_memory.storage.damage import name_of
 from infinite_memory.storage.hash_chain import EntryDamaged, check_entry
 from infinite_memory.storage.sqlite.database import Snapshot

@@ -8,9 +8,9 @@ from typing import Any
 
 import apsw
 
-from infinite_memory.errors import InvalidInput
-from infinite_memory.model.codec import from_micros, to_micros
-from infinite_memory.model.link import Link, LinkKey, LinkType
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.values.codec import from_micros, to_micros
+from infinite_memory.core.values.link import Link, LinkKey, LinkType
 from infinite_memory.storage.damage import DamageLog, link_name, name_of
 from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.sqlite.database import Snapshot

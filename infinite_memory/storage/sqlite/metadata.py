@@ -8,8 +8,8 @@ from typing import Any
 import apsw
 from attrs import field, frozen
 
-from infinite_memory.errors import StoreDamaged
-from infinite_memory.model.entry import JournalEnd, entry_digest
+from infinite_memory.core.errors import StoreDamaged
+from infinite_memory.core.values.entry import JournalEnd, entry_digest
 from infinite_memory.storage.hash_chain import EntryDamaged
 from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.sqlite.errors import damaged_database

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import apsw
 
-from infinite_memory.errors import SchemaTooNew
+from infinite_memory.core.errors import SchemaTooNew
 from infinite_memory.storage.sqlite.errors import damaged_database
 from infinite_memory.storage.sqlite.schema import (
     SCHEMA_VERSION,

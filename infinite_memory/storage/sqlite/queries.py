@@ -8,11 +8,11 @@ from typing import Any
 
 import apsw
 
-from infinite_memory.model.codec import to_micros
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.record import Page
-from infinite_memory.model.scope import fold_name
+from infinite_memory.core.values.codec import to_micros
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.memory import Memory, Status
+from infinite_memory.core.values.record import Page
+from infinite_memory.core.values.scope import fold_name
 from infinite_memory.storage.damage import DamageLog, name_of
 from infinite_memory.storage.paging import Position, encode_cursor
 from infinite_memory.storage.sqlite.database import Snapshot

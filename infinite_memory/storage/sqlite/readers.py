@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 
-from infinite_memory.clock import current_deadline
+from infinite_memory.core.clock import current_deadline
 from infinite_memory.storage.sqlite.connection import connect
 
 __all__ = ["Readers", "Snapshot", "is_sound", "release"]

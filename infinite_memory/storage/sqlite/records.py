@@ -8,10 +8,10 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from infinite_memory.errors import StoreDamaged
-from infinite_memory.model.codec import from_json
-from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Embedding, Record
+from infinite_memory.core.errors import StoreDamaged
+from infinite_memory.core.values.codec import from_json
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.record import Embedding, Record
 from infinite_memory.storage.damage import DamageLog
 from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.sqlite.database import Snapshot

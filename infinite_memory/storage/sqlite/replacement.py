@@ -19,10 +19,10 @@ from pathlib import Path
 import apsw
 from attrs import evolve
 
-from infinite_memory.errors import StorageError, StorageUnavailable
-from infinite_memory.files.atomic import sync_folder
-from infinite_memory.files.locks import FileLock
-from infinite_memory.protocols import Storage
+from infinite_memory.core.errors import StorageError, StorageUnavailable
+from infinite_memory.core.files.atomic import sync_folder
+from infinite_memory.core.files.locks import FileLock
+from infinite_memory.core.protocols import Storage
 from infinite_memory.storage.preconditions import refuse_replacement
 from infinite_memory.storage.sqlite.connection import BUSY_SECONDS, connect, connect_immutable
 from infinite_memory.storage.sqlite.creation import create_beside

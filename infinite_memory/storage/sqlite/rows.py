@@ -13,10 +13,10 @@ from typing import Any
 
 from attrs import frozen
 
-from infinite_memory.errors import InvalidInput
-from infinite_memory.model.codec import from_micros, to_micros
-from infinite_memory.model.fields import MEMORY_FIELDS, FieldType, MemoryField
-from infinite_memory.model.memory import JsonValue, Memory
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.values.codec import from_micros, to_micros
+from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType, MemoryField
+from infinite_memory.core.values.memory import JsonValue, Memory
 from infinite_memory.storage.integrity import seal, seal_fits
 
 __all__ = [

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import apsw
 
-from infinite_memory.model.ids import ENDING_CHARS
-from infinite_memory.model.memory import Kind
+from infinite_memory.core.values.ids import ENDING_CHARS
+from infinite_memory.core.values.memory import Kind
 from infinite_memory.storage.sqlite.rows import COLUMN_DEFINITIONS
 
 __all__ = [

@@ -8,9 +8,9 @@ from typing import Any
 
 import apsw
 
-from infinite_memory.errors import InvalidInput
-from infinite_memory.model.memory import GLOBAL
-from infinite_memory.model.scope import Scope, Sensitivity
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.values.memory import GLOBAL
+from infinite_memory.core.values.scope import Scope, Sensitivity
 from infinite_memory.storage.damage import DamageLog, name_of
 from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.sqlite.database import Snapshot

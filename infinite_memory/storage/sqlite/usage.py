@@ -11,8 +11,8 @@ from typing import Any
 
 import apsw
 
-from infinite_memory.model.codec import from_micros, to_micros
-from infinite_memory.model.record import Usage
+from infinite_memory.core.values.codec import from_micros, to_micros
+from infinite_memory.core.values.record import Usage
 from infinite_memory.storage.damage import USAGE, DamageLog, name_of
 from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.sqlite.database import Snapshot

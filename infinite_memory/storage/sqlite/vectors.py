@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from infinite_memory.model.record import Embedding
+from infinite_memory.core.values.record import Embedding
 from infinite_memory.storage.integrity import seal, seal_fits
 
 __all__ = ["INSERT_EMBEDDING", "SELECTED_EMBEDDING", "decode_embedding", "encode_embedding"]

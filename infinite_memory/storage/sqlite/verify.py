@@ -12,12 +12,12 @@ from typing import Any
 
 import apsw
 
-from infinite_memory.errors import StoreDamaged
-from infinite_memory.model.codec import from_json, to_micros
-from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Record
-from infinite_memory.model.scope import fold_name
-from infinite_memory.model.verification import Finding, RecordKind, Verification, Walked
+from infinite_memory.core.errors import StoreDamaged
+from infinite_memory.core.values.codec import from_json, to_micros
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.record import Record
+from infinite_memory.core.values.scope import fold_name
+from infinite_memory.core.values.verification import Finding, RecordKind, Verification, Walked
 from infinite_memory.storage.damage import (
     ACCESS_KEY,
     LOST_KEY,

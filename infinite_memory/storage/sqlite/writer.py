@@ -10,7 +10,7 @@ from typing import TypeVar
 import apsw
 from attrs import evolve
 
-from infinite_memory.errors import StorageUnavailable
+from infinite_memory.core.errors import StorageUnavailable
 from infinite_memory.storage.sqlite.connection import BUSY_SECONDS, connect
 from infinite_memory.storage.sqlite.errors import damaged_database, is_full, storage_error
 from infinite_memory.storage.sqlite.files.live_files import (

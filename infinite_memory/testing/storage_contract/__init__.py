@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from infinite_memory.errors import StoreClosed
-from infinite_memory.model.commit import Commit
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.memory import GLOBAL, Kind
-from infinite_memory.model.record import Usage
-from infinite_memory.protocols import Storage
+from infinite_memory.core.errors import StoreClosed
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.commit import Commit
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.memory import GLOBAL, Kind
+from infinite_memory.core.values.record import Usage
 from infinite_memory.testing.storage_contract.access_keys import AccessKeyTests, make_access_key
 from infinite_memory.testing.storage_contract.base import (
     NOW,

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from infinite_memory.errors import Conflict, InvalidInput
-from infinite_memory.model.access.key import AccessKey, Right
-from infinite_memory.model.commit import Commit, Expect
-from infinite_memory.model.entry import Operation
-from infinite_memory.protocols import Storage
+from infinite_memory.core.errors import Conflict, InvalidInput
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.access.key import AccessKey, Right
+from infinite_memory.core.values.commit import Commit, Expect
+from infinite_memory.core.values.entry import Operation
 from infinite_memory.testing.storage_contract.base import NOW, StorageTests, put
 from infinite_memory.testing.storage_contract.journal import make_action
 

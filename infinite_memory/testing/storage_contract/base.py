@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from infinite_memory.model.commit import Put
-from infinite_memory.model.link import Link, LinkType
-from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Embedding, Record
-from infinite_memory.protocols import Storage
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.commit import Put
+from infinite_memory.core.values.link import Link, LinkType
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.record import Embedding, Record
 
 __all__ = ["NOW", "FeedReader", "StorageTests", "make_embedding", "make_link", "make_memory", "put"]
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from infinite_memory.errors import Conflict, InvalidInput
-from infinite_memory.model.commit import Attach, Commit, Detach, Erase, Expect, ExpectContent
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.memory import GLOBAL, Kind, Memory, Status
-from infinite_memory.protocols import Storage
+from infinite_memory.core.errors import Conflict, InvalidInput
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.commit import Attach, Commit, Detach, Erase, Expect, ExpectContent
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.memory import GLOBAL, Kind, Memory, Status
 from infinite_memory.storage.keys import list_keys
 from infinite_memory.testing.storage_contract.base import (
     NOW,

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from infinite_memory.errors import Conflict, InvalidInput
-from infinite_memory.model.commit import Commit, Erase, Expect
-from infinite_memory.model.entry import (
+from infinite_memory.core.errors import Conflict, InvalidInput
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.commit import Commit, Erase, Expect
+from infinite_memory.core.values.entry import (
     Action,
     Actor,
     JournalEnd,
@@ -18,8 +19,7 @@ from infinite_memory.model.entry import (
     ScopeStep,
     entry_digest,
 )
-from infinite_memory.model.scope import Scope, Sensitivity
-from infinite_memory.protocols import Storage
+from infinite_memory.core.values.scope import Scope, Sensitivity
 from infinite_memory.testing.storage_contract.base import NOW, StorageTests, make_link, put
 
 __all__ = ["JournalTests", "make_action"]

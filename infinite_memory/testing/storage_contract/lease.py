@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from infinite_memory.errors import Conflict
-from infinite_memory.model.commit import Commit, Expect
-from infinite_memory.protocols import Storage, SupportsLease
+from infinite_memory.core.errors import Conflict
+from infinite_memory.core.protocols import Storage, SupportsLease
+from infinite_memory.core.values.commit import Commit, Expect
 from infinite_memory.testing.storage_contract.base import StorageTests, put
 
 __all__ = ["LeaseTests"]

@@ -8,13 +8,13 @@ from datetime import timedelta
 import pytest
 from attrs import evolve
 
-from infinite_memory.errors import Conflict, InvalidInput
-from infinite_memory.model.commit import Commit, Erase, Expect, ExpectKey
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.link import Link, LinkKey, LinkType
-from infinite_memory.model.memory import Status
-from infinite_memory.model.record import Usage
-from infinite_memory.protocols import Storage
+from infinite_memory.core.errors import Conflict, InvalidInput
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.commit import Commit, Erase, Expect, ExpectKey
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.link import Link, LinkKey, LinkType
+from infinite_memory.core.values.memory import Status
+from infinite_memory.core.values.record import Usage
 from infinite_memory.testing.storage_contract.base import NOW, StorageTests, make_link, put
 
 __all__ = ["LinkTests"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from infinite_memory.errors import Conflict, InvalidInput
-from infinite_memory.model.commit import Attach, Commit, Detach, Erase, Put
-from infinite_memory.model.memory import Status
-from infinite_memory.model.record import Embedding, Record, Usage
-from infinite_memory.model.scope import Scope
-from infinite_memory.protocols import Storage
+from infinite_memory.core.errors import Conflict, InvalidInput
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.commit import Attach, Commit, Detach, Erase, Put
+from infinite_memory.core.values.memory import Status
+from infinite_memory.core.values.record import Embedding, Record, Usage
+from infinite_memory.core.values.scope import Scope
 from infinite_memory.testing.storage_contract.base import (
     NOW,
     StorageTests,

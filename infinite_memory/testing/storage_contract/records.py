@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from infinite_memory.errors import Conflict
-from infinite_memory.model.commit import Attach, Commit, Erase, Expect, Put
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.memory import GLOBAL, Kind, Memory, Origin, Status
-from infinite_memory.model.record import Record
-from infinite_memory.model.scope import Scope, Sensitivity
-from infinite_memory.protocols import Storage
+from infinite_memory.core.errors import Conflict
+from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.commit import Attach, Commit, Erase, Expect, Put
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.memory import GLOBAL, Kind, Memory, Origin, Status
+from infinite_memory.core.values.record import Record
+from infinite_memory.core.values.scope import Scope, Sensitivity
 from infinite_memory.testing.storage_contract.base import (
     NOW,
     StorageTests,

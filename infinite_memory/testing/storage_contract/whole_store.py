@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from infinite_memory.errors import Conflict, ReadOnly
-from infinite_memory.model.commit import Commit, Erase, Expect
-from infinite_memory.model.entry import JournalEnd, entry_digest
-from infinite_memory.model.record import Usage
-from infinite_memory.model.scope import Scope
-from infinite_memory.protocols import (
+from infinite_memory.core.errors import Conflict, ReadOnly
+from infinite_memory.core.protocols import (
     Storage,
     SupportsReplacement,
     SupportsSnapshot,
     SupportsVerify,
 )
+from infinite_memory.core.values.commit import Commit, Erase, Expect
+from infinite_memory.core.values.entry import JournalEnd, entry_digest
+from infinite_memory.core.values.record import Usage
+from infinite_memory.core.values.scope import Scope
 from infinite_memory.storage.confined import ConfinedStorage
 from infinite_memory.testing.storage_contract.base import (
     NOW,

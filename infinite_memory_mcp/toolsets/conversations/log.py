@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from infinite_memory.errors import InvalidInput
-from infinite_memory.model.memory import Memory
-from infinite_memory.text.quotation import quote_label, quote_lines
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.search.text.quotation import quote_label, quote_lines
 from infinite_memory_mcp.arguments import Arguments, Limit, Tokens
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_tokens, fit_count
 from infinite_memory_mcp.data import memory_to_data, object_schema
@@ -30,7 +30,7 @@ from infinite_memory_mcp.toolsets.conversations.render import render_conversatio
 from infinite_memory_mcp.view import View, view_of_memories
 
 if TYPE_CHECKING:
-    from infinite_memory.conversations.log.values import Conversation, ConversationMessages
+    from infinite_memory.features.chats.log.values import Conversation, ConversationMessages
     from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["LOG"]

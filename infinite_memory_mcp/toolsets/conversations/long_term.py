@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import BeforeValidator, Field
 
-from infinite_memory.model.memory import shorten
-from infinite_memory.model.receipt import Outcome
-from infinite_memory.text.quotation import quote_label, quote_lines
+from infinite_memory.core.values.memory import shorten
+from infinite_memory.core.values.receipt import Outcome
+from infinite_memory.search.text.quotation import quote_label, quote_lines
 from infinite_memory_mcp.arguments import Arguments, Tokens, decode_json
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import RECEIPT, object_schema, receipt_to_data
@@ -33,9 +33,9 @@ from infinite_memory_mcp.view import View, view_of_ids
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from infinite_memory.conversations.long_term.values import Activation, LongTermMemory
-    from infinite_memory.model.memory import JsonValue
-    from infinite_memory.model.receipt import Receipt
+    from infinite_memory.core.values.memory import JsonValue
+    from infinite_memory.core.values.receipt import Receipt
+    from infinite_memory.features.reminders.long_term.values import Activation, LongTermMemory
     from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["LONG_TERM"]

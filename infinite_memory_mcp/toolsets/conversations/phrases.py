@@ -12,7 +12,13 @@ from contextlib import contextmanager
 from enum import StrEnum
 from typing import Any
 
-from infinite_memory.errors import Conflict, InfiniteMemoryError, InvalidInput, NotFound, ReadOnly
+from infinite_memory.core.errors import (
+    Conflict,
+    InfiniteMemoryError,
+    InvalidInput,
+    NotFound,
+    ReadOnly,
+)
 
 __all__ = ["Language", "explain_errors", "language_of", "say", "say_count"]
 

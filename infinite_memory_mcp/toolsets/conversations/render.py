@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from infinite_memory.model.conversation.attachment import shown_text
-from infinite_memory.text.quotation import quote_label
+from infinite_memory.core.values.conversation.attachment import shown_text
+from infinite_memory.search.text.quotation import quote_label
 from infinite_memory_mcp.budget import estimate_tokens, fit_count
 from infinite_memory_mcp.excerpt import beginning_of, excerpt_lines, window_of
 from infinite_memory_mcp.toolsets.conversations.phrases import Language, language_of, say
 from infinite_memory_mcp.view import View
 
 if TYPE_CHECKING:
-    from infinite_memory.conversations.log.values import Conversation, ConversationTerm
-    from infinite_memory.conversations.short_term.patterns import ConversationStats, TermStats
-    from infinite_memory.model.memory import Memory
+    from infinite_memory.core.values.memory import Memory
+    from infinite_memory.features.chats.log.values import Conversation, ConversationTerm
+    from infinite_memory.features.chats.short_term.patterns import ConversationStats, TermStats
 
 __all__ = ["fit_blocks", "render_block", "render_conversations", "render_stats"]
 

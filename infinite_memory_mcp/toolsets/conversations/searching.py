@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from infinite_memory.model.conversation.choices import Order, Term
-from infinite_memory.text.quotation import quote_label
+from infinite_memory.core.values.conversation.choices import Order, Term
+from infinite_memory.search.text.quotation import quote_label
 from infinite_memory_mcp.arguments import Labels, Limit, Tokens, decode_json, list_choices
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import memory_to_data, object_schema
@@ -23,7 +23,7 @@ from infinite_memory_mcp.toolsets.conversations.render import fit_blocks, render
 from infinite_memory_mcp.view import view_of_memories
 
 if TYPE_CHECKING:
-    from infinite_memory.conversations.combined_search import ConversationHit
+    from infinite_memory.features.chats.combined_search import ConversationHit
     from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["SEARCHING"]

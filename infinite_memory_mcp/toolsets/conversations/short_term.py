@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from infinite_memory.text.quotation import quote_label
+from infinite_memory.search.text.quotation import quote_label
 from infinite_memory_mcp.arguments import Arguments, Tokens
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import RECEIPT, memory_to_data, object_schema, receipt_to_data
@@ -32,7 +32,7 @@ from infinite_memory_mcp.toolsets.conversations.render import fit_blocks, render
 from infinite_memory_mcp.view import View, view_of_ids, view_of_memories
 
 if TYPE_CHECKING:
-    from infinite_memory.conversations.short_term.recalling import ShortTermHit, ShortTermRecall
+    from infinite_memory.features.chats.short_term.recalling import ShortTermHit, ShortTermRecall
     from infinite_memory.store.memory_store import MemoryStore
 
 __all__ = ["SHORT_TERM"]
@@ -212,7 +212,7 @@ def _join_words(words: Iterable[str]) -> str:
 
 def _spell(keywords: Iterable[str], text: str) -> tuple[str, ...]:
     # Late, since the stemmer is loaded with it: the list of tools needs none.
-    from infinite_memory.conversations.short_term.spelling import (  # noqa: PLC0415
+    from infinite_memory.features.chats.short_term.spelling import (  # noqa: PLC0415
         spell_keywords,
     )
 

@@ -7,7 +7,7 @@ import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
-from infinite_memory.errors import ConfigurationError, install_hint
+from infinite_memory.core.errors import ConfigurationError, install_hint
 
 __all__ = ["find_mongod"]
 

@@ -17,7 +17,7 @@ from attrs import evolve
 from pymongo.errors import ConfigurationError as DriverConfigurationError
 from pymongo.errors import ConnectionFailure
 
-from infinite_memory.errors import StorageError, StorageUnavailable
+from infinite_memory.core.errors import StorageError, StorageUnavailable
 from infinite_memory.storage.mongodb.brief_calls import close_client
 from infinite_memory.storage.mongodb.connection import IDLE_SECONDS, Connection, connect
 from infinite_memory.storage.mongodb.creation import has_store

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from attrs import field, frozen
 
-from infinite_memory.errors import StorageUnavailable
-from infinite_memory.files.atomic import write_atomically
-from infinite_memory.files.regular import read_regular
+from infinite_memory.core.errors import StorageUnavailable
+from infinite_memory.core.files.atomic import write_atomically
+from infinite_memory.core.files.regular import read_regular
 
 __all__ = ["ServerPaths"]
 

@@ -16,9 +16,9 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from infinite_memory.errors import StorageUnavailable
-from infinite_memory.files.locks import is_locked
-from infinite_memory.files.regular import open_regular, read_regular
+from infinite_memory.core.errors import StorageUnavailable
+from infinite_memory.core.files.locks import is_locked
+from infinite_memory.core.files.regular import open_regular, read_regular
 from infinite_memory.storage.mongodb.managed.paths import ServerPaths
 from infinite_memory.storage.mongodb.managed.sharing import inheritable_lock
 

@@ -18,8 +18,8 @@ import pymongo
 from pymongo import MongoClient
 from pymongo.errors import OperationFailure, PyMongoError
 
-from infinite_memory.errors import StorageUnavailable
-from infinite_memory.files.regular import read_regular
+from infinite_memory.core.errors import StorageUnavailable
+from infinite_memory.core.files.regular import read_regular
 from infinite_memory.storage.mongodb.managed.paths import ServerPaths
 from infinite_memory.storage.mongodb.managed.process import SET_NAME, Process
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from infinite_memory.errors import ConfigurationError, StorageUnavailable
-from infinite_memory.files.locks import FileLock
+from infinite_memory.core.errors import ConfigurationError, StorageUnavailable
+from infinite_memory.core.files.locks import FileLock
 
 __all__ = ["Users", "hold_start_lock", "inheritable_lock"]
 

@@ -20,8 +20,8 @@ from pymongo.client_session import ClientSession
 from pymongo.database import Database
 from pymongo.errors import OperationFailure, PyMongoError
 
-from infinite_memory.errors import Conflict
-from infinite_memory.protocols import Storage
+from infinite_memory.core.errors import Conflict
+from infinite_memory.core.protocols import Storage
 from infinite_memory.storage.mongodb.connection import Connection
 from infinite_memory.storage.mongodb.creation import create_collections, insert_store
 from infinite_memory.storage.mongodb.errors import translate_errors

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import apsw
 
-from infinite_memory.errors import StorageError
-from infinite_memory.model.messages import format_size
-from infinite_memory.model.verification import Diagnosis, State
+from infinite_memory.core.errors import StorageError
+from infinite_memory.core.values.messages import format_size
+from infinite_memory.core.values.verification import Diagnosis, State
 from infinite_memory.storage.sqlite.connection import (
     BUSY_SECONDS,
     check_library,

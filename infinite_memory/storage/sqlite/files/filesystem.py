@@ -12,7 +12,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from infinite_memory.errors import StorageUnavailable
+from infinite_memory.core.errors import StorageUnavailable
 
 if sys.platform != "win32":
     import pwd

@@ -15,10 +15,10 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from infinite_memory.errors import StorageUnavailable
-from infinite_memory.files.atomic import write_atomically
-from infinite_memory.files.locks import FileLock, is_locked
-from infinite_memory.files.regular import open_regular
+from infinite_memory.core.errors import StorageUnavailable
+from infinite_memory.core.files.atomic import write_atomically
+from infinite_memory.core.files.locks import FileLock, is_locked
+from infinite_memory.core.files.regular import open_regular
 from infinite_memory.storage.sqlite.files.paths import Places
 
 __all__ = ["Leases", "SqliteLease", "UpkeepFile", "read_upkeep"]

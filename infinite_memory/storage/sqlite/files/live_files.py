@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from infinite_memory.errors import StorageUnavailable
+from infinite_memory.core.errors import StorageUnavailable
 from infinite_memory.storage.sqlite.files.open_files import FileIdentity, file_identity
 from infinite_memory.storage.sqlite.files.paths import Places
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from infinite_memory.errors import StorageUnavailable
-from infinite_memory.files.locks import FileLock
+from infinite_memory.core.errors import StorageUnavailable
+from infinite_memory.core.files.locks import FileLock
 
 __all__ = ["FairLock", "WriterBusy", "WriterLock"]
 

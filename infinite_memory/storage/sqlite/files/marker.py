@@ -6,10 +6,10 @@ import re
 import stat
 from pathlib import Path
 
-from infinite_memory.errors import StorageUnavailable, StoreDamaged
-from infinite_memory.files.atomic import write_atomically
-from infinite_memory.files.regular import read_regular
-from infinite_memory.model.archive.copying import CopyMark
+from infinite_memory.core.errors import StorageUnavailable, StoreDamaged
+from infinite_memory.core.files.atomic import write_atomically
+from infinite_memory.core.files.regular import read_regular
+from infinite_memory.core.values.archive.copying import CopyMark
 
 __all__ = [
     "is_earlier_marker",

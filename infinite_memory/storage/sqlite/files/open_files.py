@@ -20,7 +20,7 @@ from pathlib import Path
 import apsw
 from attrs import frozen
 
-from infinite_memory.errors import StorageUnavailable
+from infinite_memory.core.errors import StorageUnavailable
 from infinite_memory.storage.forks import crossed_fork
 
 __all__ = ["TrackedConnection", "check_not_inherited", "file_identity", "track_database"]

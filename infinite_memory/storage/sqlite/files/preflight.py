@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import apsw
 
-from infinite_memory.errors import StorageUnavailable, StoreDamaged
+from infinite_memory.core.errors import StorageUnavailable, StoreDamaged
 from infinite_memory.storage.obsolete_store import obsolete_store_error
 from infinite_memory.storage.sqlite.connection import (
     connect_alone,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from infinite_memory.errors import StoreDamaged
+from infinite_memory.core.errors import StoreDamaged
 
 __all__ = ["Suspicion"]
 

@@ -11,7 +11,7 @@ import logging
 import os
 from pathlib import Path
 
-from infinite_memory.files.atomic import sync_folder
+from infinite_memory.core.files.atomic import sync_folder
 
 __all__ = ["ScrubMark"]
 

@@ -1,0 +1,1 @@
+"""The programs of a person: the command line, the hook, and the connection of clients."""

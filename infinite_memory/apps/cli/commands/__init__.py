@@ -1,0 +1,1 @@
+"""The commands, grouped by subject; `apps.cli.main` loads only the file of the called command."""

@@ -1,0 +1,296 @@
+"""`infinite-memory export` and `infinite-memory import`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import click
+
+from infinite_memory.apps.cli.completions import complete_files, complete_scopes, complete_tags
+from infinite_memory.apps.cli.exits import ExitCode
+from infinite_memory.apps.cli.opening import open_store
+from infinite_memory.apps.cli.options import common_options, wants_json
+from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, progress_bars, remark
+from infinite_memory.apps.cli.render import format_counts, one_line
+from infinite_memory.core.values.exchange import (
+    ExchangeProgress,
+    ExchangeStep,
+    Exported,
+    ExportFormat,
+    FilesBy,
+    Imported,
+    OnError,
+)
+from infinite_memory.core.values.memory import Kind
+from infinite_memory.core.values.messages import format_count
+from infinite_memory.core.values.timestamps import show_moment
+from infinite_memory.features.archive.exchange.table import FORMATS
+from infinite_memory.store.memory_store import MemoryStore
+
+__all__ = ["export_command", "import_command"]
+
+_SHOWN_PROBLEMS = 20
+_SAMPLE_CHARS = 80
+_MOST_SCOPES = 8
+
+
+@click.command("export")
+@click.argument("out", metavar="OUT", required=False, shell_complete=complete_files)
+@click.option("--to", metavar="OUT", help="The same as OUT.")
+@click.option(
+    "--format",
+    type=click.Choice([str(known) for known in ExportFormat]),
+    help="By default what OUT ends with: .jsonl, .csv, or a folder for Markdown.",
+)
+@click.option(
+    "--by",
+    "files_by",
+    type=click.Choice([str(known) for known in FilesBy]),
+    default=str(FilesBy.SCOPE),
+    help="With Markdown: a file for each scope (the default) or each day.",
+)
+@click.option("--force", is_flag=True, help="Replace OUT, or bring the folder OUT up to date.")
+@click.option("--private", is_flag=True, help="Export private scopes too; --scope does so as well.")
+@click.option(
+    "--scope",
+    "scopes",
+    metavar="NAME",
+    multiple=True,
+    shell_complete=complete_scopes,
+    help="Of this scope alone, without its parents. May be repeated.",
+)
+@click.option(
+    "--tag",
+    "-t",
+    "tags",
+    multiple=True,
+    shell_complete=complete_tags,
+    help="With this tag; if repeated, with all of these tags.",
+)
+@click.option(
+    "--kind",
+    "kinds",
+    type=click.Choice([str(kind) for kind in Kind]),
+    multiple=True,
+    help="Of this kind; if repeated, of one of these kinds.",
+)
+@click.option("--conversation", "conversation_id", metavar="ID", help="From this conversation.")
+@click.option("--since", metavar="TIME", help="Happened at this time or later.")
+@click.option("--until", metavar="TIME", help="Happened before this time.")
+@click.option("--when", metavar="WORDS", help='Happened in that time: "last week", "since March".')
+@common_options
+@click.pass_context
+def export_command(
+    context: click.Context, /, out: str | None, to: str | None, **options: Any
+) -> None:
+    """Write memories into OUT, a file or a folder that other programs read.
+
+    Everything but forgotten memories and private scopes is written, or what the options choose. OUT
+    is in the clear, for its owner alone, and appears when it is whole.
+    """
+    if (out is None) == (to is None):
+        raise click.UsageError("give OUT once: a file such as memories.jsonl, or a folder", context)
+    with open_store(context) as store, _bars(ExchangeStep.WRITING) as progress:
+        exported = store.exchange.export(
+            str(out if to is None else to),
+            format=options["format"],
+            files_by=options["files_by"],
+            private=options["private"],
+            force=options["force"],
+            progress=progress,
+            **_conditions(store, options),
+        )
+    if wants_json(context):
+        emit_json(exported.to_dict())
+        return
+    emit_lines(_describe_export(exported))
+    if exported.left_out_scopes:
+        number = format_count(
+            len(exported.left_out_scopes), "private scope was", "private scopes were"
+        )
+        remark(f"{number} left out: --private exports them too, and --scope NAME one of them.")
+    remark(f"{exported.path} holds personal data in the clear: keep it as you keep the store.")
+
+
+def _conditions(store: MemoryStore, options: dict[str, Any]) -> Any:
+    times = store.times
+    return {
+        "scope": list(options["scopes"]) or None,
+        "tags": options["tags"],
+        "kinds": options["kinds"],
+        "conversation_id": options["conversation_id"],
+        "since": None if options["since"] is None else times.read_start(options["since"]),
+        "until": None if options["until"] is None else times.read_start(options["until"]),
+        "when": options["when"],
+    }
+
+
+def _describe_export(exported: Exported) -> Iterator[Line]:
+    memories = format_count(exported.memories, "memory", "memories")
+    links = f" and {format_count(exported.links, 'link')}" if exported.links else ""
+    if exported.format is not ExportFormat.MARKDOWN:
+        yield Line([(f"Exported {memories}{links} into {exported.path}.", "")])
+        return
+    files = format_count(exported.files, "file")
+    yield Line([(f"Exported {memories} into {files} in {exported.path}.", "")])
+    same = exported.files - exported.written
+    if same or exported.removed:
+        changes = f"{exported.written:,} written, {same:,} unchanged, {exported.removed:,} removed"
+        yield Line([(f"Files: {changes}.", "")])
+
+
+@click.command("import")
+@click.argument("path", metavar="PATH", shell_complete=complete_files)
+@click.option(
+    "--from",
+    "form",
+    type=click.Choice(list(FORMATS)),
+    help="What PATH is; by default it is recognised.",
+)
+@click.option(
+    "--scope",
+    metavar="NAME",
+    shell_complete=complete_scopes,
+    help="Put every memory into this scope. By default the source decides, or the default scope"
+    " takes what names none.",
+)
+@click.option(
+    "--on-error",
+    type=click.Choice([str(known) for known in OnError]),
+    default=str(OnError.STOP),
+    help="What a record that cannot be used does: stop (the default) imports nothing, skip leaves"
+    " the record out.",
+)
+@click.option("--dry-run", is_flag=True, help="Show counts and ten samples, and store nothing.")
+@click.option(
+    "--no-embed",
+    is_flag=True,
+    help="Do not embed the texts now: their words find them, and `infinite-memory embed` or a"
+    " server embeds them later.",
+)
+@common_options
+@click.pass_context
+def import_command(
+    context: click.Context,
+    /,
+    path: str,
+    *,
+    form: str | None,
+    scope: str | None,
+    on_error: str,
+    dry_run: bool,
+    no_embed: bool,
+) -> int:
+    """Store the memories of PATH: an export, or the data of another product.
+
+    PATH is a file, a folder or a zip file, and is recognised. Every record is checked before the
+    first one is stored. To import PATH again adds only what is new, and `infinite-memory undo`
+    takes the whole import back. Exits with 1 if a record cannot be used.
+    """
+    with open_store(context) as store:
+        try:
+            with _bars(ExchangeStep.CHECKING, ExchangeStep.STORING) as progress:
+                imported = store.exchange.import_from(
+                    path,
+                    format=form,
+                    scope=scope,
+                    on_error=on_error,
+                    dry_run=dry_run,
+                    progress=progress,
+                )
+        except KeyboardInterrupt:
+            remark(
+                "Interrupted: run the same command again, which stores what is missing, or"
+                " `infinite-memory undo`, which takes back what is stored."
+            )
+            raise
+        if wants_json(context):
+            emit_json(imported.to_dict())
+        else:
+            emit_lines(_describe_import(imported, store.config.time_zone))
+            _remark_import(imported)
+        if imported.pending and not no_embed and not dry_run:
+            _embed(store, imported.pending)
+    return ExitCode.NO if imported.problem_count else ExitCode.DONE
+
+
+def _describe_import(imported: Imported, zone: str | None) -> Iterator[Line]:
+    added = format_count(imported.added, "memory", "memories")
+    links = f" and {format_count(imported.links, 'link')}" if imported.links else ""
+    title = FORMATS[imported.format].title
+    if not imported.dry_run:
+        changed = f", changed {imported.changed:,}" if imported.changed else ""
+        same = f", left {imported.unchanged:,} as they were" if imported.unchanged else ""
+        yield Line([(f"Added {added}{links}{changed}{same}, from {title}.", "")])
+        return
+    yield from _describe_source(imported, zone)
+    changed = f", change {imported.changed:,}" if imported.changed else ""
+    same = f", leave {imported.unchanged:,} as they are" if imported.unchanged else ""
+    yield Line([(f"An import would add {added}{links}{changed}{same}. Nothing was stored.", "")])
+    for memory in imported.samples:
+        text = one_line(memory.text, max_chars=_SAMPLE_CHARS)
+        who = f"{memory.speaker}: " if memory.speaker else ""
+        time = show_moment(memory.happened_at, zone)
+        yield Line([(f"{time}  {memory.scope}  {memory.kind}  {who}{text}", "")], indent=2)
+
+
+def _describe_source(imported: Imported, zone: str | None) -> Iterator[Line]:
+    yield Line([(f"{imported.path}: {FORMATS[imported.format].title}.", "")])
+    kinds = format_counts(imported.kinds) or "no memories"
+    yield Line([(f"It holds {format_count(imported.records, 'memory', 'memories')}: {kinds}.", "")])
+    if imported.since is not None and imported.until is not None:
+        first, last = (show_moment(moment, zone) for moment in (imported.since, imported.until))
+        yield Line([(f"They happened between {first} and {last}.", "")])
+    listed = [f"{name} ({count:,})" for name, count in imported.scopes.items()]
+    more = f" and {len(listed) - _MOST_SCOPES:,} more" if len(listed) > _MOST_SCOPES else ""
+    if listed:
+        yield Line([(f"Scopes: {', '.join(listed[:_MOST_SCOPES])}{more}.", "")])
+
+
+def _remark_import(imported: Imported) -> None:
+    if imported.problem_count:
+        number = format_count(imported.problem_count, "record")
+        effect = "would stop the import" if imported.dry_run else "left out"
+        remark(f"{number} that cannot be used, {effect}:")
+        for problem in imported.problems[:_SHOWN_PROBLEMS]:
+            remark(f"  {problem}")
+        hidden = imported.problem_count - _SHOWN_PROBLEMS
+        if hidden > 0:
+            remark(f"  and {hidden:,} more")
+    for count, what in (
+        (imported.still_forgotten, "forgotten"),
+        (imported.still_erased, "erased for good"),
+    ):
+        if count:
+            number = format_count(count, "memory that was", "memories that were")
+            remark(f"Left out {number} {what} here.")
+    if imported.loose_links:
+        number = format_count(imported.loose_links, "link")
+        remark(f"Left out {number} to what is not in the source.")
+    if imported.entries:
+        remark(f"To take the whole import back: infinite-memory undo {imported.entries[-1]}")
+
+
+def _embed(store: MemoryStore, pending: int) -> None:
+    """Embed the waiting memories, after the result is printed; an interruption loses nothing."""
+    number = format_count(pending, "memory", "memories")
+    remark(f"Embedding {number} to be found by meaning too; you may interrupt this.")
+    done = 0
+    with progress_bars("Embedding") as update:
+        while count := store.models.catch_up(limit=256):
+            done += count
+            if update is not None:
+                update("Embedding", done, max(done, pending))
+
+
+@contextmanager
+def _bars(*steps: ExchangeStep) -> Iterator[ExchangeProgress | None]:
+    with progress_bars(*(step.capitalize() for step in steps)) as update:
+        yield None if update is None else partial(_update, update)
+
+
+def _update(update: Any, step: ExchangeStep, done: int, total: int | None) -> None:
+    update(step.capitalize(), done, total)

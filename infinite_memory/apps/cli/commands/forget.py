@@ -1,0 +1,237 @@
+"""`infinite-memory forget`: forget memories by id, or all that match after a preview."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from infinite_memory.apps.cli.completions import complete_ids, complete_scopes, complete_tags
+from infinite_memory.apps.cli.exits import ExitCode
+from infinite_memory.apps.cli.opening import open_store
+from infinite_memory.apps.cli.options import common_options, wants_json
+from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, is_terminal, remark
+from infinite_memory.apps.cli.render import one_line, receipt_json, receipt_sentence
+from infinite_memory.apps.cli.waiting import waiting
+from infinite_memory.core.errors import Conflict, NotFound, StoreDamaged
+from infinite_memory.core.values.codec import shown_json
+from infinite_memory.core.values.conversation.attachment import shown_text
+from infinite_memory.core.values.memory import Kind, Status
+from infinite_memory.core.values.messages import format_count
+from infinite_memory.core.values.receipt import BulkReceipt, Preview, Receipt
+from infinite_memory.core.values.timestamps import read_moment, show_moment
+from infinite_memory.store.memory_store import MemoryStore
+
+__all__ = ["forget_command"]
+
+_TEXT_CHARS = 200
+_TIMES = ("since", "until")
+
+
+@click.command("forget")
+@click.argument("memory_ids", metavar="[ID]...", nargs=-1, shell_complete=complete_ids)
+@click.option(
+    "--tag",
+    "-t",
+    "tags",
+    multiple=True,
+    shell_complete=complete_tags,
+    help="Has this tag. Repeated: all of them.",
+)
+@click.option(
+    "--scope",
+    "scopes",
+    metavar="NAME",
+    multiple=True,
+    shell_complete=complete_scopes,
+    help="Is in this scope itself; ALL for all open ones. Repeatable.",
+)
+@click.option("--query", metavar="WORDS", help="Likely answers this.")
+@click.option("--limit", "-n", type=int, help="With --query: at most this many.")
+@click.option("--threshold", type=float, help="With --query: the lowest score, 0 to 1.")
+@click.option(
+    "--kind",
+    "kinds",
+    type=click.Choice([str(kind) for kind in Kind]),
+    multiple=True,
+    help="Is of this kind. Repeated: one of them.",
+)
+@click.option("--conversation", "conversation_id", metavar="ID", help="Is from this conversation.")
+@click.option("--since", metavar="TIME", help="Happened at this time or later.")
+@click.option("--before", "until", metavar="TIME", help="Happened before this time.")
+@click.option("--when", metavar="WORDS", help='Happened in that time: "last week".')
+@click.option("--confirm", metavar="TOKEN", help="Forget what the preview with this token showed.")
+@click.option("--hard", is_flag=True, help="Erase the IDs for good, with history and vectors.")
+@click.option("--yes", is_flag=True, help="Do not ask before erasing the IDs.")
+@common_options
+@click.pass_context
+def forget_command(
+    context: click.Context,
+    /,
+    memory_ids: tuple[str, ...],
+    *,
+    confirm: str | None,
+    hard: bool,
+    yes: bool,
+    **options: Any,
+) -> int:
+    """Take memories out of every result: those with the given IDs, or all that match.
+
+    "revise ID --status current" brings a memory back. --hard erases it for good; it asks first, and
+    needs --yes without a terminal. Instead of IDs, options can select memories: they are shown
+    first, and forgotten in one change if you agree, or with --confirm.
+    """
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    if memory_ids:
+        if given or confirm is not None:
+            raise click.UsageError("give IDs, or options that choose memories, not both")
+        return _forget_ids(context, memory_ids, hard=hard, yes=yes)
+    if hard or yes:
+        raise click.UsageError(
+            "--hard and --yes are for IDs: memories that options select are shown first, and need"
+            " --confirm TOKEN without a terminal"
+        )
+    if not given:
+        raise click.UsageError("give an ID, or options that choose memories, such as --tag")
+    return _forget_matching(context, given, confirm)
+
+
+def _forget_ids(context: click.Context, memory_ids: Sequence[str], *, hard: bool, yes: bool) -> int:
+    with open_store(context) as store:
+        # Every id is looked up before the first is forgotten, so that a wrong id changes nothing.
+        memory_ids = [store.ids.resolve(memory_id, whole=hard) for memory_id in memory_ids]
+        lines, receipts = _look_up(store, memory_ids, hard=hard)
+        if hard and lines and not yes and not _confirm_erasing(list(lines.values())):
+            remark("Nothing was erased.", style="")
+            return ExitCode.NO
+        with waiting():
+            receipts |= {memory_id: store.forget(memory_id, hard=hard) for memory_id in lines}
+    if wants_json(context):
+        emit_json({"receipts": [receipt_json(receipt) for receipt in receipts.values()]})
+    else:
+        emit_lines(Line([(receipt_sentence(receipt), "")]) for receipt in receipts.values())
+    return ExitCode.DONE
+
+
+def _look_up(
+    store: MemoryStore, memory_ids: Sequence[str], *, hard: bool
+) -> tuple[dict[str, str], dict[str, Receipt]]:
+    """Return a line about every memory, and the receipts of memories that were erased before."""
+    lines: dict[str, str] = {}
+    receipts: dict[str, Receipt] = {}
+    for memory_id in memory_ids:
+        try:
+            text = one_line(shown_text(store.get(memory_id)), max_chars=_TEXT_CHARS)
+        except StoreDamaged:
+            if not hard:
+                raise
+            text = "(damaged)"
+        except NotFound:
+            if not hard:
+                raise
+            # Finishes an erasure that was interrupted, and refuses an id that never existed.
+            receipts[memory_id] = store.forget(memory_id, hard=True)
+            continue
+        lines[memory_id] = f"{memory_id}  {text}"
+    return lines, receipts
+
+
+def _confirm_erasing(lines: Sequence[str]) -> bool:
+    if not is_terminal(sys.stdin):
+        raise click.UsageError("--hard erases for good: give --yes, or run it on a terminal")
+    for line in lines:
+        remark(line, style="")
+    number = format_count(len(lines), "memory", "memories")
+    return click.confirm(f"Erase {number} for good?", err=True)
+
+
+def _forget_matching(context: click.Context, given: dict[str, Any], confirm: str | None) -> int:
+    """Forget the memories of a confirmed preview; without a token, show it and ask."""
+    as_json = wants_json(context)
+    refusal = None
+    with open_store(context) as store:
+        zone = store.config.time_zone
+        choice = _read_choice(given, zone)
+        if confirm is not None:
+            try:
+                return _report(store.bulk.forget(confirm, **choice), as_json=as_json)
+            except Conflict as error:
+                refusal = str(error)
+        preview = store.bulk.preview_forget(**choice)
+        if as_json:
+            emit_json(_preview_json(preview, refusal))
+            return ExitCode.NO if refusal is None else ExitCode.NOT_THERE
+        if refusal is not None:
+            remark(f"Error: {refusal}.", style="")
+        _show_preview(preview, zone)
+        if refusal is None and preview.count and _is_agreed(preview):
+            with waiting():
+                forgotten = store.bulk.forget(preview.token, **choice)
+            return _report(forgotten, as_json=as_json)
+    remark("Nothing was forgotten.", style="")
+    return ExitCode.NO if refusal is None else ExitCode.NOT_THERE
+
+
+def _read_choice(given: Mapping[str, Any], zone: str | None) -> dict[str, Any]:
+    """Return the options as `Bulk.preview_forget` takes them."""
+    choice = dict(given)
+    for name in _TIMES:
+        if name in choice:
+            choice[name] = read_moment(choice[name], zone)
+    if "scopes" in choice:
+        choice["scope"] = list(choice.pop("scopes"))
+    return choice
+
+
+def _show_preview(preview: Preview, zone: str | None) -> None:
+    emit_lines(
+        Line(
+            [
+                (f"{show_moment(memory.happened_at, zone)}  {memory.scope}  ", ""),
+                ("" if memory.status is Status.CURRENT else f"({memory.status})  ", ""),
+                (f"{one_line(memory.text, max_chars=_TEXT_CHARS)}  {memory.id}", ""),
+            ]
+        )
+        for memory in preview.memories
+    )
+    rest = preview.count - len(preview.memories)
+    if rest:
+        remark(f"and {rest:,} more", style="")
+    if preview.elsewhere:
+        named = ", ".join(f"{name} {count:,}" for name, count in preview.elsewhere.items())
+        remark(f"Nothing matches there. Other scopes hold what does ({named}): name the scope.")
+    elif not preview.count:
+        remark("Nothing matches.")
+
+
+def _is_agreed(preview: Preview) -> bool:
+    number = format_count(preview.count, "memory", "memories")
+    scopes = ", ".join(f"{name} {count:,}" for name, count in preview.by_scope.items())
+    remark(f"{number} would be forgotten ({scopes}).", style="")
+    if not is_terminal(sys.stdin):
+        remark(f"To forget just these, add --confirm {preview.token}", style="")
+        return False
+    return click.confirm(f"Forget {number}?", err=True)
+
+
+def _preview_json(preview: Preview, refusal: str | None) -> dict[str, Any]:
+    return {
+        "forgotten": 0,
+        "refused": refusal,
+        "count": preview.count,
+        "token": preview.token,
+        "by_scope": dict(preview.by_scope),
+        "memories": [shown_json(memory) for memory in preview.memories],
+        "elsewhere": dict(preview.elsewhere),
+    }
+
+
+def _report(receipt: BulkReceipt, *, as_json: bool) -> int:
+    if as_json:
+        emit_json({"forgotten": len(receipt.ids), "ids": list(receipt.ids)})
+    else:
+        number = format_count(len(receipt.ids), "memory", "memories")
+        emit_lines([Line([(f"Forgot {number}; `infinite-memory undo` brings them back.", "")])])
+    return ExitCode.DONE

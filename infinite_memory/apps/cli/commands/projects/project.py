@@ -1,0 +1,363 @@
+"""`infinite-memory project`: what was done, decided and solved in a repository."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from infinite_memory.apps.cli.commands.projects.error_input import read_error
+from infinite_memory.apps.cli.commands.projects.place import (
+    Place,
+    choose_place,
+    file_option,
+    repository_argument,
+    repository_option,
+)
+from infinite_memory.apps.cli.commands.projects.writing import decide, learn, note
+from infinite_memory.apps.cli.exits import ExitCode
+from infinite_memory.apps.cli.opening import open_store
+from infinite_memory.apps.cli.options import common_options, wants_json
+from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, remark
+from infinite_memory.apps.cli.project_lines import (
+    decision_lines,
+    history_lines,
+    match_lines,
+    pattern_lines,
+    repository_name,
+)
+from infinite_memory.core.errors import UnknownScope
+from infinite_memory.core.values.messages import format_count
+from infinite_memory.features.sessions.repository import scope_of_folder
+from infinite_memory.store.memory_store import MemoryStore
+
+__all__ = ["project_command"]
+
+T = TypeVar("T")
+_ALL = "every repository"
+_ARGUMENT, _OPTION = "REPOSITORY", "--repository"
+_STORING = (
+    "`infinite-memory project note` stores a piece of work, and `infinite-memory ingest-session`"
+    " takes in the sessions of coding assistants."
+)
+
+
+@click.group("project", invoke_without_command=True)
+@common_options
+@click.pass_context
+def project_command(context: click.Context) -> None:
+    """Ask what was done, decided and solved in a repository, or store it.
+
+    REPOSITORY is HOST/OWNER/NAME, the end of that, the address of the remote, or a folder. Without
+    it the repository of the current folder is meant.
+    """
+    if context.invoked_subcommand is None:
+        names = ", ".join(f"project {name}" for name in project_command.commands)
+        raise click.UsageError(f"give a command: {names}", context)
+
+
+def _limit_option(number: int) -> Callable[[Any], Any]:
+    return click.option(
+        "--limit", "-n", type=int, default=number, show_default=True, help="Return at most so many."
+    )
+
+
+@project_command.command("history")
+@repository_argument
+@_limit_option(20)
+@common_options
+@click.pass_context
+def history(context: click.Context, /, repository: str | None, *, limit: int) -> int:
+    """List what was done in a repository, newest first.
+
+    Exits with 1 if nothing is stored of it.
+    """
+    place = choose_place(repository, _ARGUMENT)
+    done, zone = _read(
+        context, place, lambda store: store.projects.get_history(place.named, limit=limit)
+    )
+    if done is None:
+        return _nothing(context, {"scope": None, "chunks": [], "more": False})
+    if wants_json(context):
+        return _document(done.to_dict(), found=bool(done.chunks))
+    count = format_count(len(done.chunks), "piece of work", "pieces of work")
+    more = " There are earlier ones: raise --limit." if done.more else ""
+    return _emit(
+        history_lines(done.chunks, zone),
+        f"{count} in {repository_name(done.scope)}, newest first.{more}",
+        f"No work is stored of {repository_name(done.scope)} yet. {_STORING}",
+    )
+
+
+@project_command.command("decisions")
+@repository_argument
+@click.option(
+    "--component",
+    metavar="NAME",
+    help="Those on this component, with this tag, or on files in a folder of this name.",
+)
+@common_options
+@click.pass_context
+def decisions(context: click.Context, /, repository: str | None, *, component: str | None) -> int:
+    """List the decisions on a repository with their reasons: those in force first.
+
+    One that was superseded says what replaces it. In a checkout of the repository each says whether
+    its files are as they were. ALL as REPOSITORY lists those of every repository. Exits with 1 if
+    there are none.
+    """
+    place = choose_place(repository, _ARGUMENT)
+    found, zone = _read(
+        context,
+        place,
+        lambda store: store.projects.get_decisions(
+            place.repository, component=component, folder=place.folder
+        ),
+    )
+    if found is None:
+        return _nothing(context, {"decisions": []})
+    if wants_json(context):
+        document = {"decisions": [decision.to_dict() for decision in found]}
+        return _document(document, found=bool(found))
+    in_force = sum(decision.in_force for decision in found)
+    about = f" on {component}" if component else ""
+    return _emit(
+        decision_lines(found, zone),
+        f"{format_count(len(found), 'decision')}{about}, {in_force:,} in force.",
+        f"No decision{about} is stored of {_name(place)}."
+        if place.repository is not None
+        else f"No decision{about} is stored of any repository.",
+    )
+
+
+@project_command.command("problems")
+@click.argument("query", nargs=-1, required=True)
+@repository_option
+@click.option("--when", metavar="WORDS", help='From that time: "last month", "since March".')
+@file_option
+@click.option(
+    "--recency",
+    type=float,
+    default=0.0,
+    metavar="X",
+    help="How much the age counts, 0 to 1; with 1 a match of 90 days has half the score.",
+)
+@click.option("--min-score", type=float, metavar="X", help="Omit lower scores, 0 to 1.")
+@_limit_option(5)
+@common_options
+@click.pass_context
+def problems(
+    context: click.Context,
+    /,
+    query: tuple[str, ...],
+    *,
+    repository: str | None,
+    when: str | None,
+    files: Sequence[str],
+    **options: Any,
+) -> int:
+    """Find problems, solutions, lessons and changes like QUERY, each with how the work went.
+
+    With --repository ALL every repository is searched. Files that are named raise what was done on
+    them. Exits with 1 if nothing is found.
+    """
+    place = choose_place(repository, _OPTION)
+    text = " ".join(query)
+    found, zone = _read(
+        context,
+        place,
+        lambda store: store.projects.search_similar_problems(
+            text,
+            repository=place.repository,
+            timeframe=when,
+            files=place.locate(files),
+            folder=place.folder,
+            **options,
+        ),
+    )
+    if found is None:
+        return _nothing(context, {"query": text, "matches": []})
+    if wants_json(context):
+        document = {"query": text, "matches": [match.to_dict() for match in found]}
+        return _document(document, found=bool(found))
+    return _emit(
+        match_lines(found, zone),
+        f"{format_count(len(found), 'match', 'matches')} in {_name(place)}, best first.",
+        "No similar problem was found in any repository."
+        if place.repository is None
+        else f"No similar problem was found in {_name(place)}; --repository ALL searches {_ALL}.",
+    )
+
+
+@project_command.command("solutions")
+@click.argument("error", nargs=-1)
+@repository_option
+@_limit_option(3)
+@common_options
+@click.pass_context
+def solutions(
+    context: click.Context, /, error: tuple[str, ...], *, repository: str | None, limit: int
+) -> int:
+    """Find how an error was solved before, in any repository, best first.
+
+    ERROR is its message or the whole output, by default what is piped in, of which the end counts:
+    `pytest 2>&1 | infinite-memory project solutions`. What was solved in the repository of
+    --repository, or of the current folder, comes a little earlier. Exits with 1 if nothing is
+    found.
+    """
+    text = read_error(" ".join(error), context)
+    place = _nearest_place(repository)
+    found, zone = _read(
+        context,
+        place,
+        lambda store: store.projects.find_past_solutions(
+            text, repository=place.repository, limit=limit, folder=place.folder
+        ),
+    )
+    matches = found or ()
+    if wants_json(context):
+        document = {"matches": [match.to_dict() for match in matches]}
+        return _document(document, found=bool(matches))
+    return _emit(
+        match_lines(matches, zone),
+        f"{format_count(len(matches), 'past solution')}, best first.",
+        "No past solution was found.",
+    )
+
+
+@project_command.command("related")
+@click.argument("task", nargs=-1, required=True)
+@repository_option
+@file_option
+@_limit_option(8)
+@common_options
+@click.pass_context
+def related(
+    context: click.Context,
+    /,
+    task: tuple[str, ...],
+    *,
+    repository: str | None,
+    files: Sequence[str],
+    limit: int,
+) -> int:
+    """Suggest what is worth knowing for TASK: unfinished work, decisions, similar work.
+
+    Exits with 1 if there is nothing.
+    """
+    place = choose_place(repository, _OPTION)
+    work, zone = _read(
+        context,
+        place,
+        lambda store: store.projects.suggest_related_work(
+            " ".join(task),
+            place.named,
+            files=place.locate(files),
+            limit=limit,
+            folder=place.folder,
+        ),
+    )
+    if work is None:
+        return _nothing(context, {"scope": None, "matches": []})
+    if wants_json(context):
+        return _document(work.to_dict(), found=bool(work.matches))
+    where = repository_name(work.scope)
+    return _emit(
+        match_lines(work.matches, zone),
+        f"{format_count(len(work.matches), 'suggestion')} from {where}.",
+        f"Nothing related is stored of {where}.",
+    )
+
+
+@project_command.command("patterns")
+@repository_argument
+@click.option("--when", metavar="WORDS", help='In that time: "last month", "since March".')
+@click.option("--all", "everywhere", is_flag=True, help="In every repository.")
+@common_options
+@click.pass_context
+def patterns(
+    context: click.Context, /, repository: str | None, *, when: str | None, everywhere: bool
+) -> int:
+    """Show what recurs: problems with their fixes, files changed together, tools, outcomes.
+
+    Exits with 1 if nothing does.
+    """
+    if everywhere and repository is not None:
+        raise click.UsageError("give REPOSITORY or --all, not both", context)
+    place = choose_place("ALL" if everywhere else repository, "REPOSITORY or --all")
+    found, zone = _read(
+        context,
+        place,
+        lambda store: store.projects.identify_patterns(place.repository, timeframe=when),
+    )
+    if found is None:
+        return _nothing(context, {"scope": None, "chunks": 0, "patterns": []})
+    if wants_json(context):
+        return _document(found.to_dict(), found=bool(found.patterns))
+    where = _ALL if found.scope is None else repository_name(found.scope)
+    count = format_count(found.chunks, "piece of work", "pieces of work")
+    return _emit(
+        pattern_lines(found, zone),
+        f"{format_count(len(found.patterns), 'pattern')} in {count} of {where}.",
+        f"Nothing recurs in {count} of {where}.",
+    )
+
+
+for _command in (decide, learn, note):
+    project_command.add_command(_command)
+
+
+def _nearest_place(repository: str | None) -> Place:
+    """Return the repository of an option or of the current folder, all if it is in none."""
+    try:
+        return choose_place(repository, _OPTION)
+    except click.UsageError:
+        return choose_place("ALL", _OPTION)
+
+
+def _read(
+    context: click.Context, place: Place, ask: Callable[[MemoryStore], T]
+) -> tuple[T | None, str | None]:
+    """Return what the store answers and its time zone; None if it knows nothing of the place.
+
+    A remark says so.
+    """
+    with open_store(context) as store:
+        zone = store.config.time_zone
+        try:
+            return ask(store), zone
+        except UnknownScope as error:
+            if not wants_json(context):
+                _remark_unknown(place, error)
+            return None, zone
+
+
+def _remark_unknown(place: Place, error: UnknownScope) -> None:
+    if place.top is not None:
+        remark(f"Nothing is stored of {_name(place)} yet. {_STORING}")
+        return
+    message = str(error)
+    remark(f"{message[:1].upper()}{message[1:]}.")
+
+
+def _name(place: Place) -> str:
+    """Return the name of the repository in a sentence."""
+    if place.repository is None:
+        return _ALL
+    return repository_name(place.repository if place.top is None else scope_of_folder(place.top))
+
+
+def _nothing(context: click.Context, document: dict[str, Any]) -> int:
+    """End a command on a repository of which nothing is stored."""
+    return _document(document, found=False) if wants_json(context) else ExitCode.NO
+
+
+def _document(document: dict[str, Any], *, found: bool) -> int:
+    emit_json(document)
+    return ExitCode.DONE if found else ExitCode.NO
+
+
+def _emit(lines: Sequence[Line], summary: str, nothing: str) -> int:
+    emit_lines(lines)
+    remark(summary if lines else nothing)
+    return ExitCode.DONE if lines else ExitCode.NO

@@ -1,0 +1,221 @@
+"""The commands that list memories in the order of time: `recall` and `list`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+import click
+
+from infinite_memory.apps.cli.exits import ExitCode
+from infinite_memory.apps.cli.fields import conditions_but_when, filter_options, filter_values
+from infinite_memory.apps.cli.opening import open_store
+from infinite_memory.apps.cli.options import common_options, wants_json
+from infinite_memory.apps.cli.output import emit_json, emit_table, is_terminal, remark
+from infinite_memory.apps.cli.render import effective_status, one_line
+from infinite_memory.apps.cli.scope_hints import describe_other_scopes, searched_scopes
+from infinite_memory.core.clock import system_clock
+from infinite_memory.core.values.codec import iso, landmark_json, reading_json, shown_json
+from infinite_memory.core.values.conversation.attachment import shown_text
+from infinite_memory.core.values.criteria import Inherited
+from infinite_memory.core.values.memory import Memory, Status
+from infinite_memory.core.values.messages import format_count
+from infinite_memory.core.values.recall_page import Digest, Landmark, Recalled
+from infinite_memory.core.values.timestamps import show_moment
+from infinite_memory.times import read_as_of
+
+__all__ = ["list_command", "recall_command"]
+
+
+_MOST_STEPS = 31
+
+
+@click.command("recall")
+@click.argument("when", nargs=-1, metavar="[TIME]...")
+@conditions_but_when
+@click.option(
+    "--limit", "-n", type=int, default=20, show_default=True, help="Show at most this many."
+)
+@click.option("--after", metavar="CURSOR", help="Go on after the page that printed this cursor.")
+@click.option("--newest-first", is_flag=True, help="Begin with the newest memory.")
+@common_options
+@click.pass_context
+def recall_command(
+    context: click.Context, /, when: tuple[str, ...], *, newest_first: bool, **options: Any
+) -> int:
+    """Show what happened in a TIME in words, such as "last week", oldest first.
+
+    If the period holds more than a page, its first and last memory follow, and counts by day, scope
+    and kind. Exits with 0 if there is a memory, and with 1 if there is none.
+    """
+    as_json = wants_json(context)
+    words = " ".join(when) if when else None
+    with open_store(context) as store:
+        zone = store.config.time_zone
+        recalled = store.recall_by_time(
+            **filter_values({**options, "when": words}, store.times),
+            limit=options["limit"],
+            after=options["after"],
+            newest_first=newest_first,
+        )
+        hint = None
+        if not as_json:
+            hint = describe_other_scopes(store, searched_scopes(store, options["scopes"]))
+    if as_json:
+        emit_json(_document(recalled))
+        return ExitCode.DONE if recalled else ExitCode.NO
+    if recalled:
+        emit_rows(recalled, zone)
+    for sentence in _sentences(recalled, zone):
+        remark(sentence)
+    if hint is not None:
+        remark(hint)
+    return ExitCode.DONE if recalled else ExitCode.NO
+
+
+def _sentences(recalled: Recalled, zone: str | None) -> Iterator[str]:
+    yield f"{recalled.said}."
+    if not recalled.total:
+        yield "No memory of that period is stored there."
+        for side, landmark in (("before", recalled.before), ("after", recalled.after)):
+            if landmark is not None:
+                yield f"The nearest {side}: {_format_landmark(landmark, zone)}"
+        return
+    if not recalled:
+        yield f"No memory follows the {format_count(recalled.total, 'memory', 'memories')}."
+        return
+    shown = format_count(recalled.total, "memory", "memories")
+    if len(recalled) < recalled.total:
+        shown = f"{len(recalled):,} of {shown}"
+    yield f"{shown}, {recalled.order}."
+    if recalled.digest is not None:
+        yield from _digest_lines(recalled.digest, zone)
+    if recalled.next is not None:
+        yield f"There are more memories: go on with --after {recalled.next}"
+
+
+def _digest_lines(digest: Digest, zone: str | None) -> Iterator[str]:
+    for name, landmark in (("First", digest.first), ("Last", digest.last)):
+        if landmark is not None:
+            yield f"{name}: {_format_landmark(landmark, zone)}"
+    step, counts = digest.by_time(_MOST_STEPS)
+    for name, numbers in ((step, counts), ("scope", digest.by_scope), ("kind", digest.by_kind)):
+        yield f"By {name}: {_counts(numbers)}."
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {number:,}" for name, number in counts.items())
+
+
+def _format_landmark(landmark: Landmark, zone: str | None) -> str:
+    return f"{show_moment(landmark.happened_at, zone)}  {landmark.heading}  {landmark.id}"
+
+
+def _document(recalled: Recalled) -> dict[str, Any]:
+    digest = recalled.digest
+    return {
+        "memories": [shown_json(memory) for memory in recalled],
+        "order": recalled.order,
+        "total": recalled.total,
+        "window": _window(recalled.window.start, recalled.window.end),
+        "when": None if recalled.when is None else reading_json(recalled.when),
+        "digest": None if digest is None else _digest_json(digest),
+        "before": landmark_json(recalled.before),
+        "after": landmark_json(recalled.after),
+        "next": recalled.next,
+    }
+
+
+def _window(start: datetime | None, end: datetime | None) -> dict[str, str | None]:
+    return {"since": iso(start), "until": iso(end)}
+
+
+def _digest_json(digest: Digest) -> dict[str, Any]:
+    return {
+        "first": landmark_json(digest.first),
+        "last": landmark_json(digest.last),
+        "by_day": {day.isoformat(): number for day, number in digest.by_day.items()},
+        "by_scope": dict(digest.by_scope),
+        "by_kind": dict(digest.by_kind),
+    }
+
+
+@click.command("list")
+@filter_options
+@click.option(
+    "--limit", "-n", type=int, default=20, show_default=True, help="Show at most this many."
+)
+@click.option("--after", metavar="CURSOR", help="Go on after the page that printed this cursor.")
+@common_options
+@click.pass_context
+def list_command(
+    context: click.Context, /, *, limit: int, after: str | None, **options: Any
+) -> None:
+    """List memories, newest first; with --scope, inherited memories come last.
+
+    Into a pipe every memory is a line: time, scope, kind, text and id, with tabs between.
+    """
+    with open_store(context) as store:
+        zone, week_start = store.config.time_zone, store.config.week_start
+        now = system_clock()
+        as_of = options["as_of"]
+        if as_of is not None:
+            options["as_of"] = as_of = read_as_of(as_of, now=now, zone=zone, week_start=week_start)
+        conditions = filter_values(options, store.times)
+        if options["scopes"]:
+            conditions["inherited"] = Inherited.LAST
+        page = store.browse(**conditions, limit=limit, after=after)
+        as_json = wants_json(context)
+        hint = None
+        if not as_json:
+            hint = describe_other_scopes(store, searched_scopes(store, options["scopes"]))
+    if as_json:
+        memories = [shown_json(memory) for memory in page.memories]
+        when = None if page.when is None else reading_json(page.when)
+        emit_json({"memories": memories, "when": when, "as_of": iso(as_of), "next": page.next})
+        return
+    if page.memories:
+        emit_rows(page.memories, zone)
+    else:
+        remark("There are no memories to list.")
+    if page.when is not None:
+        remark(f"{page.when.said}.")
+    if as_of is not None:
+        remark(f"As of {show_moment(as_of, zone)}.")
+    if page.next is not None:
+        remark(f"There are more memories: go on with --after {page.next}")
+    if hint is not None:
+        remark(hint)
+
+
+# Enough to recognise a memory on a terminal, and to search the text in a pipe.
+_TABLE_CHARS, _PIPE_CHARS = 120, 600
+# A time takes two lines, the date and the time of day.
+_WIDTHS = {"When": 11, "Scope": 16}
+
+
+def emit_rows(memories: Iterable[Memory], zone: str | None) -> None:
+    """Write time, scope, kind, text and id of the memories to standard output."""
+    now = system_clock()
+    max_chars = _TABLE_CHARS if is_terminal(sys.stdout) else _PIPE_CHARS
+    emit_table(
+        ("When", "Scope", "Kind", "Memory"),
+        [
+            (
+                show_moment(memory.happened_at, zone),
+                memory.scope,
+                _kind(memory, now),
+                f"{one_line(shown_text(memory), max_chars=max_chars)}\n{memory.id}",
+            )
+            for memory in memories
+        ],
+        widths=_WIDTHS,
+    )
+
+
+def _kind(memory: Memory, now: datetime) -> str:
+    """Return the kind of a memory, with its status unless the memory is current."""
+    status = effective_status(memory, now)
+    return str(memory.kind) if status == Status.CURRENT else f"{memory.kind}, {status}"

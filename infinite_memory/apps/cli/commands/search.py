@@ -1,0 +1,271 @@
+"""The commands on questions and their answers: `search`, `why-not` and `not-useful`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from attrs import asdict
+
+from infinite_memory.apps.cli.completions import complete_ids
+from infinite_memory.apps.cli.exits import ExitCode
+from infinite_memory.apps.cli.fields import depth_option, filter_options, filter_values
+from infinite_memory.apps.cli.hits import emit_hits, format_explanation
+from infinite_memory.apps.cli.opening import open_store
+from infinite_memory.apps.cli.options import common_options, wants_json
+from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, remark
+from infinite_memory.apps.cli.render import join_words, scope_names
+from infinite_memory.apps.cli.scope_hints import describe_other_scopes
+from infinite_memory.core.values.codec import (
+    iso,
+    predecessor_json,
+    reached_json,
+    reading_json,
+    shown_json,
+    told_json,
+)
+from infinite_memory.core.values.criteria import Depth
+from infinite_memory.core.values.hits import Hit, Hits, Step
+from infinite_memory.core.values.messages import format_count
+from infinite_memory.core.values.receipt import describe_feedback
+from infinite_memory.core.values.timestamps import show_moment
+
+__all__ = ["not_useful_command", "search_command", "why_not_command"]
+
+_ARCHIVED = "an archived memory may: --depth exhaustive shows it."
+
+
+@click.command("search")
+@click.argument("question", nargs=-1, required=True)
+@filter_options
+@depth_option
+@click.option(
+    "--limit",
+    "-n",
+    type=int,
+    help="Return at most this many: by default the setting search.limit, which is 10 unless you set"
+    " it; exhaustive 50.",
+)
+@click.option("--offset", type=int, default=0, metavar="N", help="Skip the first N memories.")
+@click.option(
+    "--threshold",
+    type=float,
+    metavar="SCORE",
+    help="Omit memories with a lower score, 0 to 1; by default the setting search.threshold.",
+)
+@click.option("--explain", is_flag=True, help="Show how the scores are composed.")
+@common_options
+@click.pass_context
+def search_command(
+    context: click.Context, /, question: tuple[str, ...], *, explain: bool, **options: Any
+) -> int:
+    """Find the memories that answer QUESTION, by meaning and by words, best first.
+
+    Exits with 0 if a memory is found, and with 1 if none is.
+    """
+    query = " ".join(question)
+    as_json = wants_json(context)
+    with open_store(context) as store:
+        zone = store.config.time_zone
+        hits = store.search(
+            query,
+            **filter_values(options, store.times),
+            depth=options["depth"],
+            limit=options["limit"],
+            offset=options["offset"],
+            threshold=options["threshold"],
+            # The best passage of a long text is part of the explanation.
+            explain=explain or not as_json,
+        )
+        hint = None if as_json or hits else describe_other_scopes(store, hits.scopes)
+    if as_json:
+        emit_json(_document(query, hits, explain=explain))
+        return ExitCode.DONE if hits else ExitCode.NO
+    if hits.opened:
+        emit_lines([Line([(_opened_sentence(hits), "dim")])])
+    emit_hits(hits, zone, explain=explain)
+    remark(_summary(hits, zone) if hits else _nothing(hits, zone, hint))
+    return ExitCode.DONE if hits else ExitCode.NO
+
+
+def _document(query: str, hits: Hits, *, explain: bool) -> dict[str, Any]:
+    return {
+        "query": query,
+        "depth": str(hits.depth),
+        "mode": str(hits.mode),
+        "as_of": iso(hits.as_of),
+        "hits": [_hit_json(hit, explain=explain) for hit in hits],
+        "when": None if hits.when is None else reading_json(hits.when),
+        "time": None if hits.time is None else reading_json(hits.time),
+        "empty_time": None if hits.empty_time is None else reading_json(hits.empty_time),
+        "newest_conversation": hits.newest_conversation,
+        "newest_memories": hits.newest_memories,
+        "archived_best": hits.archived_best,
+        "scopes": None if hits.scopes is None else list(hits.scopes),
+        "opened_scopes": list(hits.opened),
+        "unopened_scopes": list(hits.unopened),
+        "eligible": hits.eligible,
+        "likely": hits.likely,
+        "matches": hits.matches,
+        "more": hits.more,
+        "below": hits.below,
+        "pending": hits.pending,
+        "note": hits.note,
+        "offset": hits.offset,
+        "next": hits.next,
+    }
+
+
+def _hit_json(hit: Hit, *, explain: bool) -> dict[str, Any]:
+    memory = shown_json(hit.memory)
+    document = {"id": memory.pop("id"), "text": memory.pop("text"), "score": hit.score, **memory}
+    if hit.highlight is not None:
+        start, end = hit.highlight
+        document["highlight"] = {"start": start, "end": end, "text": hit.memory.text[start:end]}
+    related: dict[str, Any] = {
+        "twins": list(hit.twins),
+        "covers": list(hit.covers),
+        "outdated": list(hit.outdated),
+        "ended": hit.ended,
+        "supersedes": [predecessor_json(earlier) for earlier in hit.supersedes],
+        "told_later": [told_json(told) for told in hit.told_later],
+        "told_earlier": [told_json(told) for told in hit.told_earlier],
+        "not_useful_for": list(hit.not_useful_for),
+        "reached": None if hit.reached is None else reached_json(hit.reached),
+    }
+    document.update({name: value for name, value in related.items() if value})
+    if explain and hit.explanation is not None:
+        document["explanation"] = asdict(hit.explanation)
+    return document
+
+
+def _opened_sentence(hits: Hits) -> str:
+    """Return a sentence on the scopes that were searched because the question names them."""
+    return (
+        f"Also searched {scope_names(hits.opened)}, which the question names; give --scope to"
+        " search elsewhere."
+    )
+
+
+def _unopened_sentence(hits: Hits) -> str | None:
+    """Return a sentence on the scopes that the question may have named, None without any."""
+    if hits.likely or not hits.unopened:
+        return None
+    return f"There is also {scope_names(hits.unopened)}: give --scope to search it."
+
+
+def _summary(hits: Hits, zone: str | None) -> str:
+    counts = []
+    if hits.depth is Depth.EXHAUSTIVE:
+        counts = [f"{format_count(hits.matches, 'match', 'matches')} in all"]
+    elif hits.more:
+        counts = [format_count(hits.more, "further match", "further matches")]
+    counts += [f"{hits.below:,} scored too low"] if hits.below else []
+    counts += [f"{hits.pending:,} compared by words alone"] if hits.pending else []
+    place = f"Searched {_searched_place(hits, zone)}"
+    sentence = f"{place}: {join_words(counts)}." if counts else f"{place}."
+    if hits.next is not None and (hits.offset or hits.depth is not Depth.NORMAL):
+        sentence = f"{sentence} Go on with --offset {hits.next}."
+    if hits.time is not None:
+        said = hits.time.said
+        sentence = f"This time ranks higher: {said}; --when shows it alone. {sentence}"
+    if hits.empty_time is not None:
+        said = hits.empty_time.said
+        sentence = f"Nothing is stored of {said}; these are from other times. {sentence}"
+    if hits.newest_conversation is not None:
+        sentence = f"Nothing is likely to answer: this is the newest conversation. {sentence}"
+    elif hits.newest_memories:
+        sentence = f"Nothing is likely to answer: these are the newest memories. {sentence}"
+    elif hits.archived_best:
+        sentence = f"None of these is likely to answer, but {_ARCHIVED} {sentence}"
+    elif not hits.likely:
+        sentence = f"These memories are the nearest, but none is likely to answer. {sentence}"
+    return " ".join([sentence, *filter(None, (_note_sentence(hits), _unopened_sentence(hits)))])
+
+
+def _nothing(hits: Hits, zone: str | None, hint: str | None) -> str:
+    if hits.offset and hits.matches:
+        return f"No memory follows the {format_count(hits.matches, 'match', 'matches')}."
+    sentences = [f"Nothing found in {_searched_place(hits, zone)}."]
+    if hits.empty_time is not None:
+        sentences.append(f"Nothing is stored of {hits.empty_time.said}.")
+    if hits.archived_best:
+        sentences.append(f"But {_ARCHIVED}")
+    if hits.below:
+        sentences.append(f"{hits.below:,} scored too low; try --threshold 0.")
+    return " ".join(
+        [*sentences, *filter(None, (hint, _note_sentence(hits), _unopened_sentence(hits)))]
+    )
+
+
+def _note_sentence(hits: Hits) -> str | None:
+    return f"{hits.note[:1].upper()}{hits.note[1:]}." if hits.note else None
+
+
+def _searched_place(hits: Hits, zone: str | None) -> str:
+    where = "every scope"
+    if hits.scopes is not None:
+        where = join_words(hits.scopes) or "a scope that is still empty"
+    time = "" if hits.when is None else f", {hits.when.said}"
+    if hits.as_of is not None:
+        time = f"{time}, as of {show_moment(hits.as_of, zone)}"
+    return f"{where} ({format_count(hits.eligible, 'memory', 'memories')}{time})"
+
+
+@click.command("why-not")
+@click.argument("memory_id", metavar="ID", shell_complete=complete_ids)
+@click.argument("question", nargs=-1, required=True)
+@filter_options
+@depth_option
+@click.option("--limit", "-n", type=int, help="The limit of the search.")
+@click.option("--threshold", type=float, metavar="SCORE", help="The threshold of the search.")
+@common_options
+@click.pass_context
+def why_not_command(
+    context: click.Context, /, memory_id: str, question: tuple[str, ...], **options: Any
+) -> int:
+    """Say why a search for QUESTION, with the same options, does not return the memory ID.
+
+    Exits with 0 if something keeps it out, and with 1 if the search returns it.
+    """
+    query = " ".join(question)
+    with open_store(context) as store:
+        absence = store.why_not(
+            query,
+            store.ids.resolve(memory_id),
+            **filter_values(options, store.times),
+            depth=options["depth"],
+            limit=options["limit"],
+            threshold=options["threshold"],
+        )
+    if wants_json(context):
+        emit_json({"query": query, **asdict(absence), "step": str(absence.step)})
+    else:
+        emit_lines([Line([(f"{absence.step}: {absence.reason}.", "")])])
+        if absence.explanation is not None:
+            emit_lines([Line([(format_explanation(absence.explanation), "dim")], 3)])
+    return ExitCode.NO if absence.step is Step.FOUND else ExitCode.DONE
+
+
+@click.command("not-useful")
+@click.argument("memory_id", metavar="ID", shell_complete=complete_ids)
+@click.argument("question", nargs=-1, required=True)
+@click.option("--take-back", is_flag=True, help="Let the memory rank as before.")
+@common_options
+@click.pass_context
+def not_useful_command(
+    context: click.Context, memory_id: str, question: tuple[str, ...], *, take_back: bool
+) -> None:
+    """Rank the memory ID lower for QUESTION and for questions like it.
+
+    Other questions find it as before. `undo` takes it back too.
+    """
+    with open_store(context) as store:
+        feedback = store.not_useful(
+            store.ids.resolve(memory_id), " ".join(question), take_back=take_back
+        )
+    if wants_json(context):
+        emit_json(feedback.to_dict())
+    else:
+        sentence = describe_feedback(feedback, feedback.id, take_back=take_back)
+        emit_lines([Line([(sentence, "")])])

@@ -1,0 +1,161 @@
+"""`infinite-memory serve`: the server for all clients of this machine, and its unit files."""
+
+from __future__ import annotations
+
+import os
+import plistlib
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+
+import click
+
+from infinite_memory.apps.cli.options import (
+    common_options,
+    wanted_home,
+    wanted_scopes,
+    wanted_store,
+)
+from infinite_memory.apps.cli.output import emit_text
+from infinite_memory.apps.cli.settings import absolute_folder
+from infinite_memory.apps.cli.waiting import end_waiting
+from infinite_memory.core.paths import find_user_home
+from infinite_memory.core.values.address import is_folder
+
+__all__ = ["serve_command"]
+
+_ADDRESS = "127.0.0.1:8765"
+_LABEL = "org.infinite-memory.server"
+_PLAIN = re.compile(r"[\w@%+=:,./~-]+", re.ASCII)
+
+
+@click.command(
+    "serve", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True}
+)
+@click.option(
+    "--http",
+    "address",
+    metavar="HOST:PORT",
+    default=_ADDRESS,
+    show_default=True,
+    help="Listen here.",
+)
+@click.option("--require-keys", is_flag=True, help="Refuse clients without a key.")
+@click.option(
+    "--allow-host",
+    "host_names",
+    metavar="NAME",
+    multiple=True,
+    help="A host name under which clients reach the server; may be repeated.",
+)
+@click.option("--toolsets", metavar="NAMES", help="The toolsets to offer, or all.")
+@click.option("--print-systemd", is_flag=True, help="Print a unit for systemd instead.")
+@click.option("--print-launchd", is_flag=True, help="Print a property list for launchd instead.")
+@click.argument("further", metavar="[OPTIONS OF infinite-memory-mcp]...", nargs=-1)
+@common_options
+@click.pass_context
+def serve_command(
+    context: click.Context,
+    /,
+    address: str,
+    require_keys: bool,
+    host_names: Sequence[str],
+    toolsets: str | None,
+    print_systemd: bool,
+    print_launchd: bool,
+    further: Sequence[str],
+) -> int:
+    """Serve the memory over HTTP, for all clients of this machine.
+
+    It is `infinite-memory-mcp --http`, and takes its other options too. Keys let clients of other
+    machines in. To have it started with the system, print a unit and read what it says.
+    """
+    if print_systemd and print_launchd:
+        raise click.UsageError("--print-systemd and --print-launchd: print one at a time", context)
+    options = [
+        *("--http", address),
+        *_store_options(context),
+        *(["--require-keys"] if require_keys else []),
+        *(part for name in host_names for part in ("--allow-host", name)),
+        *([] if toolsets is None else ["--toolsets", toolsets]),
+        *further,
+    ]
+    command = [sys.executable, "-m", "infinite_memory_mcp", *options]
+    if print_systemd:
+        emit_text(_systemd_unit(command))
+    elif print_launchd:
+        emit_text(_launchd_list(command))
+    else:
+        return _run(command)
+    return 0
+
+
+def _store_options(context: click.Context) -> Iterator[str]:
+    """Yield the options that name the store; a service runs in another working directory."""
+    home, store, scopes = wanted_home(context), wanted_store(context), wanted_scopes(context)
+    if home is not None and store is not None:
+        raise click.UsageError("--home and --store: the server takes one of them", context)
+    if home is not None:
+        yield from ("--home", str(absolute_folder(home, "--home")))
+    if store is not None:
+        folder = absolute_folder(store, "--store") if is_folder(store) else store
+        yield from ("--store", str(folder))
+    if scopes is not None:
+        yield from ("--scopes", ",".join(scopes))
+
+
+def _run(command: Sequence[str]) -> int:
+    end_waiting()
+    sys.stdout.flush()
+    if sys.platform == "win32":
+        # There is no exec that keeps the console: the parent waits.
+        return subprocess.call(command)
+    # The same process, so that a signal reaches the server.
+    return os.execv(command[0], list(command))
+
+
+def _systemd_unit(command: Sequence[str]) -> str:
+    return f"""\
+# Save it as ~/.config/systemd/user/infinite-memory.service, then run
+#   systemctl --user enable --now infinite-memory
+# and, so that it runs while nobody is logged in, loginctl enable-linger
+[Unit]
+Description=Infinite Memory, the long-term memory of AI assistants
+
+[Service]
+ExecStart={" ".join(map(_quote_for_systemd, command))}
+Restart=on-failure
+RestartSec=1
+# Running calls are answered before it stops.
+TimeoutStopSec=60
+
+[Install]
+WantedBy=default.target
+"""
+
+
+def _quote_for_systemd(word: str) -> str:
+    escaped = word.replace("%", "%%").replace("$", "$$")
+    if _PLAIN.fullmatch(word):
+        return escaped
+    return '"' + escaped.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _launchd_list(command: Sequence[str]) -> str:
+    home = find_user_home("set HOME, the folder below which launchd writes the log")
+    log = home / "Library" / "Logs" / "infinite-memory.log"
+    entries = {
+        "Label": _LABEL,
+        "ProgramArguments": list(command),
+        "RunAtLoad": True,
+        "KeepAlive": {"SuccessfulExit": False},
+        "ExitTimeOut": 60,
+        "StandardErrorPath": str(log),
+    }
+    head, _, rest = plistlib.dumps(entries, sort_keys=False).decode().partition("\n")
+    return f"""\
+{head}
+<!-- Save it as ~/Library/LaunchAgents/{_LABEL}.plist, then run
+     launchctl bootstrap gui/$UID ~/Library/LaunchAgents/{_LABEL}.plist -->
+{rest}"""

@@ -1,0 +1,193 @@
+"""Builds a bundle (`.mcpb`), and its entry in a registry of servers (`server.json`).
+
+The bundle holds the two packages as they are installed here, with a list of what they need; the
+client installs that with uv, for its own system. So one bundle serves every system.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zipfile
+from collections.abc import Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, metadata, requires
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from infinite_memory.core.errors import ConfigurationError
+
+__all__ = ["Bundle", "build_bundle"]
+
+_DISTRIBUTION = "infinite-memory"
+_PACKAGES = ("infinite_memory", "infinite_memory_mcp")
+_MANIFEST_VERSION = "0.4"
+_SERVER_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
+_DEFAULT_NAME = "local.infinite-memory/infinite-memory"
+_ENTRY_POINT = "server.py"
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time of a zip file: equal content, equal bundle
+_SUMMARY = "Long-term memory for AI assistants, on your own machine, searched offline."
+_START = '''\
+"""Starts the server of the bundle."""
+
+import sys
+
+from infinite_memory_mcp.command import main
+
+if __name__ == "__main__":
+    sys.exit(main())
+'''
+
+
+@frozen(kw_only=True)
+class Bundle:
+    """The two files that were built."""
+
+    bundle: Path
+    server_json: Path
+    sha256: str
+    size_bytes: int
+
+
+def build_bundle(
+    folder: Path, tools: Sequence[tuple[str, str]], *, name: str | None, url: str | None
+) -> Bundle:
+    """Write `infinite-memory-VERSION.mcpb` and `server.json` into a folder, over earlier files.
+
+    `tools` are names and descriptions. `name` is that of the server in a registry, and `url` where
+    the bundle can be downloaded; without it `server.json` names the file.
+
+    Raises:
+        ConfigurationError: this installation has no metadata or no server.
+        OSError: the folder cannot be written.
+    """
+    version, needs, python = _read_metadata()
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{_DISTRIBUTION}-{version}.mcpb"
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
+    try:
+        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+            for member, content in _contents(version, needs, python, tools):
+                archive.writestr(zipfile.ZipInfo(member, _EPOCH), content, zipfile.ZIP_DEFLATED)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    server_json = folder / "server.json"
+    document = _server_json(name or _DEFAULT_NAME, version, url or path.name, sha256)
+    server_json.write_text(_dump(document), encoding="utf-8")
+    return Bundle(
+        bundle=path, server_json=server_json, sha256=sha256, size_bytes=path.stat().st_size
+    )
+
+
+def _read_metadata() -> tuple[str, list[str], str]:
+    """Return the version, the requirements with the server's, and the Python versions."""
+    try:
+        described = metadata(_DISTRIBUTION)
+    except PackageNotFoundError as error:
+        raise ConfigurationError(
+            "a bundle is built from an installation, and this is a plain source tree: run"
+            " `pip install '.[mcp]'` in it"
+        ) from error
+    needs = []
+    for requirement in requires(_DISTRIBUTION) or ():
+        text, _, marker = requirement.partition(";")
+        if "extra ==" not in marker:
+            needs.append(requirement.strip())
+        elif marker.strip() in ("extra == 'mcp'", 'extra == "mcp"'):
+            needs.append(text.strip())
+    return described["Version"], sorted(needs), described["Requires-Python"]
+
+
+def _contents(
+    version: str, needs: list[str], python: str, tools: Sequence[tuple[str, str]]
+) -> Iterator[tuple[str, bytes]]:
+    yield "manifest.json", _dump(_manifest(version, python, tools)).encode()
+    yield "pyproject.toml", _pyproject(version, needs, python).encode()
+    yield _ENTRY_POINT, _START.encode()
+    # By it the server knows its version, though nothing installed it.
+    described = f"Metadata-Version: 2.1\nName: {_DISTRIBUTION}\nVersion: {version}\n"
+    yield f"infinite_memory-{version}.dist-info/METADATA", described.encode()
+    for package in _PACKAGES:
+        spec = find_spec(package)
+        if spec is None or spec.origin is None:
+            raise ConfigurationError(f"the package {package} is not installed")
+        root = Path(spec.origin).parent
+        for path in sorted(root.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                yield f"{package}/{path.relative_to(root).as_posix()}", path.read_bytes()
+
+
+def _manifest(version: str, python: str, tools: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    return {
+        "manifest_version": _MANIFEST_VERSION,
+        "name": _DISTRIBUTION,
+        "display_name": "Infinite Memory",
+        "version": version,
+        "description": _SUMMARY,
+        "author": {"name": "The authors of Infinite Memory"},
+        "license": "Apache-2.0",
+        "keywords": ["memory", "search", "offline"],
+        "server": {
+            "type": "uv",
+            "entry_point": _ENTRY_POINT,
+            "mcp_config": {
+                "command": "uv",
+                "args": [
+                    *("run", "--directory", "${__dirname}", _ENTRY_POINT),
+                    *("--home", "${user_config.home}"),
+                ],
+            },
+        },
+        "tools": [{"name": name, "description": description} for name, description in tools],
+        "compatibility": {
+            "platforms": ["darwin", "linux", "win32"],
+            "runtimes": {"python": python},
+        },
+        "user_config": {
+            "home": {
+                "type": "directory",
+                "title": "Home folder",
+                "description": "Where the memory and its settings are kept; any number of programs"
+                " may use one folder at once.",
+                "required": False,
+                "default": "${HOME}/.infinite-memory",
+            }
+        },
+    }
+
+
+def _pyproject(version: str, needs: list[str], python: str) -> str:
+    lines = "".join(f"    {json.dumps(need)},\n" for need in needs)
+    return (
+        f'[project]\nname = "{_DISTRIBUTION}-bundle"\nversion = "{version}"\n'
+        f"requires-python = {json.dumps(python)}\ndependencies = [\n{lines}]\n\n"
+        "[tool.uv]\npackage = false\n"
+    )
+
+
+def _server_json(name: str, version: str, identifier: str, sha256: str) -> dict[str, Any]:
+    return {
+        "$schema": _SERVER_SCHEMA,
+        "name": name,
+        "title": "Infinite Memory",
+        "description": _SUMMARY,
+        "version": version,
+        "packages": [
+            {
+                "registryType": "mcpb",
+                "identifier": identifier,
+                "version": version,
+                "fileSha256": sha256,
+                "transport": {"type": "stdio"},
+            }
+        ],
+    }
+
+
+def _dump(document: dict[str, Any]) -> str:
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"

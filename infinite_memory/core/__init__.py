@@ -1,0 +1,1 @@
+"""What all else stands on: values, protocols, configuration, errors, time, files, measures."""

@@ -1,0 +1,101 @@
+"""Patterns of scope names, such as `team/*`: the scopes that a key or a confined store may see."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from attrs import field, frozen
+
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.values.checks import check_label
+from infinite_memory.core.values.scope import fold_name
+
+__all__ = ["EVERYTHING", "ScopePattern", "check_scope_pattern", "check_scope_patterns"]
+
+EVERYTHING = "*"
+"""The pattern that every name matches."""
+
+_MAX_CHARS = 128
+_MAX_PATTERNS = 256
+_DEFAULT_PART = "general"
+
+
+def check_scope_pattern(text: object) -> str:
+    """Return a name or a pattern without white space around it.
+
+    A `*` stands at the end of a part between slashes, for any characters up to the next slash; at
+    the end of the whole pattern it stands for the rest of the name, with its slashes.
+
+    Raises:
+        InvalidInput: it is empty, longer than 128 characters, not printable, the word ALL, or has a
+            `*` within a part.
+    """
+    checked = check_label(text, "scope", max_chars=_MAX_CHARS)
+    if checked.casefold() == "all":
+        raise InvalidInput(
+            f"scope {checked!r} cannot be used: ALL stands for every scope in a search; here that"
+            f" is {EVERYTHING!r}"
+        )
+    if any("*" in part[:-1] for part in checked.split("/")):
+        raise InvalidInput(
+            f"scope {checked!r} cannot be used: a * may stand alone, or at the end of a part, as"
+            " in 'team/*' or 'team-*'"
+        )
+    return checked
+
+
+def check_scope_patterns(texts: object) -> tuple[str, ...]:
+    """Return names and patterns without repeats, in their first spelling.
+
+    A string is a single name or pattern.
+
+    Raises:
+        InvalidInput: there is none, or more than 256, or one cannot be used.
+    """
+    if isinstance(texts, str):
+        texts = [texts]
+    if isinstance(texts, bytes) or not isinstance(texts, Iterable):
+        raise InvalidInput(f"scopes must be a list of texts, not {texts!r:.100}")
+    spellings: dict[str, str] = {}
+    for text in texts:
+        checked = check_scope_pattern(text)
+        spellings.setdefault(fold_name(checked), checked)
+    if not spellings:
+        raise InvalidInput("scopes is an empty list: name a scope, or leave it out to open all")
+    if len(spellings) > _MAX_PATTERNS:
+        raise InvalidInput(f"scopes has {len(spellings)} entries and the limit is {_MAX_PATTERNS}")
+    return tuple(spellings.values())
+
+
+@frozen
+class ScopePattern:
+    """A checked name or pattern; letter case does not count."""
+
+    text: str
+    _expression: re.Pattern[str] = field(init=False, repr=False, eq=False)
+
+    @_expression.default
+    def _compile(self) -> re.Pattern[str]:
+        *parents, last = fold_name(self.text).split("/")
+        parts = [_part_expression(part, "[^/]*") for part in parents]
+        return re.compile("/".join([*parts, _part_expression(last, ".*")]), re.DOTALL)
+
+    @property
+    def is_name(self) -> bool:
+        """Whether exactly one scope matches: the pattern has no `*`."""
+        return "*" not in self.text
+
+    def matches(self, folded_name: str) -> bool:
+        """Return whether the name of a scope matches, given as `fold_name` returns it."""
+        return self._expression.fullmatch(folded_name) is not None
+
+    @property
+    def first_name(self) -> str:
+        """A name that matches, for memories without a scope: `team/general` for `team/*`."""
+        parts = [part.removesuffix("*") or _DEFAULT_PART for part in self.text.split("/")]
+        return "/".join(parts)
+
+
+def _part_expression(part: str, rest: str) -> str:
+    return re.escape(part.removesuffix("*")) + rest if part.endswith("*") else re.escape(part)

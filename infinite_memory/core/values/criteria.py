@@ -1,0 +1,173 @@
+"""Which memories a search covers: its depth, its mode and its conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import TypedDict
+
+from attrs import frozen
+
+from infinite_memory.core.values.memory import Kind, Memory, Status
+from infinite_memory.core.values.scope import fold_name
+from infinite_memory.core.values.time_range import Reading
+
+__all__ = ["Conditions", "Criteria", "Depth", "Inherited", "Mode", "Tense"]
+
+
+class Depth(StrEnum):
+    """Which memories a search covers, and how much of their text it shows.
+
+    `NORMAL`: current memories, whole. `OVERVIEW`: current memories, summaries first, with the
+    sentences that answer best. `EXHAUSTIVE`: current, superseded and archived memories, by heading.
+    """
+
+    NORMAL = "normal"
+    OVERVIEW = "overview"
+    EXHAUSTIVE = "exhaustive"
+
+
+class Mode(StrEnum):
+    """Which memories a search covers, by the time at which they hold.
+
+    `CURRENT`: current memories that have not ended, even if they begin later; hits carry the
+    memories that they superseded. `STRICT`: only current memories that hold now; a memory that had
+    begun when it was stored counts, even if the clock that stored it was ahead. `HISTORY`: current
+    and superseded memories, ended or not.
+    """
+
+    CURRENT = "current"
+    STRICT = "strict"
+    HISTORY = "history"
+
+
+class Inherited(StrEnum):
+    """The place of memories that a scope inherits from its parents and from `Global`.
+
+    `MIXED`: in one order with the memories of the scope. `LAST`: behind all memories of the scope.
+    `NONE`: left out.
+    """
+
+    MIXED = "mixed"
+    LAST = "last"
+    NONE = "none"
+
+
+@frozen(kw_only=True)
+class Tense:
+    """The time at which memories must hold.
+
+    `as_of` is a moment of the past to search, None for none; `now` is the time of the search.
+    """
+
+    mode: Mode = Mode.CURRENT
+    as_of: datetime | None = None
+    now: datetime
+
+
+class Conditions(TypedDict, total=False):
+    """The conditions of a caller, as `search` and `browse` take them by keyword.
+
+    `scope`: a name or a list of names, opened with their parents and `Global`; "ALL" opens every
+    open scope; by default the default scope and, in a search, any open scope that the question
+    clearly names ("#health", "what is in health?", "is Apollo late?"), listed in `Hits.opened`.
+    `tags`: all are required. `kinds`: any of them, by default every kind; topic summaries are left
+    out of lists, and of searches of the depth "normal", unless the kinds name "summary".
+    `statuses`: any of them; by default the statuses of the mode, in an exhaustive search all but
+    forgotten; an empty list means every status. `conversation_id`: only this conversation; without
+    `scope` its own scope is opened too, if conversations have scopes. `since`, `until`: aware
+    datetimes that bound `happened_at` as [since, until). `when`: the same bounds in words, such as
+    "last week" or "since March 2024", in the configured time zone; not together with `since` or
+    `until`.
+    `mode`: "current", the default, "strict" or "history": see `Mode`. `as_of`: memories that held
+    at this moment, superseded since or not: an aware datetime, or words such as "last March", which
+    mean its end. `inherited`: the place of what the scopes inherit: "mixed" by default; "last",
+    behind their own memories, in a search without `offset` and in `browse`; or "none".
+    """
+
+    scope: str | Iterable[str] | None
+    tags: Sequence[str]
+    kinds: Iterable[str]
+    statuses: Iterable[str]
+    conversation_id: str | None
+    since: datetime | None
+    until: datetime | None
+    when: str | None
+    mode: str | None
+    as_of: datetime | str | None
+    inherited: str | None
+
+
+@frozen(kw_only=True)
+class Criteria:
+    """Conditions that a memory must meet; a field with its default sets no condition.
+
+    All `tags` are required; letter case is ignored. `since` and `until` bound `happened_at` as
+    a half-open range, [since, until). `key` is the exact spelling of a key; `keyed` requires any
+    key. `as_of` is a moment at which a memory held: after `valid_from` or else `happened_at`, and
+    before `valid_to`. `unended_at` is a moment at which it had not ended, `begun_at` a moment at
+    which it had begun, see `Memory.begun_by`; a storage may ignore both in `find`. `content_hashes`
+    are values of `Put.content_hash`, which a storage compares with its own and `admit` ignores.
+    Without `topic_summaries`, topic summaries are left out, see `Memory.is_dreamed`.
+    Five fields set no condition: `when` is the reading of the words of time and `tense` the
+    requested mode; `opened` are scopes that the question names, `unopened` scopes that it may name;
+    memories of the scopes in `leading`, which are among `scopes`, come before all others.
+    """
+
+    scopes: frozenset[str] | None = None
+    tags: tuple[str, ...] = ()
+    kinds: frozenset[Kind] | None = None
+    statuses: frozenset[Status] | None = None
+    conversation_id: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    key: str | None = None
+    keyed: bool = False
+    as_of: datetime | None = None
+    unended_at: datetime | None = None
+    begun_at: datetime | None = None
+    content_hashes: frozenset[bytes] | None = None
+    topic_summaries: bool = True
+    when: Reading | None = None
+    tense: Tense | None = None
+    opened: tuple[str, ...] = ()
+    unopened: tuple[str, ...] = ()
+    leading: frozenset[str] | None = None
+
+    def admit(self, memory: Memory) -> bool:
+        """Return whether `memory` meets every condition."""
+        return not any(self.unmet(memory))
+
+    def unmet(self, memory: Memory) -> Iterator[str]:
+        """Yield the name of each condition that `memory` does not meet."""
+        folded = {fold_name(tag) for tag in memory.tags}
+        if self.scopes is not None and memory.scope not in self.scopes:
+            yield "scope"
+        if not all(fold_name(tag) in folded for tag in self.tags):
+            yield "tags"
+        if self.kinds is not None and memory.kind not in self.kinds:
+            yield "kinds"
+        if not self.topic_summaries and memory.is_dreamed:
+            yield "topic_summaries"
+        if self.statuses is not None and memory.status not in self.statuses:
+            yield "statuses"
+        if self.conversation_id is not None and memory.conversation_id != self.conversation_id:
+            yield "conversation_id"
+        yield from self._unmet_by_time(memory)
+        if memory.key != self.key and self.key is not None:
+            yield "key"
+        elif self.keyed and memory.key is None:
+            yield "keyed"
+
+    def _unmet_by_time(self, memory: Memory) -> Iterator[str]:
+        if self.since is not None and memory.happened_at < self.since:
+            yield "since"
+        if self.until is not None and memory.happened_at >= self.until:
+            yield "until"
+        if self.as_of is not None and not memory.held_at(self.as_of):
+            yield "as_of"
+        if self.begun_at is not None and not memory.begun_by(self.begun_at):
+            yield "begun_at"
+        if self.unended_at is not None and memory.ended_by(self.unended_at):
+            yield "unended_at"

@@ -1,0 +1,82 @@
+"""A draft: the fields of a new memory as a caller gives them, not yet validated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypedDict
+
+from attrs import field, fields, frozen
+
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.values.checks import check_field
+
+__all__ = ["Details", "Draft"]
+
+
+class Details(TypedDict, total=False):
+    """The optional fields of a draft that `remember` takes as keywords."""
+
+    title: str | None
+    context: Mapping[str, Any]
+    conversation_id: str | None
+    speaker: str | None
+    origin: str
+    valid_from: datetime | None
+    valid_to: datetime | None
+    key: str | None
+    important: bool
+    sources: Sequence[str]
+    attachments: Sequence[str]
+    supersedes: Sequence[str]
+
+
+@frozen(kw_only=True)
+class Draft:
+    """The fields of a new memory.
+
+    `scope` None means the configured default, `happened_at` None the time of storing, `id` None a
+    new id. Kinds and origins are plain strings. With a `key` the memory supersedes the memories of
+    the same key and scope; `supersedes` lists further ids that it replaces.
+    """
+
+    text: str
+    id: str | None = None
+    kind: str = "note"
+    title: str | None = None
+    scope: str | None = None
+    tags: Sequence[str] = ()
+    context: Mapping[str, Any] = field(factory=dict)
+    conversation_id: str | None = None
+    speaker: str | None = None
+    origin: str = "user"
+    happened_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    key: str | None = None
+    important: bool = False
+    sources: Sequence[str] = ()
+    attachments: Sequence[str] = ()
+    supersedes: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Draft:
+        """Return the draft with the given fields.
+
+        Raises:
+            InvalidInput: a field is unknown, or `text` is missing.
+        """
+        if not isinstance(values, Mapping):
+            raise InvalidInput(
+                f"a memory is given as its fields and their values, not {values!r:.100}"
+            )
+        if not values.keys() <= _KNOWN:
+            for name in values:
+                check_field(name, _FIELDS)
+        if "text" not in values:
+            raise InvalidInput("a memory needs a text: give the field 'text'")
+        return cls(**values)
+
+
+_FIELDS = tuple(attribute.name for attribute in fields(Draft))
+_KNOWN = frozenset(_FIELDS)

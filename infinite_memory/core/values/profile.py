@@ -1,0 +1,47 @@
+"""The profile of a user: facts that an assistant should know at the start of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from attrs import field, frozen
+
+from infinite_memory.core.plain import PlainData
+from infinite_memory.core.values.memory import JsonValue
+
+__all__ = ["SECTIONS", "Profile", "is_profile_key", "profile_key"]
+
+SECTIONS = ("name", "preferences", "facts", "contacts", "notes")
+"""The sections of a profile: the name is a text, the rest hold JSON values."""
+
+_PREFIX = "profile:"
+
+
+@frozen(kw_only=True)
+class Profile(PlainData):
+    """The current profile of a user; every value is a separate fact with a key and a history.
+
+    `fields` has the sections that are not empty, as nested objects. `keys` maps the path of every
+    value, its names joined by "/", to the key for `MemoryStore.history`. `updated_at` is the time
+    of the latest value, None for an empty profile.
+    """
+
+    user: str
+    fields: Mapping[str, JsonValue] = field(factory=dict)
+    keys: Mapping[str, str] = field(factory=dict)
+    updated_at: datetime | None = None
+
+
+def profile_key(user: str, path: tuple[str, ...]) -> str:
+    """Return the key of the fact at `path` in the profile of `user`."""
+    return f"{_PREFIX}{'/'.join(map(_escape, (user, *path)))}"
+
+
+def is_profile_key(key: str) -> bool:
+    """Return whether `key` has the form of the key of a value in a profile."""
+    return key.startswith(_PREFIX)
+
+
+def _escape(name: str) -> str:
+    return name.replace("%", "%25").replace("/", "%2F")

@@ -1,0 +1,265 @@
+"""Access keys: create, list and revoke keys, and check the key that a client shows."""
+
+from __future__ import annotations
+
+import hmac
+import re
+from base64 import b32encode
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from difflib import get_close_matches
+from hashlib import sha256
+
+from attrs import evolve
+
+from infinite_memory.core.errors import AccessDenied, Conflict, InvalidInput, NotFound
+from infinite_memory.core.values.access.key import AccessKey, KeyState, NewKey, Right, check_rights
+from infinite_memory.core.values.access.scope_pattern import check_scope_patterns
+from infinite_memory.core.values.checks import check_label, check_moment
+from infinite_memory.core.values.codec import iso
+from infinite_memory.core.values.commit import Commit, Expect
+from infinite_memory.core.values.entry import Operation
+from infinite_memory.core.values.verification import Finding, RecordKind
+from infinite_memory.engine.journal import with_entry
+from infinite_memory.engine.retry import attempts
+from infinite_memory.engine.services import Services
+from infinite_memory.storage.confined import no_keys_here
+
+__all__ = ["add_keys", "check_key", "create_key", "list_keys", "revoke_key"]
+
+_MAX_NAME_CHARS = 64
+_ID_BYTES = 5
+_SECRET_BYTES = 32
+_SHOWN = re.compile(r"im_([a-z2-7]{8})_[a-z2-7]{52}")
+_NO_DIGEST = bytes(sha256().digest_size)
+_NOT_ACCEPTED = (
+    "the access key is not accepted: check it, or ask the operator of this server for another"
+)
+
+
+def create_key(
+    services: Services, name: object, *, rights: object, scopes: object, expires_at: object
+) -> NewKey:
+    """Create a key, and return it with its secret.
+
+    Raises:
+        AccessDenied: the handle was not opened for the whole store.
+        InvalidInput: a value cannot be used.
+        Conflict: an active key has the name.
+    """
+    _refuse_other_handles(services)
+    label = check_label(name, "name", max_chars=_MAX_NAME_CHARS)
+    granted, patterns = check_rights(rights), check_scope_patterns(scopes)
+    expiry = None if expires_at is None else check_moment(expires_at, "expires_at")
+    for last in attempts():
+        now = services.clock()
+        if expiry is not None and expiry <= now:
+            raise InvalidInput(f"expires_at {iso(expiry)} is in the past: give a later time")
+        present = services.storage.access_keys()
+        if (holder := _find_active(present, label, now)) is not None:
+            raise Conflict(
+                f"the active access key {holder.id} is named {holder.name!r}: choose another name,"
+                " or revoke that key first"
+            )
+        key_id = _new_id(services, present)
+        secret = f"im_{key_id}_{_random_text(services, _SECRET_BYTES)}"
+        key = AccessKey(
+            id=key_id,
+            name=label,
+            digest=_digest(secret),
+            rights=granted,
+            scopes=patterns,
+            created_at=now,
+            created_by=services.actor.client,
+            expires_at=expiry,
+        )
+        try:
+            _commit_key(services, Operation.CREATE_KEY, key, present, _describe(key))
+        except Conflict:
+            if last:
+                raise
+        else:
+            return NewKey(key=key, secret=secret)
+    raise AssertionError
+
+
+def add_keys(
+    services: Services, keys: Iterable[AccessKey], *, reason: str
+) -> tuple[int, tuple[Finding, ...]]:
+    """Add the keys of another store whose ids no key here has; a key that is here stays as it is.
+
+    Return how many were added, and the active keys whose name an active key here has: they are
+    refused. Each addition is an entry of the journal, with the `reason`.
+
+    Raises:
+        AccessDenied: the handle was not opened for the whole store.
+    """
+    _refuse_other_handles(services)
+    added, refused = 0, []
+    for key in keys:
+        for last in attempts():
+            now, present = services.clock(), services.storage.access_keys()
+            if key.id in present:
+                break
+            holder = _find_active(present, key.name, now)
+            if holder is not None and key.state_at(now) is KeyState.ACTIVE:
+                refused.append(_refuse_name(key, holder))
+                break
+            try:
+                described = f"{reason}: {_describe(key)}"
+                _commit_key(services, Operation.CREATE_KEY, key, present, described)
+            except Conflict:
+                if last:
+                    raise
+            else:
+                added += 1
+                break
+    return added, tuple(refused)
+
+
+def _refuse_name(key: AccessKey, holder: AccessKey) -> Finding:
+    return Finding(
+        part=RecordKind.ACCESS_KEY,
+        id=key.id,
+        what=f"the access key {key.id} is named {key.name!r}, as the active key {holder.id} here",
+        way_out="revoke the key that is here, and repeat this, if that one shall let its holder in",
+    )
+
+
+def list_keys(services: Services) -> list[AccessKey]:
+    """Return every key, the oldest first.
+
+    Raises:
+        AccessDenied: the handle was not opened for the whole store.
+    """
+    _refuse_other_handles(services)
+    keys = services.storage.access_keys().values()
+    return sorted(keys, key=lambda key: (key.created_at, key.id))
+
+
+def revoke_key(services: Services, name_or_id: object) -> AccessKey:
+    """Revoke the key with an id, or the newest with a name, an active one first; return it.
+
+    A revoked key is returned as it is.
+
+    Raises:
+        AccessDenied: the handle was not opened for the whole store.
+        NotFound: no key has the name or the id.
+    """
+    _refuse_other_handles(services)
+    wanted = check_label(name_or_id, "key", max_chars=_MAX_NAME_CHARS)
+    for last in attempts():
+        now = services.clock()
+        present = services.storage.access_keys()
+        key = present.get(wanted) or _find_by_name(present, wanted, now)
+        if key is None:
+            names = [known.name for known in present.values()]
+            near = get_close_matches(wanted, names, n=1, cutoff=0.0)
+            hint = f": the nearest is {near[0]!r}" if near else ": there are no keys"
+            raise NotFound(f"no access key has the name or the id {wanted!r}{hint}")
+        if key.revoked_at is not None:
+            return key
+        revoked = evolve(key, revoked_at=now)
+        try:
+            reason = f"{key.name} ({key.id})"
+            _commit_key(services, Operation.REVOKE_KEY, revoked, present, reason)
+        except Conflict:
+            if last:
+                raise
+        else:
+            return revoked
+    raise AssertionError
+
+
+def check_key(services: Services, secret: object) -> AccessKey:
+    """Return the active key that `secret` belongs to.
+
+    An unknown id costs the same comparison as a known one.
+
+    Raises:
+        AccessDenied: the text is no key, or its key is unknown, revoked or expired; the message is
+            the same for all of them, and `detail` says which. Or the handle was not opened for the
+            whole store.
+    """
+    _refuse_other_handles(services)
+    match = _SHOWN.fullmatch(secret) if isinstance(secret, str) else None
+    key_id = "" if match is None else match[1]
+    key = services.storage.access_keys([key_id]).get(key_id)
+    digest = _digest("" if match is None else match[0])
+    is_equal = hmac.compare_digest(_NO_DIGEST if key is None else key.digest, digest)
+    if match is None:
+        raise _denied("what was shown has not the form of an access key, im_ID_SECRET")
+    if key is None:
+        raise _denied(f"no access key has the id {key_id!r}")
+    if not is_equal:
+        raise _denied(f"the secret is not that of the access key {key.name!r} ({key.id})")
+    state = key.state_at(services.clock())
+    if state is KeyState.REVOKED:
+        raise _denied(f"the access key {key.name!r} ({key.id}) was revoked {iso(key.revoked_at)}")
+    if state is KeyState.EXPIRED:
+        raise _denied(f"the access key {key.name!r} ({key.id}) expired {iso(key.expires_at)}")
+    return key
+
+
+def _refuse_other_handles(services: Services) -> None:
+    if services.confinement is not None or not services.manages_keys:
+        raise no_keys_here()
+
+
+def _denied(detail: str) -> AccessDenied:
+    return AccessDenied(_NOT_ACCEPTED, detail=detail)
+
+
+def _find_by_name(keys: Mapping[str, AccessKey], name: str, now: datetime) -> AccessKey | None:
+    """Return the key with the name: an active one, else one that is not revoked, the newest."""
+    order = list(KeyState)
+    named = [key for key in keys.values() if key.name.casefold() == name.casefold()]
+    return min(
+        sorted(named, key=lambda key: key.created_at, reverse=True),
+        key=lambda key: order.index(key.state_at(now)),
+        default=None,
+    )
+
+
+def _find_active(keys: Mapping[str, AccessKey], name: str, now: datetime) -> AccessKey | None:
+    """Return the active key with the name, None if there is none."""
+    key = _find_by_name(keys, name, now)
+    return key if key is not None and key.state_at(now) is KeyState.ACTIVE else None
+
+
+def _commit_key(
+    services: Services,
+    operation: Operation,
+    key: AccessKey,
+    present: Mapping[str, AccessKey],
+    reason: str,
+) -> None:
+    # All keys are expected as they were read, so that no other process takes the same name.
+    commit = Commit(expect=Expect(access_keys=present), access_keys=(key,))
+    services.storage.commit(
+        with_entry(services, operation, commit, reason=reason, access_key=key.id)
+    )
+
+
+def _describe(key: AccessKey) -> str:
+    ends = "" if key.expires_at is None else f", until {iso(key.expires_at)}"
+    return f"{key.name} ({key.id}): {_join(key.rights)} in {', '.join(key.scopes)}{ends}"
+
+
+def _join(rights: tuple[Right, ...]) -> str:
+    return ", ".join(map(str, rights))
+
+
+def _new_id(services: Services, present: Mapping[str, AccessKey]) -> str:
+    while (key_id := _random_text(services, _ID_BYTES)) in present:
+        pass
+    return key_id
+
+
+def _random_text(services: Services, count: int) -> str:
+    return b32encode(services.random_bytes(count)).decode().rstrip("=").lower()
+
+
+def _digest(secret: str) -> bytes:
+    """Return the SHA-256 of a secret; nobody can try 256 random bits, so no slow hash is needed."""
+    return sha256(secret.encode()).digest()

@@ -1,0 +1,286 @@
+"""The active model: the model that answers, and the change to the configured model.
+
+The storage names the active model. While it is another model than the configured one, it is opened
+as the former model and answers with its own vectors, its own embedding of the question and its own
+index, so that vectors of two models are never compared. Once the configured model has embedded
+every memory and its index is ready, one commit makes it the active model. An open store makes this
+change once and does not revert it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import evolve, frozen
+
+from infinite_memory.core.errors import EmbedderError, StorageError, StoreClosed
+from infinite_memory.core.protocols import Embedder, Search, Storage, SupportsIndex
+from infinite_memory.core.values.commit import Commit
+from infinite_memory.core.values.question import Arm, Question, Ranking
+from infinite_memory.engine.retrieval.custom_search import check_ranking
+
+if TYPE_CHECKING:
+    from infinite_memory.search.embedding import CheckedEmbedder
+
+__all__ = ["FormerOpener", "Model", "ModelBuilder", "Models"]
+
+_log = logging.getLogger(__name__)
+# How long a search that finds the change complete waits for the index of the new model. A larger
+# index is prepared in the background, while the former model continues to answer.
+_PATIENCE_SECONDS = 0.5
+# How long `close` waits for the preparation of a model, which it cannot interrupt.
+_CLOSING_SECONDS = 5.0
+
+FormerOpener = Callable[[], AbstractContextManager[Embedder] | None]
+"""Opens the former model, which the store closes; returns None if there is none.
+
+It raises EmbedderError if the model cannot be opened.
+"""
+
+
+@frozen(kw_only=True, eq=False)
+class Model:
+    """An embedder, and the search by its vectors."""
+
+    embedder: CheckedEmbedder
+    index: Search
+
+    @property
+    def name(self) -> str:
+        """The name under which a storage keeps its vectors."""
+        return self.embedder.model
+
+
+ModelBuilder = Callable[[Storage, Embedder, Path | None], Model]
+"""Builds the search over a storage by an embedder, with snapshots in a folder or none."""
+
+
+class Models:
+    """The models of an open store. Every method may be called from any thread.
+
+    `configured` is the model that embeds new memories. It and the former model are opened when they
+    are first needed; `failure` says why the former model could not be, None otherwise.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        open_embedder: Callable[[], Embedder],
+        *,
+        build: ModelBuilder,
+        open_former: FormerOpener | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        """Use `storage`, with snapshots of the indexes in `folder`, None for no snapshots.
+
+        `open_embedder` is called once, when the configured model is first needed; the caller closes
+        the embedder.
+        """
+        self._storage = storage
+        self._open_embedder = open_embedder
+        self._build = build
+        self._folder = folder
+        self._open_former = open_former
+        self._owned = ExitStack()
+        self._deciding = threading.Lock()
+        self._opening = threading.Lock()
+        self._configured: Model | None = None
+        self._preparation: threading.Thread | None = None
+        self._closed = threading.Event()
+        self.failure: str | None = None
+        self._former: Model | None = None
+        self._former_was_tried = False
+        self._is_changed = False
+
+    @property
+    def configured(self) -> Model:
+        """The model that embeds new memories, opened now if it was not needed before.
+
+        Raises:
+            ConfigurationError: a plugged-in search does not make a search.
+            EmbedderError: the model cannot be opened.
+        """
+        with self._opening:
+            if self._configured is None:
+                self._configured = self._build(self._storage, self._open_embedder(), self._folder)
+            return self._configured
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the snapshots, None for no snapshots."""
+        return self._folder
+
+    def share(self, storage: Storage, folder: Path | None) -> Models:
+        """Return models over `storage`, a part of this one, that use the embedders of this object.
+
+        They have indexes of their own, with snapshots in `folder`; close them before this object.
+        """
+        return Models(
+            storage,
+            lambda: self.configured.embedder,
+            build=self._build,
+            open_former=lambda: nullcontext(self.answering().embedder),
+            folder=folder,
+        )
+
+    def answering(self) -> Model:
+        """Return the model that answers now; read the store only while that may change.
+
+        Raises:
+            StorageError: the store cannot be read.
+        """
+        if self._is_changed:
+            return self.configured
+        with self._deciding:
+            started = self._follow_active_model()
+        if started is not None:
+            started.join(_PATIENCE_SECONDS)
+        former, preparation = self._former, self._preparation
+        if former is not None and preparation is not None and self._has_no_vectors(former):
+            preparation.join()
+        return self.configured if self._is_changed else self._former or self.configured
+
+    def in_preparation(self) -> Model | None:
+        """Return the model that is being prepared to answer, None if there is none."""
+        preparation = self._preparation
+        under_way = preparation is not None and preparation.is_alive()
+        return self.configured if under_way and not self._is_changed else None
+
+    def is_undecided(self) -> bool:
+        """Return whether the storage does not name an active model yet."""
+        return not self._is_changed and self._storage.active_model() is None
+
+    def search(self, question: Question) -> Ranking:
+        """Return the ranking for `question` by the model that answers now.
+
+        A note in the ranking says if some memories have no vector by that model.
+        """
+        model = self.answering()
+        ranking = check_ranking(model.index.search(question), model.index, question)
+        if not ranking.pending or ranking.note or Arm.MEANING not in question.arms:
+            return ranking
+        note = self.failure
+        if model is not self.configured:
+            note = (
+                f"memories that {model.name} has not embedded are compared by words alone:"
+                f" {model.name} answers until {self.configured.name} has embedded all and is ready"
+            )
+        return evolve(ranking, note=note) if note else ranking
+
+    def complete(self) -> None:
+        """Make the configured model the active model, if it has embedded every memory.
+
+        This call first builds the index, however long that takes; other threads keep searching.
+        """
+        if self._is_changed or self._storage.active_model() is None:
+            return
+        if self._storage.pending(self.configured.name, limit=1):
+            return
+        with self._deciding:
+            preparation = self._prepare()
+        preparation.join()
+
+    def save(self) -> None:
+        """Write the snapshot of the index in use, if the index considers it worthwhile."""
+        used = self._configured if self._is_changed else self._former or self._configured
+        if used is not None and isinstance(used.index, SupportsIndex):
+            used.index.save()
+
+    def close(self) -> None:
+        """Close the former model, if this object opened it, and stop the preparation of a model.
+
+        The caller that opened the storage and the configured model closes them.
+        """
+        self._closed.set()
+        if self._preparation is not None:
+            self._preparation.join(_CLOSING_SECONDS)
+        self._owned.close()
+
+    def _follow_active_model(self) -> threading.Thread | None:
+        """Let the active model answer; return the preparation of the configured model, if begun.
+
+        The caller holds the lock.
+        """
+        active = self._storage.active_model()
+        if active is None or self._is_changed:
+            return None
+        if active != self.configured.name:
+            if not self._former_was_tried:
+                self._former_was_tried = True
+                self._former = self._try_former(active)
+            return None
+        if self._former is None:
+            self._finish_change()
+            return None
+        is_under_way = self._preparation is not None and self._preparation.is_alive()
+        return None if is_under_way else self._prepare()
+
+    def _try_former(self, active: str) -> Model | None:
+        """Open the former model; return None, with a `failure`, if it is not the active model."""
+        reason = f"the active model {active} is not configured here"
+        try:
+            former = self._open_former() if self._open_former is not None else None
+            embedder = self._owned.enter_context(former) if former is not None else None
+            if embedder is not None and embedder.model == active:
+                _log.info("%s answers until %s has embedded all", active, self.configured.name)
+                return self._build(self._storage, embedder, self._folder)
+        except EmbedderError as error:
+            reason = f"the former model cannot be opened: {error}"
+        self.failure = (
+            f"memories that {self.configured.name} has not embedded yet are compared by words"
+            f" alone: {reason}"
+        )
+        _log.warning("%s", self.failure)
+        return None
+
+    def _has_no_vectors(self, former: Model) -> bool:
+        """Return whether another process has removed the vectors of the former model."""
+        if not self._storage.pending(former.name, limit=1):
+            return False
+        return not self._storage.measure().embedded.get(former.name)
+
+    def _prepare(self) -> threading.Thread:
+        """Return the thread that prepares the configured model; the caller holds the lock."""
+        if self._preparation is None or not self._preparation.is_alive():
+            self._preparation = threading.Thread(
+                target=self._prepare_and_change, name="infinite-memory-model", daemon=True
+            )
+            self._preparation.start()
+        return self._preparation
+
+    def _prepare_and_change(self) -> None:
+        try:
+            for step in (self._warm_up, self._warm_up_index, self._store_active_model):
+                if self._closed.is_set():
+                    return
+                step()
+        except (StorageError, StoreClosed) as error:
+            _log.debug("the change of the model waits: %s", error)
+        # The embedder may be a plug-in of the user, which can raise anything; the former model
+        # continues to answer.
+        except Exception as error:  # noqa: BLE001 -- the boundary to a plug-in, see above
+            _log.warning("the change to %s waits: %r", self.configured.name, error)
+        else:
+            _log.info("%s answers from now on", self.configured.name)
+            self._finish_change()
+
+    def _warm_up(self) -> None:
+        self.configured.embedder.embed_query("warm up")
+
+    def _warm_up_index(self) -> None:
+        if isinstance(self.configured.index, SupportsIndex):
+            self.configured.index.warm_up()
+
+    def _store_active_model(self) -> None:
+        if self._storage.active_model() != self.configured.name:
+            self._storage.commit(Commit(active_model=self.configured.name))
+
+    def _finish_change(self) -> None:
+        self._is_changed, self.failure = True, None
+        # Not closed: a running search may still use the former model.
+        self._owned.pop_all()

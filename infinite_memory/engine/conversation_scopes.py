@@ -1,0 +1,121 @@
+"""Conversation scopes: a scope for every conversation, where the configuration asks for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+
+from infinite_memory.core.config import Config
+from infinite_memory.core.values.commit import Commit, Expect
+from infinite_memory.core.values.draft import Draft
+from infinite_memory.core.values.memory import GLOBAL
+from infinite_memory.core.values.scope import Scope, find_spelling, fold_name
+from infinite_memory.engine.services import Services
+
+__all__ = [
+    "create_missing_scopes",
+    "may_have_own_scope",
+    "name_conversation_scope",
+    "unnamed_scope",
+    "unnamed_scopes",
+]
+
+_PREFIX = "conversations/"
+_DIGEST_CHARS = 12
+# Longer names of scopes are refused.
+_MAX_ID_CHARS = 128 - len(_PREFIX)
+_CUT_ID_CHARS = _MAX_ID_CHARS - 1 - _DIGEST_CHARS
+_NOT_IN_NAMES = re.compile(r"[*,]")
+_ENDS_IN_DIGEST = re.compile(rf"~[0-9a-f]{{{_DIGEST_CHARS}}}\Z")
+
+
+def name_conversation_scope(conversation_id: str) -> str:
+    """Return the name of the scope of a conversation; no two conversations have the same.
+
+    Letter case counts in an id and not in the name of a scope, and an id may be longer than a name.
+    So a digest goes with every id that its name would not tell from all others, or that would make
+    the name a pattern or a list.
+    """
+    is_plain = fold_name(conversation_id) == conversation_id and not _NOT_IN_NAMES.search(
+        conversation_id
+    )
+    fits = len(conversation_id) <= _MAX_ID_CHARS
+    if is_plain and fits and not _ENDS_IN_DIGEST.search(conversation_id):
+        return _PREFIX + conversation_id
+    digest = sha256(conversation_id.encode()).hexdigest()[:_DIGEST_CHARS]
+    shown = _NOT_IN_NAMES.sub("-", conversation_id[:_CUT_ID_CHARS])
+    return f"{_PREFIX}{shown}~{digest}"
+
+
+def unnamed_scope(services: Services, conversation_id: str | None) -> str:
+    """Return the scope of a new memory whose caller named none.
+
+    It is the scope of its conversation if the configuration asks for it, and this store may have
+    that scope; otherwise the default scope.
+    """
+    default = services.config.default_scope
+    if conversation_id is None or not services.config.conversation_scopes:
+        return default
+    name, confinement = _name_or_keep_scope(services, conversation_id), services.confinement
+    return name if confinement is None or confinement.allows(name) else default
+
+
+def _name_or_keep_scope(services: Services, conversation_id: str) -> str:
+    """Return the name of the scope of a conversation, or the name that an earlier version gave."""
+    if _NOT_IN_NAMES.search(conversation_id):
+        earlier = find_spelling(_PREFIX + conversation_id, services.storage.scopes())
+        if earlier is not None:
+            return earlier
+    return name_conversation_scope(conversation_id)
+
+
+def unnamed_scopes(
+    services: Services, conversation_id: str | None, scopes: Mapping[str, Scope]
+) -> list[str]:
+    """Return the scopes that a request reads whose caller named none; the first is the default.
+
+    A request for one conversation reads the scope of that conversation too, if there is one.
+    """
+    default = services.config.default_scope
+    own = find_spelling(unnamed_scope(services, conversation_id), scopes)
+    return [default] if own is None or fold_name(own) == fold_name(default) else [default, own]
+
+
+def may_have_own_scope(services: Services, draft: Draft) -> bool:
+    """Return whether `draft`, which is not checked yet, may go into a conversation scope."""
+    is_unnamed = draft.scope is None and draft.conversation_id is not None
+    return is_unnamed and services.config.conversation_scopes
+
+
+def create_missing_scopes(
+    names: Iterable[str], scopes: Mapping[str, Scope], config: Config
+) -> Commit:
+    """Return the part of a commit that creates the scopes among `names` that are missing.
+
+    The parent of a conversation scope is the default scope, which is created too if it is missing.
+    The commit is refused if a scope was created, changed or removed since `scopes` was read.
+    """
+    default = find_spelling(config.default_scope, scopes) or config.default_scope
+    parents = {
+        name: default
+        for name in names
+        if config.conversation_scopes and name not in scopes and _has_parent(name, default)
+    }
+    wanted = sorted({*names, *parents.values()} - {GLOBAL})
+    sensitivity = scopes.get(default, Scope(name=default)).sensitivity
+    return Commit(
+        expect=Expect(scopes={name: scopes.get(name) for name in wanted}),
+        scopes=[
+            Scope(name=name, parent=default, sensitivity=sensitivity)
+            if name in parents
+            else Scope(name=name)
+            for name in wanted
+            if name not in scopes
+        ],
+    )
+
+
+def _has_parent(name: str, default: str) -> bool:
+    is_conversation = fold_name(name).startswith(_PREFIX)
+    return is_conversation and default != GLOBAL and fold_name(name) != fold_name(default)

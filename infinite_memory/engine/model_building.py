@@ -1,0 +1,72 @@
+"""Builds the models of a store: the configured model and the former one, each with its index."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, closing, nullcontext
+from pathlib import Path
+
+from infinite_memory.core.config import Config
+from infinite_memory.core.protocols import Embedder, SearchFactory, Storage
+from infinite_memory.engine.active_model import Model
+from infinite_memory.engine.retrieval.custom_search import make_search
+from infinite_memory.search.embedding import BUNDLED, CheckedEmbedder, configured_embedder
+from infinite_memory.search.index import SearchIndex
+from infinite_memory.search.snapshot import Snapshot
+
+__all__ = ["build_model", "open_former_model"]
+
+
+def build_model(
+    storage: Storage, given: Embedder, folder: Path | None, *, search: SearchFactory | None = None
+) -> Model:
+    """Return a model with the index over `storage`, or with what `search` makes.
+
+    Snapshots of the index are in `folder`, None for no snapshots.
+
+    Raises:
+        ConfigurationError: `search` does not make a search.
+    """
+    # A shared embedder has measured its background already.
+    embedder = given if isinstance(given, CheckedEmbedder) else CheckedEmbedder(given)
+    if search is not None:
+        return Model(embedder=embedder, index=make_search(search, storage, embedder))
+    snapshot = None
+    if folder is not None:
+        snapshot = Snapshot(
+            folder,
+            identity=storage.identity,
+            model=embedder.model,
+            dimensions=embedder.dimensions,
+        )
+    return Model(embedder=embedder, index=SearchIndex(storage, embedder, snapshot=snapshot))
+
+
+def open_former_model(
+    config: Config,
+    *,
+    given: Embedder | None = None,
+    plugged_in: bool = False,
+    keep: bool = True,
+) -> AbstractContextManager[Embedder] | None:
+    """Open the former model, None if it is the configured model itself.
+
+    A `given` embedder stays open; without it the configuration names the former model. `plugged_in`
+    says that the current embedder does not come from the configuration. With `keep`, measurements
+    of the former model are written to disk for the next time.
+
+    Raises:
+        EmbedderError: the former model cannot be opened.
+    """
+    if given is not None:
+        return nullcontext(given)
+    prefixes = (config.former_query_prefix, config.former_document_prefix)
+    former = config.model_copy(
+        update={
+            "embedder": config.former_embedder or BUNDLED,
+            "query_prefix": prefixes[0] if config.former_embedder else None,
+            "document_prefix": prefixes[1] if config.former_embedder else None,
+        }
+    )
+    if former == config and not plugged_in:
+        return None
+    return closing(configured_embedder(former, keep=keep))

@@ -1,0 +1,135 @@
+"""Rank memories with what was said about them: "not useful for this question"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from attrs import evolve, field, frozen
+
+from infinite_memory.core.values.criteria import Depth
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.question import Arm, Candidate, Question, Ranking
+from infinite_memory.engine.load_memories import load_memories
+from infinite_memory.engine.retrieval.linked import rank_with_links
+from infinite_memory.engine.retrieval.question_likeness import QuestionLikeness
+from infinite_memory.engine.services import Services
+from infinite_memory.search.later_first import COMPARED
+
+__all__ = ["Ranked", "rank_with_feedback"]
+
+# The share of its total that a memory keeps for one question like this, and for several.
+_KEPT = 0.5
+_LEAST_KEPT = 0.25
+# Marks count on so many of the best matches, however many a page passes over.
+_MOST_LOOKED_AT = 1_000
+# Of the memories that say the same as a match, so many are looked at: the newest.
+_MOST_TWINS = 20
+
+
+@frozen(kw_only=True)
+class Ranked:
+    """A ranking, and its memories by id as they were stored a moment later.
+
+    `not_useful_for` are the questions like this one for which memories were marked, by their ids.
+    Of memories that say the same, each has the questions of the newest 21.
+    """
+
+    ranking: Ranking
+    memories: Mapping[str, Memory] = field(factory=dict)
+    not_useful_for: Mapping[str, tuple[str, ...]] = field(factory=dict)
+
+
+def rank_with_feedback(services: Services, question: Question) -> Ranked:
+    """Return the ranking for `question`, in which memories that were marked rank lower.
+
+    A memory keeps half of its total if it was marked for one question like this, and a quarter if
+    for several. Marks count on the best 1,000 matches, and on the newest 21 of memories that say
+    the same, so that every page is a stretch of one list. The memories of the first page are loaded
+    anyway, so that nothing more is done for it without feedback. An exhaustive search lists all
+    that matches, and takes no notice. Neither does a search that a user has plugged in, unless it
+    reads `Question.lowered`.
+    """
+    search = services.models.search
+    if question.depth is Depth.EXHAUSTIVE:
+        ranking = rank_with_links(services, question)
+        return Ranked(ranking=ranking, memories=load_memories(services, _ids_of(ranking)))
+    marks = _Marks(services, question)
+    if question.about is not None:
+        marks.look_at([Candidate(id=question.about, score=0.0, explanation=None)])
+    window = min(question.offset + question.limit, _MOST_LOOKED_AT)
+    ranking = search(_begin_list(question, window) if question.offset else question)
+    marked = marks.look_at(ranking.candidates[:window])
+    while window < (needed := _count_needed(question, marked)) and ranking.further:
+        window = min(max(needed, 2 * window), _MOST_LOOKED_AT)
+        ranking = search(_begin_list(question, window))
+        marked = marks.look_at(ranking.candidates)
+    if question.offset or marks.found:
+        ranking = search(evolve(question, lowered=_shares(marks.found)))
+    missing = set(_ids_of(ranking)) - marks.memories.keys()
+    return Ranked(
+        ranking=ranking,
+        memories={**marks.memories, **load_memories(services, missing)},
+        not_useful_for=marks.found,
+    )
+
+
+def _begin_list(question: Question, length: int) -> Question:
+    """Return the question for the first `length` matches, without explanations."""
+    return evolve(question, offset=0, limit=length, about=None, explain=False)
+
+
+def _count_needed(question: Question, marked: int) -> int:
+    """Return of how many of the best matches the marks decide what is on the page.
+
+    As `marked` of them fall, at most as many others move up to the end of the page, or among the
+    matches that are put into another order.
+    """
+    end = question.offset + question.limit
+    return min(max(end, COMPARED) + marked if marked else end, _MOST_LOOKED_AT)
+
+
+class _Marks:
+    """The memories of rankings for a question, and the feedback on them that counts for it."""
+
+    def __init__(self, services: Services, question: Question) -> None:
+        self._services = services
+        self._question = question
+        self._likeness: QuestionLikeness | None = None
+        self.memories: dict[str, Memory] = {}
+        self.found: dict[str, tuple[str, ...]] = {}
+
+    def look_at(self, candidates: Sequence[Candidate]) -> int:
+        """Load candidates with their newest twins, and return how many of them have feedback."""
+        looked_at = [(one.id, *one.twins[:_MOST_TWINS]) for one in candidates]
+        new = {memory_id for group in looked_at for memory_id in group} - self.memories.keys()
+        self.memories |= load_memories(self._services, new)
+        for candidate, group in zip(candidates, looked_at, strict=True):
+            said = [
+                question
+                for memory_id in group
+                if memory_id in self.memories
+                for question in self.memories[memory_id].not_useful_for
+            ]
+            alike = tuple(filter(self._is_like, dict.fromkeys(said)))
+            if alike:
+                self.found |= dict.fromkeys((candidate.id, *candidate.twins), alike)
+        return sum(candidate.id in self.found for candidate in candidates)
+
+    def _is_like(self, question: str) -> bool:
+        if self._likeness is None:
+            by_meaning = Arm.MEANING in self._question.arms
+            embedder = self._services.models.answering().embedder if by_meaning else None
+            self._likeness = QuestionLikeness(text=self._question.text, embedder=embedder)
+        return self._likeness.is_like(question)
+
+
+def _shares(not_useful_for: Mapping[str, tuple[str, ...]]) -> dict[str, float]:
+    """Return the share of its total that each memory keeps."""
+    return {
+        memory_id: max(_LEAST_KEPT, _KEPT ** len(questions))
+        for memory_id, questions in not_useful_for.items()
+    }
+
+
+def _ids_of(ranking: Ranking) -> list[str]:
+    return [candidate.id for candidate in ranking.candidates]

@@ -1,0 +1,274 @@
+"""The parameters of a search, and their validation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from attrs import evolve, frozen
+
+from infinite_memory.core.config import Config
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.values.checks import (
+    check_choice,
+    check_count,
+    check_field,
+    check_flag,
+    check_label,
+    check_labels,
+    check_moment,
+)
+from infinite_memory.core.values.criteria import Conditions, Criteria, Depth, Inherited
+from infinite_memory.core.values.memory import Kind, Status
+from infinite_memory.core.values.question import Arm, Question
+from infinite_memory.core.values.time_range import Reading
+from infinite_memory.engine.retrieval.validity import in_tense, tense_of
+from infinite_memory.engine.scopes import choose_scopes
+from infinite_memory.engine.services import Services
+from infinite_memory.times import find_range, read_range
+
+__all__ = [
+    "DEFAULT_THRESHOLD",
+    "MAX_LIMIT",
+    "SearchRequest",
+    "at_depth",
+    "build_criteria",
+    "build_question",
+    "leave_out_topics",
+]
+
+DEFAULT_THRESHOLD = 0.005
+# The number of best matches that the default threshold never leaves out.
+_SPARED = 5
+_EXHAUSTIVE_LIMIT = 50
+MAX_LIMIT = 1000
+_MAX_OFFSET = 100_000
+_MAX_QUESTION_CHARS = 100_000
+_MAX_TIMED_CHARS = 4_000
+
+
+@frozen(kw_only=True)
+class SearchRequest:
+    """The parameters of a search as the caller gave them, not validated yet.
+
+    The defaults of `limit` and `threshold` depend on the depth and the configuration, the default
+    of the condition `statuses` on depth and mode.
+    """
+
+    text: str
+    conditions: Conditions
+    limit: int | None = None
+    threshold: float | None = None
+    arms: Iterable[str] = tuple(Arm)
+    depth: str = Depth.NORMAL
+    offset: int = 0
+    explain: bool = False
+
+
+@frozen(kw_only=True)
+class _Defaults:
+    limit: int
+    threshold: float
+    spared: int = _SPARED
+
+
+def _defaults_at(depth: Depth, config: Config) -> _Defaults:
+    """Return what a search at `depth` uses where its caller gives no value."""
+    settings = config.search
+    if depth is Depth.EXHAUSTIVE:
+        return _Defaults(limit=max(_EXHAUSTIVE_LIMIT, settings.limit), threshold=0.0)
+    if settings.threshold is None:
+        return _Defaults(limit=settings.limit, threshold=DEFAULT_THRESHOLD)
+    return _Defaults(limit=settings.limit, threshold=settings.threshold, spared=0)
+
+
+def build_question(services: Services, request: SearchRequest, *, leads: bool = False) -> Question:
+    """Return the validated question; `leads` as in `build_criteria`.
+
+    Raises:
+        InvalidInput: the question is empty, or a value cannot be used.
+        UnknownScope: a scope does not exist.
+    """
+    depth = check_choice(request.depth, Depth, "depth")
+    defaults = _defaults_at(depth, services.config)
+    limit = defaults.limit if request.limit is None else request.limit
+    question = Question(
+        text=_question_text(request.text),
+        criteria=build_criteria(services, request.text, request.conditions, leads=leads),
+        limit=check_count(limit, "limit", low=1, high=MAX_LIMIT),
+        threshold=_threshold(
+            defaults.threshold if request.threshold is None else request.threshold
+        ),
+        arms=_arms(request.arms),
+        explain=check_flag(request.explain, "explain"),
+        offset=check_count(request.offset, "offset", low=0, high=_MAX_OFFSET),
+    )
+    question = evolve(question, time=_time_named_in(services, question))
+    return at_depth(services, question, request, depth)
+
+
+def at_depth(
+    services: Services, question: Question, request: SearchRequest, depth: Depth
+) -> Question:
+    """Return `question`, the validated form of `request`, at another depth.
+
+    The depth decides the statuses, the limit and the threshold that the caller did not give, and
+    whether topic summaries are searched.
+    """
+    defaults, criteria = _defaults_at(depth, services.config), question.criteria
+    if criteria.tense is not None:
+        given = "statuses" in request.conditions
+        criteria = in_tense(criteria, criteria.tense, depth, statuses_given=given)
+    criteria = evolve(criteria, topic_summaries=True)
+    if depth is Depth.NORMAL:
+        criteria = leave_out_topics(criteria)
+    return evolve(
+        question,
+        depth=depth,
+        spared=defaults.spared if request.threshold is None else 0,
+        criteria=criteria,
+        limit=defaults.limit if request.limit is None else question.limit,
+        threshold=defaults.threshold if request.threshold is None else question.threshold,
+    )
+
+
+def leave_out_topics(criteria: Criteria) -> Criteria:
+    """Return `criteria` without topic summaries, unless their kinds name summaries."""
+    return evolve(criteria, topic_summaries=Kind.SUMMARY in (criteria.kinds or ()))
+
+
+def build_criteria(
+    services: Services, question: str, conditions: Conditions, *, leads: bool = False
+) -> Criteria:
+    """Return the criteria for validated `conditions`; the question may name further scopes.
+
+    `leads` says that the caller puts the memories of `Criteria.leading` first.
+
+    Raises:
+        InvalidInput: a condition is unknown, or its value cannot be used.
+        UnknownScope: a scope does not exist.
+    """
+    for name in conditions:
+        check_field(name, Conditions.__annotations__, lack="a search has no condition")
+    criteria = _place_inherited(_criteria(services, question, **conditions), conditions, leads)
+    tense = tense_of(services, conditions.get("mode"), conditions.get("as_of"))
+    criteria = in_tense(criteria, tense, Depth.NORMAL, statuses_given="statuses" in conditions)
+    if criteria.scopes is None and (not criteria.statuses or Status.FORGOTTEN in criteria.statuses):
+        # A forgotten memory may be in a scope that was removed, and perhaps was private.
+        return evolve(criteria, scopes=frozenset(services.storage.scopes()))
+    return criteria
+
+
+def _place_inherited(criteria: Criteria, conditions: Conditions, leads: bool) -> Criteria:
+    """Return criteria whose `leading` are the own scopes, changed as `inherited` asks for."""
+    place = check_choice(conditions.get("inherited") or Inherited.MIXED, Inherited, "inherited")
+    own = criteria.leading
+    if place is Inherited.NONE and own is not None:
+        return evolve(criteria, scopes=own, leading=None)
+    if place is not Inherited.LAST:
+        return evolve(criteria, leading=None)
+    if not leads:
+        raise InvalidInput(
+            f"inherited {str(place)!r} is for a search or a list of scopes: give"
+            f" {str(Inherited.MIXED)!r} or {str(Inherited.NONE)!r}"
+        )
+    return criteria
+
+
+def _criteria(
+    services: Services,
+    question: str,
+    *,
+    scope: str | Iterable[str] | None = None,
+    tags: Sequence[str] = (),
+    kinds: Iterable[str] = (),
+    statuses: Iterable[str] = (),
+    conversation_id: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    when: str | None = None,
+    **_tense: object,
+) -> Criteria:
+    start = None if since is None else check_moment(since, "since")
+    end = None if until is None else check_moment(until, "until")
+    reading = None if when is None else _reading(services, when, alone=start is end is None)
+    if reading is not None:
+        start, end = reading.range.start, reading.range.end
+    if start is not None and end is not None and end <= start:
+        raise InvalidInput(f"until {end.isoformat()} must be later than since {start.isoformat()}")
+    if conversation_id is not None:
+        conversation_id = check_label(conversation_id, "conversation_id")
+    choice = choose_scopes(scope, question, services, conversation_id)
+    return Criteria(
+        scopes=choice.scopes,
+        opened=choice.opened,
+        unopened=choice.unopened,
+        leading=choice.own,
+        tags=check_labels(() if tags is None else tags, "tags"),
+        kinds=frozenset(check_choice(kind, Kind, "kind") for kind in _as_list(kinds)) or None,
+        statuses=frozenset(check_choice(s, Status, "status") for s in _as_list(statuses)) or None,
+        conversation_id=conversation_id,
+        since=start,
+        until=end,
+        when=reading,
+    )
+
+
+def _reading(services: Services, when: str, *, alone: bool) -> Reading:
+    if not alone:
+        raise InvalidInput(
+            f"when {when!r:.100} cannot go together with since or until: leave it out, or write"
+            ' one period, such as "from March to May"'
+        )
+    config = services.config
+    return read_range(
+        when, now=services.clock(), zone=config.time_zone, week_start=config.week_start
+    )
+
+
+def _time_named_in(services: Services, question: Question) -> Reading | None:
+    """Return the time that the words of the question name, None if the caller gave a time.
+
+    A text of many sentences is compared with memories, and its times are those of its own story.
+    """
+    criteria, config = question.criteria, services.config
+    if any((criteria.since, criteria.until, criteria.as_of, criteria.when)):
+        return None
+    if len(question.text) > _MAX_TIMED_CHARS:
+        return None
+    return find_range(
+        question.text, now=services.clock(), zone=config.time_zone, week_start=config.week_start
+    )
+
+
+def _question_text(text: object) -> str:
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidInput(f"query {text!r:.100} is empty: give words to look for")
+    if len(text) > _MAX_QUESTION_CHARS:
+        raise InvalidInput(
+            f"query has {len(text):,} characters and the limit is {_MAX_QUESTION_CHARS:,}:"
+            " shorten it"
+        )
+    # Half a surrogate pair matches nothing, and the tokenizer cannot read it.
+    return text.encode(errors="replace").decode()
+
+
+def _threshold(value: float) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
+        return float(value)
+    raise InvalidInput(f"threshold {value!r:.100} cannot be used: give a number from 0 to 1")
+
+
+def _arms(names: Iterable[str]) -> frozenset[Arm]:
+    arms = frozenset(check_choice(name, Arm, "arm") for name in _as_list(names))
+    if not arms:
+        raise InvalidInput(f"arms is empty: name at least one of {', '.join(Arm)}")
+    return arms
+
+
+def _as_list(values: str | Iterable[str] | None) -> list[str]:
+    if values is None or isinstance(values, str):
+        return [values] if values else []
+    if not isinstance(values, Iterable):
+        raise InvalidInput(f"{values!r:.100} cannot be used: give a name, or a list of names")
+    return list(values)

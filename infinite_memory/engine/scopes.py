@@ -1,0 +1,360 @@
+"""Scopes: choose the scopes of a search; create, change and remove scopes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+
+from attrs import evolve, frozen
+
+from infinite_memory.core.errors import Conflict, InvalidInput, UnknownScope
+from infinite_memory.core.protocols import SupportsTermCounts
+from infinite_memory.core.values.checks import check_choice, check_flag, check_label, check_labels
+from infinite_memory.core.values.commit import Commit, Expect
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.entry import Operation
+from infinite_memory.core.values.memory import GLOBAL, Memory
+from infinite_memory.core.values.question import Arm, Question
+from infinite_memory.core.values.scope import (
+    Scope,
+    Sensitivity,
+    find_name_problem,
+    find_spelling,
+    fold_name,
+    visible_from,
+)
+from infinite_memory.engine.conversation_scopes import unnamed_scopes
+from infinite_memory.engine.journal import with_entry
+from infinite_memory.engine.retrieval.scope_mentions import Evidence
+from infinite_memory.engine.services import Services
+from infinite_memory.engine.visibility import public_names
+from infinite_memory.search.text.quotation import quote_label
+from infinite_memory.storage.confined import Confinement
+from infinite_memory.times import read_range
+
+__all__ = [
+    "ALL",
+    "ScopeChoice",
+    "check_new_scope_name",
+    "check_scope_name",
+    "choose_scopes",
+    "create_scope",
+    "delete_scope",
+    "known_scope",
+    "searched_scopes",
+    "update_scope",
+    "with_known_spelling",
+]
+
+ALL = "ALL"
+"""Asks a search for every scope."""
+
+_MAX_NAME_CHARS = 128
+# A capitalised name opens no scope if more memories than this number and this share contain it.
+_FREQUENT_FROM = 5
+_FREQUENT_SHARE = 0.02
+
+
+def check_scope_name(name: object) -> str:
+    """Return the name of a scope without white space around it.
+
+    Raises:
+        InvalidInput: the name is empty, longer than 128 characters, not printable, or the word ALL.
+    """
+    checked = check_label(name, "scope", max_chars=_MAX_NAME_CHARS)
+    if _means_all(checked):
+        raise InvalidInput(f"scope {checked!r} cannot be used: {ALL} stands for every scope")
+    return checked
+
+
+def check_new_scope_name(name: str) -> None:
+    """Refuse a name for a scope that does not exist yet, if it means something else elsewhere.
+
+    A scope that has such a name from an earlier version is read and written like any other.
+
+    Raises:
+        InvalidInput: the name is a pattern, a list, a placeholder or a reserved word.
+    """
+    if problem := find_name_problem(name):
+        raise InvalidInput(
+            f"no scope can be made with the name {name!r:.160}, since {problem}: choose another"
+            " name, such as 'team' or 'team/a'; nothing was stored"
+        )
+
+
+def known_scope(
+    name: str, scopes: Mapping[str, Scope], confinement: Confinement | None = None
+) -> Scope:
+    """Return the scope with this name in any letter case.
+
+    Raises:
+        UnknownScope: no scope has this name; the message suggests the nearest name that is not
+            private. With a `confinement`, it lists the scopes of the confinement.
+    """
+    spelled = find_spelling(check_label(name, "scope", max_chars=_MAX_NAME_CHARS), scopes)
+    if spelled is not None:
+        return scopes[spelled]
+    if confinement is not None:
+        confinement.check(name)
+    near = get_close_matches(name, public_names(scopes), n=1, cutoff=0.0)
+    hint = f": the nearest is {near[0]!r}; create it first" if near else ": create it first"
+    raise UnknownScope(f"there is no scope {name!r:.160}{hint}")
+
+
+@frozen(kw_only=True)
+class ScopeChoice:
+    """The scopes that a search reads, None for all.
+
+    `own` are the scopes without those that are read because a scope inherits from them, None where
+    nothing is inherited. `opened` are the scopes that were not asked for and that the question
+    names. `unopened` are the scopes whose name occurs in the question in a form that may have a
+    different meaning.
+    """
+
+    scopes: frozenset[str] | None
+    own: frozenset[str] | None = None
+    opened: tuple[str, ...] = ()
+    unopened: tuple[str, ...] = ()
+
+
+def choose_scopes(
+    asked: str | Iterable[str] | None,
+    question: str,
+    services: Services,
+    conversation_id: str | None = None,
+) -> ScopeChoice:
+    """Return the scopes that a search reads.
+
+    `asked` may be a text with commas between names. A scope in it opens itself, its parents and
+    `Global`. ALL opens every scope that is neither private nor inactive; private and inactive
+    scopes open only by name. Without `asked` the search
+    reads the default scope, the scope of the conversation with `conversation_id` if there is one,
+    and every open scope that the question names, by its name or a keyword; `scope_mentions`
+    describes the forms.
+    """
+    scopes = services.storage.scopes()
+    if asked is None:
+        # The default scope need not exist before something is stored in it.
+        unnamed = {
+            find_spelling(name, scopes) or GLOBAL
+            for name in unnamed_scopes(services, conversation_id, scopes)
+        }
+        searched = frozenset(seen for name in unnamed for seen in visible_from(name, scopes))
+        choice = _add_named_scopes(searched, question, scopes, services)
+        return evolve(choice, own=searched & unnamed | set(choice.opened))
+    listed = _split_names(asked, scopes) if isinstance(asked, str) else asked
+    wanted = check_labels(listed, "scope", max_chars=_MAX_NAME_CHARS)
+    if not wanted:
+        raise InvalidInput(f"scope is an empty list: name a scope, give {ALL}, or leave it out")
+    names = [
+        known_scope(name, scopes, services.confinement).name
+        for name in wanted
+        if not _means_all(name)
+    ]
+    if any(map(_means_all, wanted)):
+        everything = {name for name, scope in scopes.items() if _is_open(scope)}
+        if len(everything.union(names)) == len(scopes):
+            return ScopeChoice(scopes=None)
+        names.extend(everything)
+    return ScopeChoice(
+        scopes=frozenset(seen for name in names for seen in visible_from(name, scopes)),
+        own=frozenset(names),
+    )
+
+
+def _split_names(text: str, scopes: Mapping[str, Scope]) -> list[str]:
+    """Return the names in a text with commas, unless a scope has the whole text as its name."""
+    if "," not in text or find_spelling(text, scopes) is not None:
+        return [text]
+    return [name for part in text.split(",") if (name := part.strip())]
+
+
+def searched_scopes(asked: str | Iterable[str] | None, services: Services) -> frozenset[str] | None:
+    """Return the scopes that a request without a question reads, None for all."""
+    return choose_scopes(asked, "", services).scopes
+
+
+def create_scope(
+    services: Services,
+    name: str,
+    *,
+    description: str,
+    parent: str | None,
+    keywords: Sequence[str],
+    sensitivity: str,
+) -> Scope:
+    """Create a scope; creating an equal scope again does nothing.
+
+    Raises:
+        Conflict: a scope with this name exists and is different.
+        UnknownScope: the parent does not exist.
+    """
+    scopes = services.storage.scopes()
+    scope = Scope(
+        name=check_scope_name(name),
+        description=_check_description(description),
+        parent=None if parent is None else known_scope(parent, scopes, services.confinement).name,
+        keywords=check_labels(keywords, "keywords"),
+        sensitivity=check_choice(sensitivity, Sensitivity, "sensitivity"),
+    )
+    spelled = find_spelling(scope.name, scopes)
+    existing = None if spelled is None else scopes[spelled]
+    if existing == scope:
+        return existing
+    if existing is None:
+        check_new_scope_name(scope.name)
+    else:
+        raise Conflict(f"the scope {existing.name!r} exists and is different: update it instead")
+    seen = {scope.name: None, **_ancestors_of(scope.parent, scopes)}
+    commit = Commit(expect=Expect(scopes=seen), scopes=(scope,))
+    services.storage.commit(with_entry(services, Operation.SCOPE, commit))
+    return scope
+
+
+def update_scope(
+    services: Services,
+    name: str,
+    *,
+    description: str | None,
+    parent: str | None,
+    keywords: Sequence[str] | None,
+    active: bool | None,
+    sensitivity: str | None,
+) -> Scope:
+    """Change the given fields of a scope; a `parent` of "" removes the parent.
+
+    Raises:
+        UnknownScope: the scope or the parent does not exist.
+        InvalidInput: the scope would become its own ancestor, or `Global` inactive.
+    """
+    scopes = services.storage.scopes()
+    scope = known_scope(name, scopes, services.confinement)
+    if description is not None:
+        scope = evolve(scope, description=_check_description(description))
+    if parent is not None:
+        scope = evolve(scope, parent=_known_parent(services, parent, scopes))
+    if keywords is not None:
+        scope = evolve(scope, keywords=check_labels(keywords, "keywords"))
+    if active is not None:
+        scope = evolve(scope, active=check_flag(active, "active"))
+    if sensitivity is not None:
+        scope = evolve(scope, sensitivity=check_choice(sensitivity, Sensitivity, "sensitivity"))
+    if scope.name == GLOBAL and (scope.parent or not scope.active):
+        raise InvalidInput(f"{GLOBAL} always exists: it cannot be inactive and has no parent")
+    if scope.parent and scope.name in visible_from(scope.parent, scopes):
+        raise InvalidInput(
+            f"{scope.parent!r} cannot be the parent of {scope.name!r}, its own ancestor"
+        )
+    seen = {scope.name: scopes[scope.name], **_ancestors_of(scope.parent, scopes)}
+    commit = Commit(expect=Expect(scopes=seen), scopes=(scope,))
+    services.storage.commit(with_entry(services, Operation.SCOPE, commit))
+    return scope
+
+
+def delete_scope(services: Services, name: str) -> None:
+    """Remove an empty scope.
+
+    Raises:
+        UnknownScope: the scope does not exist.
+        Conflict: it contains memories or is the parent of a scope.
+        InvalidInput: it is `Global`.
+    """
+    scopes = services.storage.scopes()
+    scope = known_scope(name, scopes, services.confinement)
+    if scope.name == GLOBAL:
+        raise InvalidInput(f"{GLOBAL} always exists and cannot be deleted")
+    children = {child.name: child for child in scopes.values() if child.parent == scope.name}
+    if children:
+        named = ", ".join(map(quote_label, sorted(public_names(children)))) or "private scopes"
+        raise Conflict(f"the scope {scope.name!r} is the parent of {named}")
+    page = services.storage.find(Criteria(scopes=frozenset({scope.name})), limit=1)
+    if page.memories:
+        raise Conflict(
+            f"the scope {scope.name!r} still holds memories, and forgotten memories count:"
+            " move them, or erase them with a hard forget"
+        )
+    expect = Expect(scopes={scope.name: scope}, unused=frozenset({scope.name}))
+    commit = Commit(expect=expect, erased_scopes=(scope.name,))
+    services.storage.commit(with_entry(services, Operation.SCOPE, commit))
+
+
+def with_known_spelling(memory: Memory, scopes: Mapping[str, Scope]) -> Memory:
+    """Return `memory` in the existing spelling of its scope, if there is one."""
+    spelled = find_spelling(memory.scope, scopes)
+    return memory if spelled is None else evolve(memory, scope=spelled)
+
+
+def _known_parent(services: Services, parent: str, scopes: Mapping[str, Scope]) -> str | None:
+    return known_scope(parent, scopes, services.confinement).name if parent else None
+
+
+def _ancestors_of(parent: str | None, scopes: Mapping[str, Scope]) -> dict[str, Scope | None]:
+    """Return `parent` and its ancestors, which must not change, so that no circle arises."""
+    if parent is None:
+        return {}
+    return {name: scopes[name] for name in visible_from(parent, scopes) if name != GLOBAL}
+
+
+def _add_named_scopes(
+    searched: frozenset[str], question: str, scopes: Mapping[str, Scope], services: Services
+) -> ScopeChoice:
+    """Return `searched` with the open scopes that `question` names, and their visible scopes."""
+    if not question:
+        return ScopeChoice(scopes=searched)
+    names = services.scope_names.of(scopes, lambda: filter(_is_open, scopes.values()))
+    mentions = [
+        mention
+        for mention in names.mentions(question, lambda name: _reads_as_time(name, services))
+        if mention.scope not in searched
+    ]
+    opened = {mention.scope for mention in mentions if mention.evidence > Evidence.CAPITAL}
+    capitals = {(mention.scope, mention.name) for mention in mentions if mention.evidence}
+    opened |= {
+        scope
+        for scope, name in capitals
+        if scope not in opened and not _is_frequent(name, searched, services)
+    }
+    return ScopeChoice(
+        scopes=searched.union(seen for name in opened for seen in visible_from(name, scopes)),
+        opened=tuple(sorted(opened)),
+        unopened=tuple(sorted({mention.scope for mention in mentions} - opened)),
+    )
+
+
+def _reads_as_time(name: str, services: Services) -> bool:
+    config = services.config
+    try:
+        read_range(name, now=services.clock(), zone=config.time_zone, week_start=config.week_start)
+    except InvalidInput:
+        return False
+    return True
+
+
+def _is_frequent(name: str, searched: frozenset[str], services: Services) -> bool:
+    """Return whether so many memories in `searched` contain a name that it identifies no scope."""
+    holding, total = _count_holding(services, name, Criteria(scopes=searched))
+    return holding > max(_FREQUENT_FROM, _FREQUENT_SHARE * total)
+
+
+def _count_holding(services: Services, name: str, criteria: Criteria) -> tuple[int, int]:
+    """Count the memories that meet `criteria` and hold `name`, and all that meet `criteria`."""
+    index = services.index
+    if isinstance(index, SupportsTermCounts):
+        return index.count_holding(name, criteria)
+    words = frozenset({Arm.WORDS})
+    ranking = index.search(
+        Question(text=name, criteria=criteria, limit=1, threshold=0.0, arms=words)
+    )
+    return ranking.matches, ranking.eligible
+
+
+def _is_open(scope: Scope) -> bool:
+    return scope.active and scope.sensitivity is Sensitivity.NORMAL
+
+
+def _means_all(name: str) -> bool:
+    return fold_name(name) == fold_name(ALL)
+
+
+def _check_description(text: object) -> str:
+    return "" if text == "" else check_label(text, "description", max_chars=2000)

@@ -1,0 +1,121 @@
+"""Services: the parts of an open store, which every operation uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import field, frozen
+
+from infinite_memory.core.clock import Clock
+from infinite_memory.core.config import Config
+from infinite_memory.core.observe.reads import Read, ReadLog
+from infinite_memory.core.observe.recorder import Recorder, current_operation
+from infinite_memory.core.protocols import (
+    Judge,
+    Search,
+    Segmenter,
+    Storage,
+    Summariser,
+    TriggerEvaluator,
+)
+from infinite_memory.core.values.entry import Actor
+from infinite_memory.core.values.ids import RandomBytes
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.engine.active_model import Models
+from infinite_memory.engine.calls import Calls
+from infinite_memory.engine.kind_follower import Followers
+from infinite_memory.engine.retrieval.recent_recalls import RecentRecalls
+from infinite_memory.engine.retrieval.scope_mentions import ScopeNameCache
+from infinite_memory.engine.usage import UsageCounter
+from infinite_memory.storage.confined import ConfinedStorage, Confinement
+
+if TYPE_CHECKING:
+    from infinite_memory.engine.retrieval.language_hint import LanguageHint
+    from infinite_memory.search.embedding import CheckedEmbedder
+
+__all__ = ["Services"]
+
+
+@frozen(kw_only=True)
+class Services:
+    """The parts of an open store.
+
+    `manages_keys` is False for the handle of a client, which may not manage access keys. `backend`
+    names the kind of storage, and `data_folder` is where its files are, None if it has none here.
+    `reads` records who read what, None if reads are not recorded. `evaluators` check the conditions
+    of triggers, by language. `segmenter`, `judge` and `summariser` are those of the caller, None
+    for the built-in ones.
+    """
+
+    storage: Storage
+    models: Models
+    config: Config
+    clock: Clock
+    random_bytes: RandomBytes
+    actor: Actor
+    manages_keys: bool = True
+    usage: UsageCounter | None = None
+    backend: str = "custom"
+    data_folder: Path | None = None
+    recorder: Recorder = field(factory=Recorder)
+    reads: ReadLog | None = None
+    recent_recalls: RecentRecalls = field(factory=RecentRecalls)
+    calls: Calls = field(factory=Calls)
+    scope_names: ScopeNameCache = field(factory=ScopeNameCache)
+    evaluators: Mapping[str, TriggerEvaluator] = field(factory=dict)
+    segmenter: Segmenter | None = None
+    judge: Judge | None = None
+    summariser: Summariser | None = None
+    followers: Followers = field(factory=Followers)
+
+    @cached_property
+    def language_hint(self) -> LanguageHint:
+        """The hint of this handle about questions in a language that the model lacks."""
+        from infinite_memory.engine.retrieval.language_hint import LanguageHint
+
+        return LanguageHint()
+
+    @property
+    def embedder(self) -> CheckedEmbedder:
+        """The embedder of the model that answers now.
+
+        If you need its index too, call `models.answering` once instead.
+        """
+        return self.models.answering().embedder
+
+    @property
+    def index(self) -> Search:
+        """The search by the vectors of the model that answers now."""
+        return self.models.answering().index
+
+    @property
+    def confinement(self) -> Confinement | None:
+        """The scopes that this store was opened for, None for all."""
+        storage = self.storage
+        return storage.confinement if isinstance(storage, ConfinedStorage) else None
+
+    def note_returned(self, memories: Iterable[Memory], *, is_recall: bool = False) -> None:
+        """Note that a call returned `memories`, so that their echo is recognised.
+
+        A recall also counts as a use of every memory.
+        """
+        now, returned = self.clock(), list(memories)
+        self.recent_recalls.note(returned, now)
+        self.note_read(returned)
+        if is_recall and self.usage is not None:
+            self.usage.note((memory.id for memory in returned), now)
+
+    def note_read(self, memories: Iterable[Memory]) -> None:
+        """Record that the running call shows `memories`, if reads are recorded."""
+        if self.reads is not None:
+            self.reads.append(
+                Read(
+                    at=self.clock(),
+                    actor=self.actor,
+                    operation=current_operation() or "",
+                    memories=tuple(memory.id for memory in memories),
+                )
+            )

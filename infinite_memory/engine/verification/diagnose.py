@@ -1,0 +1,246 @@
+"""Checks of an installation and its store, as `infinite-memory doctor` makes them."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from infinite_memory.core.config import Config
+from infinite_memory.core.errors import (
+    ConfigurationError,
+    EmbedderError,
+    InfiniteMemoryError,
+    StoreDamaged,
+)
+from infinite_memory.core.protocols import Embedder, Storage
+from infinite_memory.core.values.address import masked
+from infinite_memory.core.values.messages import format_count, format_size
+from infinite_memory.core.values.record import Size
+from infinite_memory.core.values.verification import Diagnosis, State
+from infinite_memory.engine.active_model import Models
+from infinite_memory.engine.model_building import build_model, open_former_model
+from infinite_memory.engine.retrieval.language_hint import (
+    OTHER_LANGUAGES,
+    needs_multilingual,
+)
+from infinite_memory.engine.verification.checks import (
+    check_damage,
+    check_pending,
+    check_space,
+    count_memories,
+    count_pending,
+    measure_free_bytes,
+)
+from infinite_memory.search.embedding import (
+    BUNDLED,
+    OnnxEmbedder,
+    configured_embedder,
+    configured_model,
+)
+from infinite_memory.search.snapshot import Snapshot
+from infinite_memory.storage.open import (
+    MANAGED,
+    address_of,
+    diagnose_library,
+    diagnose_unopened,
+    open_existing,
+    snapshot_folder,
+)
+
+__all__ = ["diagnose_installation", "diagnose_platform"]
+
+_PYTHONS = ((3, 11), (3, 14))
+_SENTENCE = "The quick brown fox jumps over the lazy dog."
+# The first numbers of its vector by the bundled model; processors differ in the third digit.
+_VECTOR = (0.042, 0.058, 0.052, 0.076, 0.026, -0.038, 0.0, -0.061, -0.003, 0.022, 0.046, 0.057)
+_TOLERANCE = 0.02
+
+
+def diagnose_platform() -> Iterator[Diagnosis]:
+    """Check Python and the SQLite library."""
+    version, (low, high) = sys.version_info[:2], _PYTHONS
+    python = f"Python {'.'.join(map(str, sys.version_info[:3]))}"
+    if low <= version < high:
+        yield Diagnosis("python", State.OK, f"{python} is supported.")
+    else:
+        yield Diagnosis(
+            "python", State.WARNING, f"{python} was not tested: use 3.{low[1]} to 3.{high[1] - 1}."
+        )
+    yield diagnose_library()
+
+
+def diagnose_installation(config: Config) -> Iterator[Diagnosis]:
+    """Check the home folder, the store and the model of a configuration.
+
+    A store that does not exist, or that opening would change, is not opened.
+    """
+    yield from _check_home(config.home)
+    yield from _check_store(config)
+    yield from _check_model(config)
+
+
+def _check_home(home: Path) -> Iterator[Diagnosis]:
+    """Check that the home folder is private and writable, with space on its disk."""
+    if not home.exists():
+        yield from _check_parent(home)
+        return
+    mode = stat.S_IMODE(home.stat().st_mode)
+    if not os.access(home, os.R_OK | os.W_OK | os.X_OK):
+        yield Diagnosis("home", State.PROBLEM, f"{home} cannot be written: chmod 700 {home}.")
+    elif mode & 0o077:
+        yield Diagnosis(
+            "home", State.WARNING, f"{home} is open to others (mode {mode:o}): chmod 700 {home}."
+        )
+    else:
+        yield Diagnosis("home", State.OK, f"{home} exists, is private and can be written.")
+    yield check_space(measure_free_bytes(home))
+
+
+def _check_parent(home: Path) -> Iterator[Diagnosis]:
+    parent = next(folder for folder in home.parents if folder.exists())
+    if os.access(parent, os.W_OK | os.X_OK):
+        sentence = f"{home} does not exist yet; the first memory creates it."
+        yield Diagnosis("home", State.OK, sentence)
+        yield check_space(measure_free_bytes(parent))
+    else:
+        yield Diagnosis(
+            "home",
+            State.PROBLEM,
+            f"{home} cannot be created, since {parent} is not writable: choose another --home.",
+        )
+
+
+def _check_store(config: Config) -> Iterator[Diagnosis]:
+    address = address_of(config)
+    try:
+        for diagnosis in diagnose_unopened(address, home=config.home, mongod=config.mongod):
+            yield diagnosis
+            if diagnosis.state is not State.OK:
+                return
+        yield from _check_open_store(config, address)
+    except InfiniteMemoryError as error:
+        yield Diagnosis("store", State.PROBLEM, f"{error}.")
+
+
+def _check_open_store(config: Config, address: str) -> Iterator[Diagnosis]:
+    storage = open_existing(address, home=config.home, mongod=config.mongod)
+    if storage is None:
+        where = config.home if address == MANAGED else masked(address)
+        yield Diagnosis("store", State.OK, f"There is no store in {where} yet.")
+        return
+    try:
+        size = storage.measure()
+        yield _check_records(address, size)
+        storage.scopes()
+        yield check_damage(storage)
+        try:
+            embedder = configured_embedder(config, keep=False)
+        except (ConfigurationError, EmbedderError):
+            return  # `_check_model` reports the error.
+        try:
+            answers = partial(_answering_model, storage, embedder, config)
+            pending = count_pending(storage, embedder.model)
+            yield check_pending(pending, embedder.model, size, answers)
+            folder = snapshot_folder(address, storage, home=config.home)
+            if folder is not None and size.memories:
+                yield _check_snapshot(folder, storage, embedder)
+        finally:
+            embedder.close()
+    except StoreDamaged as error:
+        yield Diagnosis(
+            "damage",
+            State.PROBLEM,
+            f"{error}. Run infinite-memory verify, which says what can still be read.",
+        )
+    finally:
+        storage.close()
+
+
+def _check_records(address: str, size: Size) -> Diagnosis:
+    number = format_count(count_memories(size), "memory", "memories")
+    formatted_size = format_size(size.size_bytes)
+    return Diagnosis("records", State.OK, f"{masked(address)} opens: {number} in {formatted_size}.")
+
+
+def _answering_model(
+    storage: Storage, embedder: Embedder, config: Config
+) -> tuple[str, str | None]:
+    """Return which model answers while memories are pending, and why the active model cannot."""
+    models = Models(
+        storage,
+        lambda: embedder,
+        build=build_model,
+        open_former=lambda: open_former_model(config, keep=False),
+    )
+    try:
+        return models.answering().name, models.failure
+    finally:
+        models.close()
+
+
+def _check_snapshot(folder: Path, storage: Storage, embedder: Embedder) -> Diagnosis:
+    snapshots = list(folder.glob("*.index"))
+    if not snapshots:
+        sentence = "There is no snapshot of the index; a search builds the index."
+        return Diagnosis("index", State.OK, sentence)
+    ours = Snapshot(
+        folder,
+        identity=storage.identity,
+        model=embedder.model,
+        dimensions=embedder.dimensions,
+    )
+    try:
+        view = ours.load_verified()
+    except ValueError as error:
+        return Diagnosis(
+            "index",
+            State.WARNING,
+            f"The snapshot of the index is damaged ({error}): run infinite-memory verify --mend.",
+        )
+    position = storage.position()
+    if view is not None and view.cursor > position:
+        return Diagnosis(
+            "index",
+            State.PROBLEM,
+            f"The index has seen {view.cursor:,} changes and the store has only {position:,}: if"
+            " you put an older copy of the database in place, delete the folder"
+            f" {folder}; if not, the newest memories are missing: look for"
+            " memory.db-wal, or restore a backup.",
+        )
+    total = sum(path.stat().st_size for path in snapshots)
+    return Diagnosis("index", State.OK, f"The snapshot of the index takes {format_size(total)}.")
+
+
+def _check_model(config: Config) -> Iterator[Diagnosis]:
+    """Check the files of the model, load it, and embed a sentence whose vector is known."""
+    try:
+        found = configured_model(config, keep=False)
+        with OnnxEmbedder(found, workers=1, providers=config.execution_providers) as embedder:
+            embedder.verify()
+            yield Diagnosis(
+                "model files", State.OK, f"{embedder.model} is complete, as it was recorded."
+            )
+            vector = embedder.embed_query(_SENTENCE)
+    except (ConfigurationError, EmbedderError) as error:
+        yield Diagnosis("model", State.PROBLEM, f"{error}.")
+        return
+    is_expected = config.embedder != BUNDLED or np.allclose(
+        vector[: len(_VECTOR)], _VECTOR, rtol=0, atol=_TOLERANCE
+    )
+    if is_expected and abs(float(np.linalg.norm(vector)) - 1) < _TOLERANCE:
+        yield Diagnosis("model", State.OK, "The model runs and gives the vector that it should.")
+    else:
+        yield Diagnosis(
+            "model",
+            State.PROBLEM,
+            "The model runs but gives a wrong vector: install onnxruntime again.",
+        )
+    if needs_multilingual(embedder.model):
+        sentence = f"The bundled model was made for English: {OTHER_LANGUAGES}."
+        yield Diagnosis("languages", State.OK, sentence)

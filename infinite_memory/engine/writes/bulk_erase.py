@@ -1,0 +1,68 @@
+"""Erase many memories for good, with everything that quotes them or belongs to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from infinite_memory.core.errors import Conflict
+from infinite_memory.core.protocols import SupportsIndex
+from infinite_memory.core.values.commit import Commit, Erase, Expect
+from infinite_memory.core.values.entry import Operation
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.engine.journal import with_entry
+from infinite_memory.engine.retry import attempts
+from infinite_memory.engine.services import Services
+from infinite_memory.engine.writes.after_commit import AfterCommit
+from infinite_memory.engine.writes.quoting_summaries import erase_late_summaries
+from infinite_memory.storage.attachments import select_erased_with
+
+__all__ = ["erase_all", "finish_erasing"]
+
+# A commit holds the lock of the writers.
+_MOST_AT_ONCE = 1000
+
+
+def erase_all(services: Services, memories: Sequence[Memory]) -> tuple[str, ...]:
+    """Erase memories, summaries that quote them, and their attachments; return the ids of all.
+
+    Up to 1,000 memories are one commit.
+
+    Raises:
+        Conflict: another client kept changing one of them; earlier commits stay.
+    """
+    erased: list[str] = []
+    for start in range(0, len(memories), _MOST_AT_ONCE):
+        batch = [m for m in memories[start : start + _MOST_AT_ONCE] if m.id not in set(erased)]
+        erased += _erase_batch(services, batch)
+    if erased:
+        finish_erasing(services, erased)
+    return tuple(erased)
+
+
+def finish_erasing(services: Services, ids: Sequence[str]) -> None:
+    """Erase late summaries of erased memories, and remove all bytes from files and index."""
+    with AfterCommit("erasing the summaries that were stored meanwhile"):
+        erase_late_summaries(services, ids)
+    with AfterCommit("removing the bytes of erased memories from the files"):
+        services.storage.scrub()
+    with AfterCommit("removing the bytes of erased memories from the index"):
+        if isinstance(services.index, SupportsIndex):
+            services.index.discard()
+
+
+def _erase_batch(services: Services, memories: Sequence[Memory]) -> list[str]:
+    ids = [memory.id for memory in memories]
+    for last in attempts():
+        # Nobody may begin to share an attachment between this look and the commit.
+        number = services.storage.journal_end().number + 1
+        others = select_erased_with(services.storage, ids)
+        erases = [Erase(id=memory.id, expected=memory.revision) for memory in memories]
+        erases += [Erase(id=other.id, expected=other.revision) for other in others.values()]
+        commit = Commit(expect=Expect(entry_number=number), erases=tuple(erases))
+        try:
+            services.storage.commit(with_entry(services, Operation.ERASE, commit))
+            return [*ids, *others]
+        except Conflict:
+            if last:
+                raise
+    raise AssertionError

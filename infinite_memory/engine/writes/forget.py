@@ -1,0 +1,191 @@
+"""Forget: hide a memory from every result, or erase it for good."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import evolve
+
+from infinite_memory.core.errors import Conflict, StoreDamaged
+from infinite_memory.core.protocols import SupportsIndex
+from infinite_memory.core.values.commit import Commit, Erase, Expect, Put
+from infinite_memory.core.values.conversation.attachment import is_content
+from infinite_memory.core.values.entry import Operation
+from infinite_memory.core.values.ids import check_id
+from infinite_memory.core.values.memory import Kind, Memory, Status
+from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
+from infinite_memory.engine.journal import with_entry
+from infinite_memory.engine.retry import attempts
+from infinite_memory.engine.services import Services
+from infinite_memory.engine.writes.after_commit import AfterCommit
+from infinite_memory.engine.writes.attachments import find_attachments, hide_attachments
+from infinite_memory.engine.writes.quoting_summaries import (
+    erase_late_summaries,
+    find_quoting_summaries,
+)
+from infinite_memory.engine.writes.receipts import receipt_of
+from infinite_memory.engine.writes.revise import get_record, not_found
+from infinite_memory.storage.attachments import select_attachments
+
+__all__ = ["forget"]
+
+_UNKNOWN_SCOPE = "unknown"
+_STILL_READ = (
+    "its bytes stay in the files of the store until a reader that began before has ended, most"
+    " likely in another process; the next change, opening or closing of the store then removes them"
+)
+
+
+def forget(services: Services, memory_id: str, *, hard: bool) -> Receipt:
+    """Take a memory out of every result; `hard` erases it with its history and its vectors.
+
+    Forgetting a forgotten memory changes nothing. A soft forget can be reverted with `revise`. A
+    hard forget of an erased memory returns `unchanged`, after it has finished the work of a hard
+    forget that was interrupted: of several concurrent calls exactly one returns `erased`. A hard
+    forget also erases every summary that quotes the memory, directly or through another summary,
+    and the receipt names them, except summaries in scopes that this handle does not show. The
+    attachments that no further memory has go with their memory in either case. If the bytes of the
+    memory cannot be removed from the files at the moment, the memory is erased anyway, and the
+    receipt names the pending step.
+
+    Raises:
+        NotFound: the memory does not exist; if `hard`, it was never erased either.
+        Conflict: other clients kept changing the memory.
+    """
+    return _erase(services, memory_id) if hard else _hide(services, memory_id)
+
+
+def _hide(services: Services, memory_id: str) -> Receipt:
+    for last in attempts():
+        record = get_record(services, memory_id)
+        before = record.memory
+        if before.status is Status.FORGOTTEN:
+            return receipt_of(before, Outcome.UNCHANGED, Searchable.NOT)
+        after = evolve(
+            before,
+            status=Status.FORGOTTEN,
+            revision=before.revision + 1,
+            stored_at=max(services.clock(), before.stored_at),
+        )
+        try:
+            put = Put(memory=after, expected=before.revision, embeddings=record.embeddings)
+            puts = (put, *hide_attachments(services, [before]))
+            services.storage.commit(with_entry(services, Operation.FORGET, Commit(puts=puts)))
+            break
+        except Conflict:
+            if last:
+                raise
+    return receipt_of(after, Outcome.FORGOTTEN, Searchable.NOT)
+
+
+def _erase(services: Services, memory_id: str) -> Receipt:
+    for last in attempts():
+        try:
+            receipt = _erase_once(services, memory_id)
+            break
+        except Conflict:
+            if last:
+                raise
+    # Also if the memory was erased before: that call may have ended before this step.
+    late: list[Memory] = []
+    with AfterCommit("erasing the summaries that were stored meanwhile") as of_summaries:
+        late = erase_late_summaries(services, [memory_id])
+    scrubbed = True
+    with AfterCommit("removing its bytes from the files of the store") as in_files:
+        scrubbed = services.storage.scrub()
+    with AfterCommit("removing its bytes from the index") as in_index:
+        if isinstance(services.index, SupportsIndex):
+            services.index.discard()
+    steps = (of_summaries, in_files, in_index)
+    failures = [step.failure for step in steps if step.failure is not None]
+    pending = [f"{failure}; forget it once more to finish this" for failure in failures]
+    if not scrubbed:
+        pending.append(_STILL_READ)
+    erased = (*receipt.erased, *map(_describe_erased, late))
+    return evolve(receipt, erased=erased, pending=tuple(pending))
+
+
+def _erase_once(services: Services, memory_id: str) -> Receipt:
+    """Erase the current revision; its bytes stay in the files until the storage scrubs them.
+
+    Raises:
+        NotFound: the memory does not exist, and no memory with this id was erased.
+        Conflict: another client changed or erased it at the same moment.
+    """
+    storage = services.storage
+    try:
+        record = storage.get([check_id(memory_id)]).get(memory_id)
+        revisions = len(storage.history(memory_id))
+    except StoreDamaged:
+        others = _commit_erasure(services, Erase(id=memory_id), None)
+        # The memory is unreadable, so the receipt cannot describe it.
+        parts = [f"memory {memory_id}, which was damaged", *map(_describe_erased, others)]
+        return _receipt_of_unknown(services, memory_id, Outcome.ERASED, *parts)
+    if record is None:
+        if memory_id not in storage.erased([memory_id]):
+            raise not_found(memory_id)
+        return _receipt_of_unknown(services, memory_id, Outcome.UNCHANGED)
+    erase = Erase(id=memory_id, expected=record.memory.revision)
+    others = _commit_erasure(services, erase, record.memory)
+    parts = [f"memory {memory_id}", f"{revisions} revision{'s' if revisions > 1 else ''}"]
+    count = sum(len(embedding.vectors) for embedding in record.embeddings)
+    if count:
+        parts.append(f"{count} vector{'s' if count > 1 else ''}")
+    parts += map(_describe_erased, others)
+    receipt = receipt_of(record.memory, Outcome.ERASED, Searchable.NOT)
+    return evolve(receipt, erased=tuple(parts))
+
+
+def _commit_erasure(services: Services, erase: Erase, memory: Memory | None) -> list[Memory]:
+    """Erase a memory, the summaries that quote it and its attachments in one commit.
+
+    `memory` is None if it is damaged. Return the summaries and the attachments.
+
+    Raises:
+        Conflict: another client changed or erased one of them at the same moment.
+    """
+    quoting = find_quoting_summaries(services, [erase.id])
+    attachments, expect = _find_attachments(services, erase.id, memory, quoting), Expect()
+    if attachments:
+        # Nobody may begin to share an attachment between this look and the commit.
+        expect = Expect(entry_number=services.storage.journal_end().number + 1)
+        attachments = _find_attachments(services, erase.id, memory, quoting)
+    others = [*quoting, *attachments.values()]
+    erases = (erase, *(Erase(id=memory.id, expected=memory.revision) for memory in others))
+    commit = Commit(expect=expect, erases=erases)
+    services.storage.commit(with_entry(services, Operation.ERASE, commit))
+    return others
+
+
+def _find_attachments(
+    services: Services, memory_id: str, memory: Memory | None, quoting: Sequence[Memory]
+) -> dict[str, Memory]:
+    if memory is not None:
+        return find_attachments(services, [memory, *quoting])
+    return select_attachments(services.storage, [memory_id, *(other.id for other in quoting)])
+
+
+def _describe_erased(memory: Memory) -> str:
+    if is_content(memory):
+        return f"the stored bytes {memory.id}"
+    if memory.kind is Kind.ATTACHMENT:
+        return f"attachment {memory.id}"
+    noun = "summary" if memory.kind is Kind.SUMMARY else "piece of work"
+    if "short_term" in memory.context:
+        noun = "short-term memory"
+    return f"{noun} {memory.id}, which quoted it"
+
+
+def _receipt_of_unknown(
+    services: Services, memory_id: str, outcome: Outcome, *erased: str
+) -> Receipt:
+    """Return the receipt of a memory of which only the id is known."""
+    return Receipt(
+        id=memory_id,
+        outcome=outcome,
+        revision=0,
+        scope=_UNKNOWN_SCOPE,
+        stored_at=services.clock(),
+        searchable=Searchable.NOT,
+        erased=erased,
+    )

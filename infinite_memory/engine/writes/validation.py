@@ -1,0 +1,200 @@
+"""Validation: build a memory from the values of a caller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from operator import attrgetter
+from typing import Any
+
+import attrs
+
+from infinite_memory.core.config import Limits
+from infinite_memory.core.errors import InvalidInput, ScopeNotCreated
+from infinite_memory.core.values.checks import (
+    check_choice,
+    check_context,
+    check_field,
+    check_flag,
+    check_label,
+    check_labels,
+    check_moment,
+    check_text,
+)
+from infinite_memory.core.values.draft import Draft
+from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType, MemoryField
+from infinite_memory.core.values.ids import check_id, new_id
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.messages import suggest_name
+from infinite_memory.core.values.scope import Scope, find_spelling
+from infinite_memory.engine.conversation_scopes import unnamed_scope
+from infinite_memory.engine.scopes import (
+    check_new_scope_name,
+    check_scope_name,
+    known_scope,
+)
+from infinite_memory.engine.services import Services
+from infinite_memory.engine.visibility import visible_names
+from infinite_memory.search.text.keys import check_key
+from infinite_memory.search.text.typos import find_near_names
+
+__all__ = ["build_memory", "check_fields", "check_validity", "resolve_scope"]
+
+_MAX_TITLE_CHARS = 500
+_ASSIGNED = {"id", "scope", "stored_at", "revision"}
+# The fields that a caller gives as such; the operations set the rest of them.
+_GIVEN = {field.name: field for field in MEMORY_FIELDS if field.name not in _ASSIGNED}
+_DRAFT_FIELDS = tuple(
+    attribute.name for attribute in attrs.fields(Draft) if attribute.name in _GIVEN
+)
+_read_fields = attrgetter(*_DRAFT_FIELDS)
+
+
+def build_memory(
+    draft: Draft,
+    services: Services,
+    scopes: Mapping[str, Scope],
+    now: datetime,
+    *,
+    create_scope: bool | None = None,
+) -> Memory:
+    """Return the memory that `draft` describes; `create_scope` is as in `resolve_scope`.
+
+    Raises:
+        InvalidInput: a field cannot be used.
+        UnknownScope: scopes are strict and no scope has that name.
+    """
+    fields = dict(zip(_DRAFT_FIELDS, _read_fields(draft), strict=True))
+    if draft.happened_at is None:
+        fields["happened_at"] = now
+    values = _normalize_fields(fields, services.config.limits)
+    check_validity(values["valid_from"], values["valid_to"])
+    return Memory(
+        id=new_id(now, services.random_bytes) if draft.id is None else check_id(draft.id),
+        scope=_resolve_draft_scope(
+            draft, values["conversation_id"], scopes, services, create=create_scope
+        ),
+        stored_at=now,
+        **values,
+    )
+
+
+def check_fields(values: Mapping[str, Any], services: Services) -> dict[str, Any]:
+    """Return `values`, which are fields of a memory, in their stored form.
+
+    Raises:
+        InvalidInput: a field cannot be used.
+    """
+    for name in values:
+        check_field(name, _GIVEN)
+    return _normalize_fields(values, services.config.limits)
+
+
+def _normalize_fields(values: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+    normalized = dict(values)
+    for name, value in values.items():
+        if value is not _GIVEN[name].default:
+            normalized[name] = _check_value(_GIVEN[name], value, limits)
+    return normalized
+
+
+def resolve_scope(
+    name: str, scopes: Mapping[str, Scope], services: Services, *, create: bool | None = None
+) -> str:
+    """Return the scope that a memory goes into: the existing spelling, or a new name.
+
+    With `create` None a new name is taken unless scopes are strict, with True always, and with
+    False unless scopes are strict or the name is near the name of a scope.
+
+    Raises:
+        UnknownScope: no scope has that name and it is not taken, or this store was not opened for
+            the scope.
+        InvalidInput: no scope has that name, and no new one may have it.
+    """
+    if create is not None:
+        check_flag(create, "create_scope")
+    if isinstance(name, str) and name in scopes:
+        return name
+    wanted = check_scope_name(name)
+    spelled = find_spelling(wanted, scopes)
+    if spelled is not None:
+        return spelled
+    confinement = services.confinement
+    is_outside = confinement is not None and not confinement.allows(wanted)
+    if is_outside or (services.config.strict_scopes and create is None):
+        return known_scope(wanted, scopes, confinement).name  # raises
+    check_new_scope_name(wanted)
+    if create is False:
+        _check_new_scope(wanted, scopes, services)
+    return wanted
+
+
+def _check_new_scope(name: str, scopes: Mapping[str, Scope], services: Services) -> None:
+    """Refuse the name of a new scope that is likely to be a typing error, or if scopes are strict.
+
+    Raises:
+        ScopeNotCreated: the name is refused; the message names the nearest scope.
+    """
+    known = visible_names(services, scopes)
+    # A store that is confined to scopes was opened with the name of the new one.
+    near = find_near_names(name, known) if services.confinement is None else []
+    if not near and not services.config.strict_scopes:
+        return
+    candidates = near or known
+    raise ScopeNotCreated.of(name, suggest_name(name, candidates) if candidates else None)
+
+
+def _resolve_draft_scope(
+    draft: Draft,
+    conversation_id: str | None,
+    scopes: Mapping[str, Scope],
+    services: Services,
+    *,
+    create: bool | None,
+) -> str:
+    """Return the scope of a new memory, also if its caller gave none."""
+    if draft.scope is not None:
+        return resolve_scope(draft.scope, scopes, services, create=create)
+    # A configured name is no typing error of the caller.
+    create = None if create is False else create
+    default = resolve_scope(services.config.default_scope, scopes, services, create=create)
+    chosen = unnamed_scope(services, conversation_id)
+    if chosen == services.config.default_scope:
+        return default
+    # Strict scopes refuse a name that is mistyped, and this one was typed by nobody.
+    return find_spelling(chosen, scopes) or chosen
+
+
+def check_validity(start: datetime | None, end: datetime | None) -> None:
+    """Refuse a range of validity that ends before it begins."""
+    if start is not None and end is not None and end <= start:
+        raise InvalidInput(
+            f"valid_to {end.isoformat()} must be later than valid_from {start.isoformat()}"
+        )
+
+
+def _check_value(field: MemoryField, value: Any, limits: Limits) -> Any:
+    """Return a value in its stored form, by the type of `field` or by a rule of its own."""
+    if field.name in _OWN_CHECKS:
+        return _OWN_CHECKS[field.name](value, limits)
+    if field.choices is not None:
+        return check_choice(value, field.choices, field.name)
+    return _CHECKS[field.value_type](value, field.name)
+
+
+_OWN_CHECKS: Mapping[str, Callable[[Any, Limits], Any]] = {
+    "text": lambda v, limits: check_text(v, "text", max_bytes=limits.max_text_bytes),
+    "title": lambda v, _: check_label(v, "title", max_chars=_MAX_TITLE_CHARS),
+    "tags": lambda v, _: check_labels(v, "tags", max_chars=128),
+    "context": lambda v, limits: check_context(v, max_bytes=limits.max_context_bytes),
+    "sources": lambda v, _: tuple(check_id(s) for s in check_labels(v, "sources")),
+    "attachments": lambda v, _: check_labels(v, "attachments", max_chars=2048),
+    "key": lambda v, _: check_key(v),
+}
+
+_CHECKS: Mapping[FieldType, Callable[[Any, str], Any]] = {
+    FieldType.TEXT: check_label,
+    FieldType.TEXTS: check_labels,
+    FieldType.TIME: check_moment,
+    FieldType.FLAG: check_flag,
+}

@@ -1,0 +1,123 @@
+"""The folder of the backups: their names, a list of them, and the newest."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from attrs import frozen
+
+from infinite_memory.core.errors import InvalidInput, NotFound, StorageUnavailable
+from infinite_memory.core.files.atomic import sync_folder
+from infinite_memory.core.values.archive.backup import Backup
+from infinite_memory.core.values.messages import suggest_name
+from infinite_memory.features.archive.backup import describe_file
+from infinite_memory.features.archive.part_file import name_part, remove_abandoned
+
+__all__ = ["SUFFIX", "BackupFolder"]
+
+SUFFIX = ".imarchive"
+_MOST_NAMES = 1000
+
+
+@frozen
+class BackupFolder:
+    """The folder of the backups of every store with the same home folder."""
+
+    path: Path
+
+    def create(self) -> None:
+        """Create the folder for its owner alone, and remove what killed processes left in it.
+
+        Raises:
+            StorageUnavailable: it cannot be created.
+        """
+        try:
+            if not self.path.is_dir():
+                self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+                # A backup in a folder whose name is lost with the power would be lost too.
+                sync_folder(self.path.parent)
+        except OSError as error:
+            raise StorageUnavailable(
+                f"the folder {self.path} cannot be created ({error.strerror}), and nothing was"
+                " backed up: check its permissions, or name a file elsewhere"
+            ) from error
+        remove_abandoned(self.path)
+
+    def new_path(self, now: datetime, identity: str, label: str = "") -> Path:
+        """Return a path that is free, whose name begins with the time."""
+        stem = f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}-{identity[:8]}{label}"
+        for number in range(1, _MOST_NAMES):
+            path = self.path / f"{stem}{'' if number == 1 else f'-{number}'}{SUFFIX}"
+            if not (path.exists() or name_part(path).exists()):
+                return path
+        raise StorageUnavailable(f"{self.path} has too many backups of one second: wait a second")
+
+    def backups(self) -> list[Backup]:
+        """Return the backups in the folder, the newest first."""
+        backups = [describe_file(path) for path in self._paths()]
+        whole = [backup for backup in backups if backup is not None]
+        return sorted(whole, key=lambda backup: (backup.created_at, backup.name), reverse=True)
+
+    def newest(self, identity: str | None = None) -> Backup | None:
+        """Return the newest backup, None if there is none.
+
+        Backups of the store `identity` come first, and backups without damage before others.
+        """
+        backups = self.backups()
+        named = [b for b in backups if identity is None or b.store == identity]
+        named += [b for b in backups if b.encrypted and identity and identity[:8] in b.name]
+        return min(
+            sorted(named, key=lambda backup: backup.created_at, reverse=True),
+            key=lambda backup: backup.whole is False,
+            default=None,
+        )
+
+    def find(self, name: object) -> Path:
+        """Return the path of the backup called `name`.
+
+        Raises:
+            InvalidInput: it is no name of a file in the folder.
+            NotFound: there is no such backup.
+        """
+        if not isinstance(name, str) or name != Path(name).name or not name.endswith(SUFFIX):
+            raise InvalidInput(
+                f"{name!r:.200} is no name of a backup: give a name from the list, such as"
+                f" 20260605T031500Z-1a2b3c4d{SUFFIX}"
+            )
+        path = self.path / name
+        if not path.is_file():
+            known = [each.name for each in self._paths()]
+            hint = f"the nearest is {suggest_name(name, known)!r}" if known else "there are none"
+            raise NotFound(f"there is no backup {name!r:.200} in {self.path}: {hint}")
+        return path
+
+    def delete(self, name: object) -> None:
+        """Remove the backup called `name`.
+
+        Raises:
+            InvalidInput, NotFound: as `find`.
+            StorageUnavailable: the file cannot be removed.
+        """
+        path = self.find(name)
+        try:
+            path.unlink()
+        except OSError as error:
+            raise StorageUnavailable(
+                f"{path} cannot be removed: {error.strerror}: check the permissions of its folder"
+            ) from error
+
+    def _paths(self) -> list[Path]:
+        try:
+            return [
+                path
+                for path in self.path.iterdir()
+                # `is_file` is false for a file that was removed meanwhile, and for a broken link.
+                if path.name.endswith(SUFFIX) and not path.name.startswith(".") and path.is_file()
+            ]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise StorageUnavailable(
+                f"{self.path} cannot be read: {error.strerror}: check its permissions"
+            ) from error

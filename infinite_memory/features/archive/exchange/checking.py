@@ -1,0 +1,146 @@
+"""Checks the records of a source against the store, and gives every memory its scope."""
+
+from __future__ import annotations
+
+from attrs import evolve, field, frozen
+
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.values.draft import Draft
+from infinite_memory.core.values.exchange import ImportProblem
+from infinite_memory.core.values.ids import check_id
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.scope import Scope, fold_name
+from infinite_memory.engine.services import Services
+from infinite_memory.engine.writes.validation import (
+    build_memory,
+    check_fields,
+    check_validity,
+    resolve_scope,
+)
+from infinite_memory.features.archive.exchange.records import (
+    DraftRecord,
+    LinkRecord,
+    MemoryRecord,
+    ScopeRecord,
+)
+
+__all__ = ["Candidate", "Checker"]
+
+_CHECKED = (
+    *("text", "kind", "title", "tags", "context", "conversation_id", "speaker", "origin"),
+    *("happened_at", "valid_from", "valid_to", "key", "status", "important", "sources"),
+    "attachments",
+)
+
+
+@frozen(kw_only=True)
+class Candidate:
+    """A checked memory of a source, which the store may have already.
+
+    `revisions` are oldest first; a memory of another product has one. `is_own` says that this
+    library exported it, with its status and its times. `timed` says that the source gave a time.
+    """
+
+    file: str
+    where: str
+    revisions: tuple[Memory, ...]
+    is_own: bool = False
+    has_history: bool = False
+    timed: bool = True
+    is_final: bool = False
+
+    @property
+    def memory(self) -> Memory:
+        """The current revision."""
+        return self.revisions[-1]
+
+
+@frozen(kw_only=True)
+class Checker:
+    """Checks records one by one; `scope` takes the place of every scope of the source."""
+
+    services: Services
+    scope: str | None = None
+    scopes: dict[str, Scope] = field()
+    _spelling: dict[str, str] = field(factory=dict)
+
+    @scopes.default
+    def _read_scopes(self) -> dict[str, Scope]:
+        return dict(self.services.storage.scopes())
+
+    def check(
+        self, record: DraftRecord | MemoryRecord | LinkRecord | ScopeRecord
+    ) -> Candidate | LinkRecord | ScopeRecord | ImportProblem | None:
+        """Return the checked record, the reason why it cannot be used, or None for nothing to do.
+
+        Raises:
+            UnknownScope: the scope that the caller gave cannot be used.
+        """
+        try:
+            match record:
+                case DraftRecord():
+                    return self._check_draft(record)
+                case MemoryRecord():
+                    return self._check_memory(record)
+                case LinkRecord():
+                    return self._check_link(record)
+                case _:
+                    return self._check_scope(record)
+        except InvalidInput as error:
+            return ImportProblem(file=record.file, where=record.where, what=str(error))
+
+    def check_given_scope(self) -> None:
+        """Refuse a `scope` that cannot be used, before anything is read.
+
+        Raises:
+            InvalidInput: it cannot be used.
+        """
+        if self.scope is not None:
+            resolve_scope(self.scope, self.scopes, self.services)
+
+    def _check_draft(self, record: DraftRecord) -> Candidate:
+        draft: Draft = record.draft
+        if self.scope is not None:
+            draft = evolve(draft, scope=self.scope)
+        memory = build_memory(draft, self.services, self.scopes, self.services.clock())
+        return Candidate(
+            file=record.file,
+            where=record.where,
+            revisions=(evolve(memory, scope=self._spell(memory.scope)),),
+            timed=draft.happened_at is not None and not record.guesses_time,
+            is_final=record.is_final,
+        )
+
+    def _check_memory(self, record: MemoryRecord) -> Candidate:
+        revisions = tuple([self._check_revision(memory) for memory in record.revisions])
+        return Candidate(
+            file=record.file,
+            where=record.where,
+            revisions=revisions,
+            is_own=True,
+            has_history=record.has_history,
+        )
+
+    def _check_revision(self, memory: Memory) -> Memory:
+        check_id(memory.id)
+        values = check_fields({name: getattr(memory, name) for name in _CHECKED}, self.services)
+        check_validity(memory.valid_from, memory.valid_to)
+        wanted = memory.scope if self.scope is None else self.scope
+        scope = resolve_scope(wanted, self.scopes, self.services, create=True)
+        return evolve(memory, **values, scope=self._spell(scope))
+
+    def _check_link(self, record: LinkRecord) -> LinkRecord:
+        check_id(record.source)
+        check_id(record.target)
+        return record
+
+    def _check_scope(self, record: ScopeRecord) -> ScopeRecord | None:
+        if self.scope is not None:
+            return None  # its memories go elsewhere
+        name = resolve_scope(record.scope.name, self.scopes, self.services, create=True)
+        name = self._spell(name)
+        return evolve(record, scope=evolve(record.scope, name=name))
+
+    def _spell(self, scope: str) -> str:
+        """Return the first spelling of a scope that does not exist yet."""
+        return self._spelling.setdefault(fold_name(scope), scope)

@@ -1,0 +1,128 @@
+"""CSV: a table of the current state of memories, for spreadsheets.
+
+A cell that a spreadsheet would take for a formula begins with an apostrophe, which the reader
+removes again. Lists and contexts are JSON.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from infinite_memory.core.values.exchange import ImportProblem
+from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.features.archive.exchange.formats.fields import filled_fields, read_fields
+from infinite_memory.features.archive.exchange.formats.jsonl import ENCODER
+from infinite_memory.features.archive.exchange.reading import Options
+from infinite_memory.features.archive.exchange.records import Item
+from infinite_memory.features.archive.exchange.source import Source
+
+__all__ = ["header_row", "is_csv_export", "memory_row", "read_csv"]
+
+_FIRST = ("id", "happened_at", "scope", "kind", "speaker", "title", "text", "tags")
+_COLUMNS = (*_FIRST, *(field.name for field in MEMORY_FIELDS if field.name not in _FIRST))
+_TYPES = {field.name: field.value_type for field in MEMORY_FIELDS}
+_JSON = {FieldType.TEXTS, FieldType.OBJECT, FieldType.FLAG, FieldType.NUMBER}
+# What spreadsheets take for the beginning of a formula, and the apostrophe that guards it.
+_GUARDED = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
+
+
+def _row(cells: list[str]) -> bytes:
+    output = io.StringIO(newline="")
+    csv.writer(output, lineterminator="\r\n").writerow(cells)
+    return output.getvalue().encode()
+
+
+def header_row() -> bytes:
+    """Return the first row, behind a byte order mark, without which Excel reads no UTF-8."""
+    return b"\xef\xbb\xbf" + _row(list(_COLUMNS))
+
+
+def memory_row(memory: Memory) -> bytes:
+    """Return the row of a memory."""
+    fields = {**filled_fields(memory), "text": memory.text, "scope": memory.scope}
+    return _row([_cell(fields.get(name)) for name in _COLUMNS])
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else ENCODER.encode(value)
+    return f"'{text}" if text.startswith(_GUARDED) else text
+
+
+def is_csv_export(source: Source) -> bool:
+    """Return whether a source is a table with a column for the text of a memory."""
+    if source.is_folder or source.is_zip or not source.with_ending(".csv"):
+        return False
+    first = source.head(source.files[0]).removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0]
+    try:
+        header = next(csv.reader([first.decode()]), [])
+    except (UnicodeDecodeError, csv.Error):
+        return False
+    names = {name.strip().lower() for name in header}
+    return "text" in names and bool(names & (set(_COLUMNS) - {"text"}))
+
+
+def read_csv(source: Source, options: Options) -> Iterator[Item]:
+    """Yield the memories of a table; columns that a person added are problems.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    (file,) = source.files
+    shown, counts = source.show(file), Counter[str]()
+    csv.field_size_limit(options.max_line_bytes)
+    with source.open(file) as stream:
+        lines = io.TextIOWrapper(stream, "utf-8-sig", newline="")
+        rows = csv.reader(lines, strict=True)
+        try:
+            header = [name.strip() for name in next(rows, [])]
+            while True:
+                line = rows.line_num + 1
+                cells = next(rows, None)
+                if cells is None:
+                    return
+                if cells:
+                    place = (shown, f"line {line}")
+                    yield _read_row(header, cells, place, options.zone, counts)
+        except (csv.Error, UnicodeDecodeError) as error:
+            what = f"it is no table in UTF-8 from here on: {error}"
+            yield ImportProblem(file=shown, where=f"line {rows.line_num}", what=what)
+
+
+def _read_row(
+    header: list[str],
+    cells: list[str],
+    place: tuple[str, str],
+    zone: str | None,
+    counts: Counter[str],
+) -> Item:
+    file, where = place
+    try:
+        if len(cells) != len(header):
+            raise ValueError(f"the row has {len(cells)} cells, and the header {len(header)}")
+        values = {
+            name: _read_cell(name, cell) for name, cell in zip(header, cells, strict=True) if cell
+        }
+        text = values.pop("text", "")
+        return read_fields(values, text, file=file, where=where, zone=zone, counts=counts)
+    except (ValueError, TypeError, KeyError) as error:
+        return ImportProblem(file=file, where=where, what=str(error))
+
+
+def _read_cell(name: str, cell: str) -> Any:
+    text = cell[1:] if cell.startswith("'") and cell[1:].startswith(_GUARDED) else cell
+    if _TYPES.get(name) not in _JSON:
+        return text
+    try:
+        return json.loads(text.lower() if _TYPES[name] is FieldType.FLAG else text)
+    except (ValueError, RecursionError):
+        if _TYPES[name] is FieldType.TEXTS:
+            return [part.strip() for part in text.split(",")]  # as a person writes them
+        raise ValueError(f"{name} is {text!r:.60}, which is not JSON") from None

@@ -1,0 +1,166 @@
+"""Export the graph of whole scopes, or the neighbourhood of some memories."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain
+
+from attrs import define, field, frozen
+
+from infinite_memory.core.protocols import Storage
+from infinite_memory.engine.services import Services
+from infinite_memory.features.archive.backup import exporting
+from infinite_memory.features.archive.exchange.graphs.choosing import choose_strongest
+from infinite_memory.features.archive.exchange.graphs.graphml import graphml
+from infinite_memory.features.archive.exchange.graphs.node_link import node_link
+from infinite_memory.features.archive.exchange.graphs.picture.lines import choose_lines
+from infinite_memory.features.archive.exchange.graphs.picture.page import Picture, make_page
+from infinite_memory.features.archive.exchange.graphs.reading import (
+    make_nodes,
+    read_nodes,
+    read_relations,
+    read_stored_links,
+)
+from infinite_memory.features.archive.exchange.graphs.request import Around, GraphRequest, Whole
+from infinite_memory.features.archive.exchange.graphs.values import (
+    ExportedGraph,
+    GraphEdge,
+    GraphFormat,
+    GraphNode,
+)
+from infinite_memory.features.archive.exchange.output_file import writing_file
+from infinite_memory.features.archive.exchange.selection import read_memories
+from infinite_memory.features.graph.neighbourhood import find_neighbourhood
+
+__all__ = ["run_graph_export"]
+
+
+@frozen(kw_only=True)
+class _Graph:
+    """The nodes, then the edges, each to be read once."""
+
+    nodes: Iterable[GraphNode]
+    edges: Iterable[GraphEdge]
+    left_out: int
+    left_out_scopes: tuple[str, ...] = ()
+
+
+@define
+class _Written:
+    """Counts what is written, and keeps edges out whose ends could not be read."""
+
+    links: int = 0
+    ids: set[str] = field(factory=set)
+
+    def note_nodes(self, nodes: Iterable[GraphNode]) -> Iterator[GraphNode]:
+        """Yield the nodes, and note them."""
+        for node in nodes:
+            self.ids.add(node.memory.id)
+            yield node
+
+    def note_edges(self, edges: Iterable[GraphEdge]) -> Iterator[GraphEdge]:
+        """Yield the edges between noted nodes, and count them."""
+        for edge in edges:
+            if edge.source in self.ids and edge.target in self.ids:
+                self.links += 1
+                yield edge
+
+
+def run_graph_export(services: Services, request: GraphRequest) -> ExportedGraph:
+    """Write the graph; see `Graph.export`.
+
+    Raises:
+        ConfigurationError: the package that draws pictures is not installed.
+        Conflict: there is something at the path, or a memory to start from was forgotten.
+        InvalidInput: a value cannot be used.
+        NotFound: there is no memory to start from.
+        StorageUnavailable: the disk is full, or the folder or the store cannot be used.
+    """
+    written = _Written()
+    with _reading(services, request) as graph:
+        nodes, edges = written.note_nodes(graph.nodes), written.note_edges(graph.edges)
+        if request.format is GraphFormat.HTML:
+            pieces: Iterable[str] = [_draw(services, request, graph, list(nodes), list(edges))]
+        else:
+            pieces = _WRITERS[request.format](nodes, edges)
+        with writing_file(request.path, force=request.force) as file:
+            for piece in pieces:
+                file.write(piece.encode())
+    return ExportedGraph(
+        path=str(request.path),
+        format=request.format,
+        memories=len(written.ids),
+        links=written.links,
+        left_out=graph.left_out,
+        left_out_scopes=graph.left_out_scopes,
+    )
+
+
+@contextmanager
+def _reading(services: Services, request: GraphRequest) -> Iterator[_Graph]:
+    if isinstance(request.chosen, Around):
+        yield _read_neighbourhood(services, request.chosen)
+        return
+    with exporting(services.storage) as storage:
+        is_drawn = request.format is GraphFormat.HTML
+        yield _read_scopes(services, storage, request.chosen, is_drawn=is_drawn)
+
+
+def _read_neighbourhood(services: Services, request: Around) -> _Graph:
+    found = find_neighbourhood(
+        services,
+        request.ids,
+        types=request.types,
+        depth=request.depth,
+        limit=request.limit,
+    )
+    services.note_returned(found.memories)
+    ids = [memory.id for memory in found.memories]
+    return _Graph(
+        nodes=make_nodes(services.storage, found.memories, services.clock()),
+        edges=chain(
+            read_stored_links(services.storage, ids),
+            read_relations(services, found.memories, request.types),
+        ),
+        left_out=found.left_out,
+    )
+
+
+def _read_scopes(services: Services, storage: Storage, request: Whole, *, is_drawn: bool) -> _Graph:
+    ids = request.selection.list_ids(storage)
+    chosen = ids if request.limit is None else choose_strongest(storage, ids, request.limit)
+    edges = read_stored_links(storage, chosen)
+    if is_drawn:
+        edges = chain(edges, read_relations(services, read_memories(storage, chosen), ()))
+    return _Graph(
+        nodes=read_nodes(storage, chosen, services.clock()),
+        edges=edges,
+        left_out=len(ids) - len(chosen),
+        left_out_scopes=request.selection.left_out,
+    )
+
+
+def _draw(
+    services: Services,
+    request: GraphRequest,
+    graph: _Graph,
+    nodes: Sequence[GraphNode],
+    edges: Iterable[GraphEdge],
+) -> str:
+    starts = request.chosen.ids if isinstance(request.chosen, Around) else ()
+    return make_page(
+        Picture(
+            nodes=nodes,
+            lines=choose_lines(edges),
+            starts=frozenset(starts),
+            left_out=graph.left_out,
+            made_at=services.clock(),
+            zone=services.config.time_zone,
+        )
+    )
+
+
+_WRITERS: Mapping[
+    GraphFormat, Callable[[Iterable[GraphNode], Iterable[GraphEdge]], Iterable[str]]
+] = {GraphFormat.GRAPHML: graphml, GraphFormat.JSON: node_link}

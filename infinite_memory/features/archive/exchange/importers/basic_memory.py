@@ -1,0 +1,138 @@
+"""The folder of basic-memory: Markdown notes with front matter, observations and relations.
+
+A note is one memory with its whole text. The tags of its observations are its tags too, and a
+relation to another note of the folder is a link.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import PurePosixPath
+from typing import Any
+
+from infinite_memory.core.values.draft import Draft
+from infinite_memory.core.values.exchange import ImportProblem
+from infinite_memory.core.values.ids import import_id
+from infinite_memory.core.values.link import LinkType
+from infinite_memory.core.values.memory import Kind, Origin
+from infinite_memory.features.archive.exchange.importers.conversation import divide
+from infinite_memory.features.archive.exchange.importers.front_matter import (
+    plain_value,
+    split_front_matter,
+    tags_of,
+    time_of,
+)
+from infinite_memory.features.archive.exchange.reading import Options
+from infinite_memory.features.archive.exchange.records import DraftRecord, Item, LinkRecord
+from infinite_memory.features.archive.exchange.source import Source
+
+__all__ = ["is_basic_memory", "read_basic_memory"]
+
+_CLIENT = "basic-memory"
+_KINDS = {str(kind): kind for kind in Kind}
+_OBSERVATION = re.compile(r"\s*[-*] \[[^\]\n]+\] (?P<content>.*)")
+_RELATION = re.compile(
+    r"\s*[-*] (?P<type>[^\[\]\n]*?)\s*\[\[(?P<target>[^\]\n|]+)(?:\|[^\]]*)?\]\]"
+)
+_TAG = re.compile(r"(?:^|\s)#([^\s#]+)")
+_STANDARD = {"title", "type", "permalink", "tags", "created", "modified"}
+_LOOKED_AT = 200
+_TITLE_CHARS = 200
+_DEFAULT_RELATION = "links to"
+
+
+def is_basic_memory(source: Source) -> bool:
+    """Return whether one of the first notes of a folder has a permalink and a type."""
+    if not source.is_folder and not source.is_zip:
+        return False
+    for file in islice(source.with_ending(".md"), _LOOKED_AT):
+        try:
+            fields, _ = split_front_matter(source.head(file).decode(errors="replace"))
+        except ValueError:
+            continue
+        if {"permalink", "type"} <= fields.keys():
+            return True
+    return False
+
+
+def read_basic_memory(source: Source, options: Options) -> Iterator[Item]:
+    """Yield the notes, and then their relations.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    names: dict[str, str] = {}
+    relations: list[tuple[str, str, str, str]] = []
+    for file in source.with_ending(".md"):
+        shown = source.show(file)
+        try:
+            with source.open(file) as stream:
+                content = stream.read(options.max_line_bytes).decode()
+            fields, text = split_front_matter(content.replace("\r\n", "\n"))
+            yield from _read_note(source, file, fields, text, options)
+        except ValueError as error:
+            yield ImportProblem(file=shown, where="", what=str(error))
+            continue
+        note = _note_id(file)
+        stem = file.removesuffix(".md")
+        for name in (stem, PurePosixPath(stem).name, fields.get("title"), fields.get("permalink")):
+            if name is not None:
+                names.setdefault(_fold(str(name)), note)
+        for match in map(_RELATION.match, text.split("\n")):
+            if match is not None:
+                relation = " ".join(match["type"].split()) or _DEFAULT_RELATION
+                relations.append((shown, note, relation, match["target"]))
+    for shown, note, relation, target in relations:
+        yield LinkRecord(
+            file=shown,
+            where=f"[[{target}]]",
+            source=note,
+            target=names.get(_fold(target), import_id([_CLIENT, "missing", target])),
+            type=LinkType.SEMANTIC,
+            reason=relation,
+        )
+
+
+def _fold(name: str) -> str:
+    return " ".join(name.split()).casefold()
+
+
+def _note_id(file: str, number: int = 0) -> str:
+    return import_id([_CLIENT, file, number])
+
+
+def _read_note(
+    source: Source, file: str, fields: dict[str, Any], text: str, options: Options
+) -> Iterator[DraftRecord]:
+    title = " ".join(str(fields.get("title") or PurePosixPath(file).stem).split())[:_TITLE_CHARS]
+    kind = str(fields.get("type") or "note")
+    tags = tags_of(fields.get("tags"))
+    for match in map(_OBSERVATION.match, text.split("\n")):
+        if match is not None:
+            tags += _TAG.findall(match["content"])
+    context = {
+        "client": _CLIENT,
+        "file": file,
+        **({"type": kind} if kind not in _KINDS else {}),
+        **({"permalink": fields["permalink"]} if "permalink" in fields else {}),
+        **{n: plain_value(v) for n, v in fields.items() if n not in _STANDARD},
+    }
+    written = time_of(fields, ("created", "date", "modified"), options.zone)
+    for number, part in enumerate(divide(text.rstrip(), options)):
+        yield DraftRecord(
+            file=source.show(file),
+            where="",
+            guesses_time=written is None,
+            draft=Draft(
+                id=_note_id(file, number),
+                text=part,
+                title=title,
+                kind=_KINDS.get(kind, Kind.NOTE),
+                origin=Origin.IMPORT,
+                tags=tuple(dict.fromkeys(tags)),
+                context=context,
+                happened_at=written or source.changed_at(file),
+            ),
+        )

@@ -1,0 +1,150 @@
+"""Account exports of ChatGPT: `conversations.json`, alone, in its folder, or in its zip file.
+
+A conversation is a tree of messages. Those of the person and of the assistant are imported, with
+their times; instructions, calls of tools, their results and thoughts are left out. A message that
+is not on the branch that was shown last has the context `branch: other`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from infinite_memory.core.values.exchange import ImportProblem
+from infinite_memory.features.archive.exchange.importers.conversation import Conversation
+from infinite_memory.features.archive.exchange.importers.json_items import (
+    conversation_files,
+    read_conversations,
+)
+from infinite_memory.features.archive.exchange.reading import Options, read_seconds
+from infinite_memory.features.archive.exchange.records import DraftRecord, Item
+from infinite_memory.features.archive.exchange.source import Source
+
+__all__ = ["is_chatgpt", "read_chatgpt"]
+
+_CLIENT = "chatgpt"
+_SPEAKERS = ("user", "assistant")
+_WRITTEN = ("text", "multimodal_text", "code")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def is_chatgpt(source: Source) -> bool:
+    """Return whether a source holds conversations with the key that only ChatGPT has."""
+    return any(b'"mapping"' in source.head(file) for file in conversation_files(source))
+
+
+def read_chatgpt(source: Source, options: Options) -> Iterator[Item]:
+    """Yield the messages of every conversation.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    for conversation, shown, where in read_conversations(source):
+        if isinstance(conversation, ImportProblem):
+            yield conversation
+        else:
+            yield from _read_conversation(conversation, shown, where, options)
+
+
+def _read_conversation(value: object, file: str, where: str, options: Options) -> Iterator[Item]:
+    try:
+        nodes, conversation, shown = _open_conversation(value, options)
+    except ValueError as error:
+        yield ImportProblem(file=file, where=where, what=str(error))
+        return
+    for name in _walk(nodes):
+        place = f"{where}.mapping.{name}"
+        try:
+            details = {} if name in shown else {"branch": "other"}
+            yield from _read_message(nodes[name], conversation, file, place, details)
+        except ValueError as error:
+            yield ImportProblem(file=file, where=place, what=str(error))
+
+
+def _open_conversation(
+    value: object, options: Options
+) -> tuple[dict[str, Mapping[str, Any]], Conversation, set[str]]:
+    """Return the nodes of a conversation, the maker of its drafts, and the nodes that are shown."""
+    if not isinstance(value, dict):
+        raise ValueError(f"a conversation is {value!r:.60}, and no object")
+    mapping = value.get("mapping")
+    if not isinstance(mapping, dict):
+        raise ValueError("the conversation has no mapping of messages")
+    nodes: dict[str, Mapping[str, Any]] = {
+        name: node for name, node in mapping.items() if isinstance(node, dict)
+    }
+    if len(nodes) < len(mapping):
+        raise ValueError("the mapping holds a value that is no node")
+    identity = value.get("conversation_id") or value.get("id") or min(nodes, default="")
+    title = value.get("title")
+    conversation = Conversation(
+        client=_CLIENT,
+        id=str(identity),
+        options=options,
+        last=read_seconds(value.get("create_time")) or _EPOCH,
+        topic=title if isinstance(title, str) else None,
+    )
+    shown: set[str] = set()
+    step = value.get("current_node")
+    while isinstance(step, str) and step in nodes and step not in shown:
+        shown.add(step)
+        step = nodes[step].get("parent")
+    return nodes, conversation, shown or set(nodes)
+
+
+def _walk(nodes: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the names of the nodes, each behind its parent; a circle ends where it closes."""
+    seen: set[str] = set()
+    roots = [name for name, node in nodes.items() if node.get("parent") not in nodes]
+    waiting = [*reversed(roots or list(nodes))]
+    while waiting:
+        name = waiting.pop()
+        if name in seen or name not in nodes:
+            continue
+        seen.add(name)
+        yield name
+        children = nodes[name].get("children")
+        if isinstance(children, list):
+            waiting += [child for child in reversed(children) if isinstance(child, str)]
+
+
+def _read_message(
+    node: Mapping[str, Any],
+    conversation: Conversation,
+    file: str,
+    where: str,
+    details: Mapping[str, str],
+) -> Iterator[DraftRecord]:
+    message = node.get("message")
+    if message is None:
+        return
+    if not isinstance(message, dict):
+        raise ValueError(f"the message is {message!r:.60}, and no object")
+    author, metadata = message.get("author"), message.get("metadata")
+    role = author.get("role") if isinstance(author, dict) else None
+    is_hidden = isinstance(metadata, dict) and metadata.get("is_visually_hidden_from_conversation")
+    # A message to a tool is a call of that tool.
+    if role not in _SPEAKERS or is_hidden or message.get("recipient", "all") != "all":
+        return
+    text = _text_of(message.get("content"))
+    if text:
+        yield from conversation.messages(
+            name=str(message.get("id") or node.get("id")),
+            speaker=str(role),
+            text=text,
+            said_at=read_seconds(message.get("create_time")),
+            file=file,
+            where=where,
+            details=details,
+        )
+
+
+def _text_of(content: object) -> str:
+    if not isinstance(content, dict) or content.get("content_type") not in _WRITTEN:
+        return ""
+    parts = content.get("parts")
+    if not isinstance(parts, list):
+        parts = [content.get("text")]
+    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    return "\n\n".join(text for text in texts if isinstance(text, str) and text.strip())

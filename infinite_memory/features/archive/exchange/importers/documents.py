@@ -1,0 +1,150 @@
+"""Folders of Markdown, text and PDF files: a memory for each file, or for each page of a PDF."""
+
+from __future__ import annotations
+
+import io
+import logging
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Any
+
+from infinite_memory.core.errors import ConfigurationError, install_hint
+from infinite_memory.core.values.draft import Draft
+from infinite_memory.core.values.exchange import ImportProblem
+from infinite_memory.core.values.ids import import_id
+from infinite_memory.core.values.memory import Kind, Origin
+from infinite_memory.features.archive.exchange.importers.conversation import divide
+from infinite_memory.features.archive.exchange.importers.front_matter import (
+    plain_value,
+    split_front_matter,
+    tags_of,
+    time_of,
+)
+from infinite_memory.features.archive.exchange.reading import Options
+from infinite_memory.features.archive.exchange.records import DraftRecord, Item
+from infinite_memory.features.archive.exchange.source import Source
+
+__all__ = ["is_documents", "read_documents"]
+
+_TEXTS = (".md", ".markdown", ".txt", ".text", ".rst", ".org")
+_MARKDOWN = (".md", ".markdown")
+_PDF = (".pdf",)
+_CLIENT = "documents"
+_STANDARD = {"title", "tags", "date", "created"}
+_MAX_FILE_BYTES = 256 << 20
+_TITLE_CHARS = 200
+_HEADING = re.compile(r"\s*# +(?P<title>\S.*)")
+
+
+def is_documents(source: Source) -> bool:
+    """Return whether a source has a file of Markdown, text or PDF."""
+    return bool(source.with_ending(*_TEXTS, *_PDF))
+
+
+def read_documents(source: Source, options: Options) -> Iterator[Item]:
+    """Yield the files, by their names; other files are left alone.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    for file in source.with_ending(*_TEXTS, *_PDF):
+        shown = source.show(file)
+        try:
+            with source.open(file) as stream:
+                content = stream.read(_MAX_FILE_BYTES + 1)
+            if len(content) > _MAX_FILE_BYTES:
+                raise ValueError(f"the file is larger than {_MAX_FILE_BYTES:,} bytes")
+            read = _read_pdf if file.lower().endswith(_PDF) else _read_text
+            yield from read(source, file, content, options)
+        except ValueError as error:
+            yield ImportProblem(file=shown, where="", what=str(error))
+
+
+def _read_text(source: Source, file: str, content: bytes, options: Options) -> Iterator[Item]:
+    try:
+        text = content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"byte {error.start} is not UTF-8: convert the file first") from error
+    fields: dict[str, Any] = {}
+    if file.lower().endswith(_MARKDOWN):
+        fields, text = split_front_matter(text)
+    heading = _HEADING.match(text)
+    title = fields.get("title") or (heading["title"] if heading else PurePosixPath(file).stem)
+    written = time_of(fields, ("created", "date"), options.zone)
+    extra = {n: plain_value(v) for n, v in fields.items() if n not in _STANDARD}
+    for number, part in enumerate(divide(text.rstrip(), options)):
+        yield DraftRecord(
+            file=source.show(file),
+            where="",
+            guesses_time=written is None,
+            draft=Draft(
+                id=import_id([_CLIENT, file, number]),
+                text=part,
+                title=_one_line(title),
+                kind=Kind.NOTE,
+                origin=Origin.IMPORT,
+                tags=tags_of(fields.get("tags")),
+                context={"client": _CLIENT, "file": file, **extra},
+                happened_at=written or source.changed_at(file),
+            ),
+        )
+
+
+def _one_line(title: object) -> str:
+    return " ".join(str(title).split())[:_TITLE_CHARS]
+
+
+def _read_pdf(source: Source, file: str, content: bytes, options: Options) -> Iterator[Item]:
+    changed, shown = source.changed_at(file), source.show(file)
+    found = False
+    for page, text in _pages_of(content):
+        for number, part in enumerate(divide(text.strip(), options)):
+            found = True
+            yield DraftRecord(
+                file=shown,
+                where=f"page {page}",
+                guesses_time=True,
+                draft=Draft(
+                    id=import_id([_CLIENT, file, f"page {page}", number]),
+                    text=part,
+                    title=_one_line(f"{PurePosixPath(file).stem}, page {page}"),
+                    kind=Kind.NOTE,
+                    origin=Origin.IMPORT,
+                    context={"client": _CLIENT, "file": file, "page": page},
+                    happened_at=changed,
+                ),
+            )
+    if not found:
+        raise ValueError(
+            "no page has a text: it may be a scan, whose text must be recognised first"
+        )
+
+
+def _pages_of(content: bytes) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of every page.
+
+    Raises:
+        ValueError: it is no PDF, is damaged or is encrypted.
+        ConfigurationError: the package that reads it is not installed.
+    """
+    try:
+        import pypdf  # noqa: PLC0415
+    except ImportError as error:
+        raise ConfigurationError(
+            f"to read a PDF, install the extra pdf ({install_hint('pdf')}), or move the PDF files"
+            " out of the folder"
+        ) from error
+    # It warns of each small fault of a file.
+    logging.getLogger("pypdf").setLevel(logging.ERROR)
+    try:
+        reader = pypdf.PdfReader(io.BytesIO(content))
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise ValueError("the PDF is encrypted")
+        for number, page in enumerate(reader.pages, 1):
+            yield number, page.extract_text()
+    except ValueError:
+        raise
+    # Its parser raises what Python raises on data that it did not expect.
+    except Exception as error:
+        raise ValueError(f"the PDF cannot be read: {error}") from error

@@ -1,0 +1,82 @@
+"""The YAML front matter of a Markdown file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from typing import Any
+
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.features.archive.exchange.importers.shallow_yaml import load_shallow_yaml
+from infinite_memory.features.archive.exchange.reading import read_time_text
+
+__all__ = ["plain_value", "split_front_matter", "tags_of", "time_of"]
+
+_MAX_CHARS = 1 << 16
+_FENCE = "---"
+
+
+def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
+    """Return the fields at the beginning of a text, none without front matter, and the rest.
+
+    Raises:
+        ValueError: it is not YAML, is no mapping, has an alias, or is nested too deeply.
+    """
+    lines = text.removeprefix("\ufeff").split("\n")
+    if lines[0].rstrip() != _FENCE:
+        return {}, text
+    end = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() == _FENCE), None)
+    if end is None:
+        return {}, text
+    written = "\n".join(lines[1:end])
+    if len(written) > _MAX_CHARS:
+        raise ValueError(f"the front matter has {len(written):,} characters")
+    return _parse(written), "\n".join(lines[end + 1 :]).lstrip("\n")
+
+
+def _parse(written: str) -> dict[str, Any]:
+    try:
+        fields = load_shallow_yaml(written)
+    except ValueError as error:
+        raise ValueError(f"the front matter cannot be read: {error}") from error
+    if fields is None:
+        return {}
+    if not isinstance(fields, dict):
+        raise ValueError("the front matter has no names")
+    return {str(name): value for name, value in fields.items()}
+
+
+def tags_of(value: object) -> list[str]:
+    """Return tags that were written as a list, or as a text with commas or spaces."""
+    if isinstance(value, str):
+        value = value.split(",") if "," in value else value.split()
+    if not isinstance(value, list):
+        return []
+    tags = [" ".join(str(tag).split()).lstrip("#") for tag in value if tag is not None]
+    return [tag for tag in tags if tag]
+
+
+def time_of(fields: Mapping[str, Any], names: tuple[str, ...], zone: str | None) -> datetime | None:
+    """Return the first time among `names` that can be read, None for none."""
+    for name in names:
+        value = fields.get(name)
+        if isinstance(value, datetime | date):
+            value = value.isoformat()
+        try:
+            moment = read_time_text(value, zone)
+        except (ValueError, InvalidInput):
+            continue
+        if moment is not None:
+            return moment.astimezone(UTC)
+    return None
+
+
+def plain_value(value: Any) -> Any:
+    """Return a value of YAML as JSON has it: a date becomes a text."""
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, dict):
+        return {str(name): plain_value(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [plain_value(inner) for inner in value]
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -1,0 +1,265 @@
+"""Import: check every record of a source, then store the missing records, in parts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from attrs import define, evolve, field, frozen
+
+from infinite_memory.core.errors import Conflict, IdTaken, InvalidInput
+from infinite_memory.core.values.commit import Commit
+from infinite_memory.core.values.entry import Operation
+from infinite_memory.core.values.exchange import (
+    ExchangeProgress,
+    ExchangeStep,
+    Imported,
+    ImportProblem,
+    OnError,
+)
+from infinite_memory.core.values.link import Link
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.messages import format_count
+from infinite_memory.core.values.scope import Scope
+from infinite_memory.engine.journal import with_entry
+from infinite_memory.engine.retry import attempts
+from infinite_memory.engine.services import Services
+from infinite_memory.engine.undo.groups import Part
+from infinite_memory.features.archive.exchange.checking import Candidate, Checker
+from infinite_memory.features.archive.exchange.planning import (
+    Plan,
+    PlannedLinks,
+    plan_links,
+    plan_part,
+)
+from infinite_memory.features.archive.exchange.records import Item, LinkRecord, ScopeRecord
+from infinite_memory.features.archive.exchange.run import begin_run, next_part
+
+__all__ = ["ImportRequest", "run_import"]
+
+# As any other import: a commit holds the lock of the writers.
+_COMMIT_MEMORIES = 20_000
+_COMMIT_CHARS = 64 << 20
+_MOST_PROBLEMS = 100
+_SHOWN_PROBLEMS = 10
+_SAMPLES = 10
+_STEP = 500
+
+
+@frozen(kw_only=True)
+class ImportRequest:
+    """A source, and how to import it; `read` yields its records anew at each call."""
+
+    path: Path
+    format: str
+    read: Callable[[], Iterator[Item]]
+    scope: str | None = None
+    on_error: OnError = OnError.STOP
+    dry_run: bool = False
+    progress: ExchangeProgress | None = None
+
+    def report(self, step: ExchangeStep, done: int, total: int | None = None) -> None:
+        """Call the progress callback now and then."""
+        if self.progress is not None and (done == total or not done % _STEP):
+            self.progress(step, done, total)
+
+
+def run_import(services: Services, request: ImportRequest) -> Imported:
+    """Import a source; see `Exchange.import_from`.
+
+    Raises:
+        InvalidInput: a record cannot be used, and the import stops at errors; nothing was stored.
+        StorageError: the store cannot be written; earlier parts stay, and a repeat goes on.
+    """
+    checker = Checker(services=services, scope=request.scope)
+    checker.check_given_scope()
+    outline = _check_all(request, checker)
+    if outline.problem_count and request.on_error is OnError.STOP and not request.dry_run:
+        raise _refuse(request, outline)
+    store = _Store(services, request, outline)
+    for candidate in _checked(request, checker):
+        store.add(candidate)
+    store.flush()
+    return store.result()
+
+
+@define
+class _Outline:
+    """The result of the first reading of a source."""
+
+    records: int = 0
+    problem_count: int = 0
+    problems: list[ImportProblem] = field(factory=list)
+    scopes: Counter[str] = field(factory=Counter)
+    kinds: Counter[str] = field(factory=Counter)
+    first: Memory | None = None
+    last: Memory | None = None
+
+    def add_memory(self, memory: Memory) -> None:
+        self.records += 1
+        self.scopes[memory.scope] += 1
+        self.kinds[str(memory.kind)] += 1
+        if self.first is None or memory.happened_at < self.first.happened_at:
+            self.first = memory
+        if self.last is None or memory.happened_at > self.last.happened_at:
+            self.last = memory
+
+    def add_problem(self, problem: ImportProblem) -> None:
+        self.problem_count += 1
+        if len(self.problems) < _MOST_PROBLEMS:
+            self.problems.append(problem)
+
+
+def _check_all(request: ImportRequest, checker: Checker) -> _Outline:
+    outline = _Outline()
+    for item in request.read():
+        checked = item if isinstance(item, ImportProblem) else checker.check(item)
+        if isinstance(checked, ImportProblem):
+            outline.add_problem(checked)
+        elif isinstance(checked, Candidate):
+            outline.add_memory(checked.memory)
+            request.report(ExchangeStep.CHECKING, outline.records)
+    request.report(ExchangeStep.CHECKING, outline.records, outline.records)
+    return outline
+
+
+def _refuse(request: ImportRequest, outline: _Outline) -> InvalidInput:
+    listed = "".join(f"\n  {problem}" for problem in outline.problems[:_SHOWN_PROBLEMS])
+    hidden = outline.problem_count - _SHOWN_PROBLEMS
+    more = f"\n  and {hidden:,} more" if hidden > 0 else ""
+    number = format_count(outline.problem_count, "record")
+    return InvalidInput(
+        f"{number} of {request.path} cannot be used, so nothing was imported: mend them, or leave"
+        f" them out (--on-error skip):{listed}{more}"
+    )
+
+
+def _checked(
+    request: ImportRequest, checker: Checker
+) -> Iterator[Candidate | LinkRecord | ScopeRecord]:
+    """Read the source again; the first reading has reported unusable records."""
+    for item in request.read():
+        checked = None if isinstance(item, ImportProblem) else checker.check(item)
+        if checked is not None and not isinstance(checked, ImportProblem):
+            yield checked
+
+
+class _Store:
+    """Collects checked records, and stores them in parts of a bounded size."""
+
+    def __init__(self, services: Services, request: ImportRequest, outline: _Outline) -> None:
+        self._services = services
+        self._request = request
+        self._outline = outline
+        self._part: Part | None = None
+        self._candidates: list[Candidate] = []
+        self._chars = 0
+        self._links: list[LinkRecord] = []
+        self._scopes: dict[str, Scope] = {}
+        self._read = self._new_links = self._loose_links = 0
+        self._counts: Counter[str] = Counter()
+        self._entries: list[int] = []
+        self._samples: list[Memory] = []
+
+    def add(self, record: Candidate | LinkRecord | ScopeRecord) -> None:
+        """Add a record, in the order of the source."""
+        match record:
+            case Candidate():
+                self._add_candidate(record)
+            case LinkRecord():
+                self._links.append(record)
+                if len(self._links) >= _COMMIT_MEMORIES:
+                    self.flush()
+            case ScopeRecord():
+                self._scopes[record.scope.name] = record.scope
+
+    def _add_candidate(self, candidate: Candidate) -> None:
+        self._read += 1
+        every = max(1, self._outline.records // _SAMPLES)
+        if self._request.dry_run and not (self._read - 1) % every:
+            self._samples.append(candidate.memory)
+        self._candidates.append(candidate)
+        self._chars += sum(len(memory.text) for memory in candidate.revisions)
+        if len(self._candidates) >= _COMMIT_MEMORIES or self._chars >= _COMMIT_CHARS:
+            self._flush_memories()
+        self._request.report(ExchangeStep.STORING, self._read, self._outline.records)
+
+    def flush(self) -> None:
+        """Store the rest; links come with the last memories, in the same commit."""
+        links, self._links = self._links, []
+        self._flush_memories(links)
+
+    def _flush_memories(self, links: Sequence[LinkRecord] = ()) -> None:
+        if not self._candidates and not self._scopes and not links:
+            return
+        self._services.calls.check()
+        plan, planned = self._commit(links)
+        self._counts.update({name: getattr(plan, name) for name in _COUNTS if getattr(plan, name)})
+        self._new_links += len(planned.new)
+        self._loose_links += planned.loose
+        self._candidates, self._chars, self._scopes = [], 0, {}
+
+    def _commit(self, records: Sequence[LinkRecord]) -> tuple[Plan, PlannedLinks]:
+        """Commit the collected records, planned again after a conflict; return the plan."""
+        for last in attempts():
+            plan = plan_part(self._services, self._candidates, self._scopes)
+            links = plan_links(self._services, records, plan)
+            if self._request.dry_run:
+                return plan, links
+            part = self._next_part(len(self._candidates))
+            commit = evolve(plan.commit, links=links.new + links.leave_out(plan.attachment_links))
+            try:
+                if commit.changes:
+                    self._write(commit, links.present, part)
+            except Conflict as error:
+                if last or isinstance(error, IdTaken):
+                    raise
+            else:
+                self._part = part
+                return plan, links
+        raise AssertionError
+
+    def _next_part(self, count: int) -> Part:
+        if self._part is None:
+            self._part = begin_run(self._services, self._request.path.name, self._outline.records)
+        return next_part(self._part, count)
+
+    def _write(self, commit: Commit, links: Sequence[Link], part: Part) -> None:
+        entry = with_entry(
+            self._services, Operation.IMPORT, commit, links=links, reason=part.reason
+        )
+        self._services.storage.commit(entry)
+        self._entries += [
+            found.number
+            for found in self._services.storage.journal(limit=1)
+            if found.action.reason == part.reason
+        ]
+
+    def result(self) -> Imported:
+        """Return the result of the import."""
+        outline, services = self._outline, self._services
+        pending: list[str] = []
+        if not self._request.dry_run:
+            pending = services.storage.pending(services.models.configured.name, limit=1_000_000)
+        return Imported(
+            path=str(self._request.path),
+            format=self._request.format,
+            dry_run=self._request.dry_run,
+            records=outline.records,
+            links=self._new_links,
+            loose_links=self._loose_links,
+            problem_count=outline.problem_count,
+            problems=tuple(outline.problems),
+            scopes=dict(sorted(outline.scopes.items())),
+            kinds=dict(sorted(outline.kinds.items())),
+            since=None if outline.first is None else outline.first.happened_at,
+            until=None if outline.last is None else outline.last.happened_at,
+            samples=tuple(self._samples[:_SAMPLES]),
+            pending=len(pending),
+            entries=tuple(self._entries),
+            **self._counts,
+        )
+
+
+_COUNTS = ("added", "changed", "unchanged", "still_forgotten", "still_erased")

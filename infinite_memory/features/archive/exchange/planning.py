@@ -1,0 +1,272 @@
+"""Plans the commit of a part of an import: new, changed and unchanged memories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from attrs import evolve, frozen
+
+from infinite_memory.core.values.commit import Commit, Expect, Put, merge_commits
+from infinite_memory.core.values.entry import Entry, Operation
+from infinite_memory.core.values.fields import MEMORY_FIELDS
+from infinite_memory.core.values.link import Link, LinkKey
+from infinite_memory.core.values.memory import GLOBAL, Memory, Status
+from infinite_memory.core.values.record import Embedding, Record
+from infinite_memory.core.values.scope import Scope, visible_from
+from infinite_memory.engine.conversation_scopes import create_missing_scopes
+from infinite_memory.engine.services import Services
+from infinite_memory.engine.undo.groups import part_of
+from infinite_memory.engine.writes.attachments import link_attachments
+from infinite_memory.engine.writes.supersession import Supersession
+from infinite_memory.features.archive.exchange.checking import Candidate
+from infinite_memory.features.archive.exchange.records import LinkRecord
+from infinite_memory.features.archive.merge import find_erased_for_good, plan_revisions, put_all
+
+__all__ = ["Plan", "PlannedLinks", "plan_links", "plan_part"]
+
+_FIELDS = tuple([field.name for field in MEMORY_FIELDS])
+# The order among memories with the same key may have assigned these.
+_MOVED_BY_KEY = {"valid_from", "valid_to"}
+
+
+@frozen(kw_only=True)
+class Plan:
+    """The commit of a part, and how many memories of the source it adds, changes or leaves.
+
+    `attachment_links` are the links to attachments that the memories name.
+    """
+
+    commit: Commit
+    attachment_links: tuple[Link, ...] = ()
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    still_forgotten: int = 0
+    still_erased: int = 0
+
+
+def plan_part(
+    services: Services, candidates: Sequence[Candidate], wanted_scopes: Mapping[str, Scope]
+) -> Plan:
+    """Return the plan for `candidates`; `wanted_scopes` are the scopes as the source has them."""
+    storage = services.storage
+    ids = [candidate.memory.id for candidate in candidates]
+    records = storage.get(ids)
+    erased = find_erased_for_good(storage, ids)
+    planner = _Planner(services, records)
+    fresh: list[Candidate] = []
+    seen: set[str] = set()
+    for candidate in candidates:
+        memory_id = candidate.memory.id
+        if memory_id in erased:
+            planner.count("still_erased")
+        elif memory_id in seen:
+            planner.count("unchanged")  # the source holds it twice
+        elif memory_id in records:
+            planner.add_known(candidate, records[memory_id])
+        else:
+            planner.count("added")
+            fresh.append(candidate)
+        seen.add(memory_id)
+    commit = merge_commits(_place(services, fresh), Commit(puts=planner.puts))
+    stored = {put.memory.id: put.memory for put in commit.puts}
+    attachment_links = link_attachments(services, stored.values()).links
+    names = {put.memory.scope for put in commit.puts}
+    scopes = _plan_scopes(services, names, wanted_scopes)
+    return Plan(
+        commit=merge_commits(scopes, commit),
+        attachment_links=tuple(attachment_links),
+        **planner.counts,
+    )
+
+
+def _place(services: Services, fresh: Sequence[Candidate]) -> Commit:
+    """Return the puts of new memories; a new memory with a key takes its place among the others."""
+    puts: list[Put] = []
+    supersession: Supersession | None = None
+    for candidate in fresh:
+        if candidate.is_own or candidate.memory.key is None:
+            puts += put_all(candidate.revisions, 0, ())
+            continue
+        if supersession is None:
+            supersession = Supersession(services, services.clock())
+        supersession.place(candidate.memory, (), timed=candidate.timed)
+    if supersession is None:
+        return Commit(puts=puts)
+    return merge_commits(Commit(puts=puts), supersession.placement().commit)
+
+
+class _Planner:
+    """Plans the memories of a part that the store knows."""
+
+    def __init__(self, services: Services, records: Mapping[str, Record]) -> None:
+        self._services = services
+        self._undone = _Undone(services, records)
+        self.puts: list[Put] = []
+        self.counts: dict[str, int] = {}
+
+    def count(self, name: str) -> None:
+        self.counts[name] = self.counts.get(name, 0) + 1
+
+    def add_known(self, candidate: Candidate, record: Record) -> None:
+        """Plan a memory that the store has, under the same id."""
+        memory = record.memory
+        if memory.status is Status.FORGOTTEN:
+            if self._undone.has(memory):
+                self._put(candidate.memory, record)
+                self.count("added")
+            else:
+                self.count("still_forgotten")
+            return
+        if candidate.has_history:
+            puts = plan_revisions(
+                self._services.storage, record, candidate.revisions, self._kept(candidate, record)
+            )
+            self.puts += puts
+            self.count("changed" if puts else "unchanged")
+            return
+        if candidate.is_final:
+            self.count("unchanged")
+            return
+        revisions = [memory]
+        if memory.revision > 1:
+            revisions += self._services.storage.history(memory.id)
+        if any(_says_the_same(candidate, revision) for revision in revisions):
+            self.count("unchanged")
+        else:
+            self._put(_renew(candidate, memory), record)
+            self.count("changed")
+
+    def _kept(self, candidate: Candidate, record: Record) -> tuple[Embedding, ...]:
+        same = candidate.memory.text == record.memory.text
+        return record.embeddings if same else ()
+
+    def _put(self, memory: Memory, record: Record) -> None:
+        stored = record.memory
+        after = evolve(
+            memory,
+            revision=stored.revision + 1,
+            stored_at=max(self._services.clock(), stored.stored_at),
+        )
+        embeddings = record.embeddings if after.text == stored.text else ()
+        self.puts.append(Put(memory=after, expected=stored.revision, embeddings=embeddings))
+
+
+def _fields_of_source(candidate: Candidate) -> dict[str, Any]:
+    memory = candidate.memory
+    without = {"stored_at", "revision"}
+    if candidate.is_own:
+        return {name: getattr(memory, name) for name in _FIELDS if name not in without}
+    without.add("status")
+    if not candidate.timed:
+        without.add("happened_at")
+    if memory.key is not None:
+        without |= {name for name in _MOVED_BY_KEY if getattr(memory, name) is None}
+    return {name: getattr(memory, name) for name in _FIELDS if name not in without}
+
+
+def _says_the_same(candidate: Candidate, stored: Memory) -> bool:
+    """Return whether a revision equals the present record of the source."""
+    return evolve(stored, **_fields_of_source(candidate)) == stored
+
+
+def _renew(candidate: Candidate, stored: Memory) -> Memory:
+    """Return the stored memory with the values of the present record of the source."""
+    return evolve(stored, **_fields_of_source(candidate))
+
+
+class _Undone:
+    """Tells memories that an undo of an import forgot from memories that somebody forgot."""
+
+    def __init__(self, services: Services, records: Mapping[str, Record]) -> None:
+        self._storage = services.storage
+        self._records = records
+        self._known: set[str] = set()
+        self._read: set[int] = set()
+
+    def has(self, memory: Memory) -> bool:
+        """Return whether the last change of a forgotten memory was the undo of an import."""
+        if memory.id not in self._known:
+            for entry in self._storage.journal(limit=1, memory_id=memory.id):
+                self._add(entry)
+        return memory.id in self._known
+
+    def _add(self, entry: Entry) -> None:
+        action = entry.action
+        if entry.number in self._read or action.operation is not Operation.UNDO:
+            return
+        self._read.add(entry.number)
+        if part_of(action) is not None:
+            # The other memories of the part need no look at the journal.
+            self._known.update(
+                step.id
+                for step in action.memories
+                if step.id in self._records and self._records[step.id].memory.revision == step.after
+            )
+
+
+def _plan_scopes(services: Services, names: Iterable[str], wanted: Mapping[str, Scope]) -> Commit:
+    """Return the part of the commit that creates the scopes of the source and the scopes in use."""
+    present = services.storage.scopes()
+    folded = {scope.folded_name for scope in present.values()}
+    missing = {n: s for n, s in wanted.items() if s.folded_name not in folded and n != GLOBAL}
+    known = {*present, *missing}
+    together = {
+        name: scope if scope.parent in known else evolve(scope, parent=None)
+        for name, scope in missing.items()
+    }
+    for name, scope in together.items():
+        if scope.parent is not None and name in visible_from(scope.parent, together):
+            together[name] = evolve(scope, parent=None)  # a circle, which the source made up
+    used = [name for name in names if name not in present and name not in together]
+    created = create_missing_scopes(used, {**present, **together}, services.config)
+    return merge_commits(
+        Commit(expect=Expect(scopes=dict.fromkeys(together)), scopes=tuple(together.values())),
+        evolve(
+            created, expect=Expect(scopes=dict.fromkeys(scope.name for scope in created.scopes))
+        ),
+    )
+
+
+@frozen(kw_only=True)
+class PlannedLinks:
+    """The links to write, the links that exist now, and the number that lead to no memory."""
+
+    new: tuple[Link, ...] = ()
+    present: tuple[Link, ...] = ()
+    loose: int = 0
+
+    def leave_out(self, links: Sequence[Link]) -> tuple[Link, ...]:
+        """Return `links` without those that the source has too."""
+        keys = {link.key for link in self.new}
+        return tuple([link for link in links if link.key not in keys])
+
+
+def plan_links(services: Services, records: Sequence[LinkRecord], plan: Plan) -> PlannedLinks:
+    """Return the links that are missing or newer, between memories that are or will be here."""
+    if not records:
+        return PlannedLinks()
+    storage, now = services.storage, services.clock()
+    ends = {end for record in records for end in (record.source, record.target)}
+    here = {*storage.get(ends, models=()), *(put.memory.id for put in plan.commit.puts)}
+    present = {link.key: link for link in storage.links(ends)}
+    links: dict[LinkKey, Link] = {}
+    loose = 0
+    for record in records:
+        if record.source not in here or record.target not in here:
+            loose += 1
+            continue
+        link = Link(
+            source=record.source,
+            target=record.target,
+            type=record.type,
+            weight=record.weight,
+            made_by=record.made_by or services.actor.client,
+            reason=record.reason,
+            made_at=now if record.made_at is None else record.made_at,
+        )
+        known = present.get(link.key)
+        if known is None or (record.made_at is not None and known.made_at < link.made_at):
+            links[link.key] = link
+    return PlannedLinks(new=tuple(links.values()), present=tuple(present.values()), loose=loose)

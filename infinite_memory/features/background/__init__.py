@@ -1,0 +1,1 @@
+"""What works by itself: the worker, the upkeep and the dreamer."""

@@ -1,0 +1,152 @@
+"""Topic summaries: what a cycle writes of the tight clusters near the memories that it linked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from attrs import evolve, field, frozen
+
+from infinite_memory.core.errors import SummariserError
+from infinite_memory.core.protocols import Summariser
+from infinite_memory.core.values.commit import Put
+from infinite_memory.core.values.link import Link, LinkKey
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.features.background.dreamer.topics.groups import Group, GroupSearch
+from infinite_memory.features.background.dreamer.topics.writing import (
+    archive_topic,
+    build_topic,
+    erased_links_of,
+    links_of,
+)
+from infinite_memory.features.background.dreamer.view import CycleView
+from infinite_memory.features.background.upkeep.summaries.candidates import length_for
+from infinite_memory.features.background.upkeep.summaries.material import Material
+from infinite_memory.search.text.canonical import canonicalize
+
+__all__ = ["TopicPlan", "join_plans", "plan_topic", "plan_topics"]
+
+_MOST_WRITTEN = 5
+# A text that says nothing has no summary, and is tried again when its turn comes.
+_MOST_TRIED = 10
+
+
+@frozen(kw_only=True)
+class TopicPlan:
+    """What a cycle stores of topics.
+
+    `puts` hold every new and changed topic summary, which are `written` or `rewritten`; a rewritten
+    one may be archived, because most of its sources are gone. `links` lead from a summary to its
+    sources, and `erased_links` to those that it has no more. `looked_at` counts the clusters and
+    the topic summaries looked at. `seen` has the revision of every memory that the plan rests on, 0
+    for a new one, and `bases` by summary the ids of its sources and leaves. `notes` are for the
+    next cycle. `failure` says why the summariser wrote nothing more, None if it did not fail.
+    """
+
+    puts: tuple[Put, ...] = ()
+    links: tuple[Link, ...] = ()
+    erased_links: tuple[LinkKey, ...] = ()
+    looked_at: int = 0
+    seen: Mapping[str, int] = field(factory=dict)
+    bases: Mapping[str, frozenset[str]] = field(factory=dict)
+    notes: Mapping[str, str] = field(factory=dict)
+    failure: str | None = None
+
+    @property
+    def written(self) -> tuple[Memory, ...]:
+        """The new topic summaries."""
+        return tuple([put.memory for put in self.puts if put.expected == 0])
+
+    @property
+    def rewritten(self) -> tuple[Memory, ...]:
+        """The changed topic summaries."""
+        return tuple([put.memory for put in self.puts if put.expected > 0])
+
+
+def plan_topics(view: CycleView, links: Sequence[Link], summariser: Summariser) -> TopicPlan:
+    """Return the topic summaries of a cycle that is about to store `links`, at most five.
+
+    Outdated ones come first, then new clusters, then summaries of summaries. What does not fit into
+    the cycle is found again when its turn comes.
+    """
+    search = GroupSearch(view, links)
+    plans: list[TopicPlan] = []
+    failure: str | None = None
+    for tried, group in enumerate(search.groups()):
+        # The first is tried in any case: a slow judge must not leave all of them unwritten.
+        if view.is_over() if tried else view.context.stop():
+            break
+        try:
+            text = "" if group.is_spent else _summarise(summariser, group)
+        except SummariserError as error:
+            failure = str(error)
+            break
+        if text or group.is_spent:
+            plans.append(plan_topic(view, group, text=text, by=summariser.name))
+        if sum(len(plan.puts) for plan in plans) >= _MOST_WRITTEN or tried + 1 >= _MOST_TRIED:
+            break
+    return evolve(
+        join_plans(plans), looked_at=search.looked_at, notes=search.notes, failure=failure
+    )
+
+
+def plan_topic(
+    view: CycleView, group: Group, *, text: str, title: str | None = None, by: str
+) -> TopicPlan:
+    """Return the summary of a group with a text that `by` wrote; by default the title is made here.
+
+    A group that is spent needs no text: its summary is archived.
+    """
+    present, archived = group.present, list(group.absorbed)
+    puts: list[Put] = []
+    links: list[Link] = []
+    erased_links: list[LinkKey] = []
+    used = {memory.id: memory.revision for memory in (*group.members, *group.material.leaves)}
+    if group.is_spent:
+        archived += [] if present is None else [present]
+    else:
+        summary = build_topic(view, group, text, title=title, made_by=by)
+        puts.append(_put(summary, present))
+        links += links_of(summary, present)
+        erased_links += erased_links_of(summary, present)
+    puts += [_put(archive_topic(view, topic), topic) for topic in archived]
+    return TopicPlan(
+        puts=tuple(puts),
+        links=tuple(links),
+        erased_links=tuple(erased_links),
+        seen={**used, **{put.memory.id: put.expected for put in puts}},
+        bases={group.summary_id: frozenset(used)},
+    )
+
+
+def _summarise(summariser: Summariser, group: Group) -> str:
+    leaves = _tell_once(group.material.leaves)
+    length = length_for(Material(scope=group.material.scope, sources=leaves))
+    return summariser.summarise(leaves, max_chars=length).strip()
+
+
+def _tell_once(leaves: Sequence[Memory]) -> tuple[Memory, ...]:
+    """Return the memories without those that somebody told again in the same words later."""
+
+    def said(leaf: Memory) -> tuple[str | None, str]:
+        return leaf.speaker, canonicalize(leaf.text).casefold()
+
+    newest = {said(leaf): leaf for leaf in leaves}
+    return tuple([leaf for leaf in leaves if newest[said(leaf)] is leaf])
+
+
+def _put(memory: Memory, present: Memory | None) -> Put:
+    return Put(memory=memory, expected=0 if present is None else present.revision)
+
+
+def join_plans(plans: Iterable[TopicPlan]) -> TopicPlan:
+    """Return one plan with everything of the plans, which are about different summaries."""
+    joined = TopicPlan()
+    for plan in plans:
+        joined = TopicPlan(
+            puts=(*joined.puts, *plan.puts),
+            links=(*joined.links, *plan.links),
+            erased_links=(*joined.erased_links, *plan.erased_links),
+            seen={**joined.seen, **plan.seen},
+            bases={**joined.bases, **plan.bases},
+        )
+    return joined

@@ -1,0 +1,61 @@
+"""Scheduled backups, of which the last days and weeks are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from infinite_memory.core.values.archive.backup import Backup
+from infinite_memory.core.values.messages import format_size
+from infinite_memory.features.archive.access import backup_folder
+from infinite_memory.features.archive.backup import write_backup
+from infinite_memory.features.background.upkeep.context import JobContext
+from infinite_memory.features.background.upkeep.job import Job, Plan
+from infinite_memory.features.background.upkeep.policies.backups import choose_outdated
+
+__all__ = ["BACKUP"]
+
+_LABEL = "-scheduled"
+
+
+def _plan(context: JobContext) -> Plan:
+    settings = context.settings
+    if not settings.daily_backups and not settings.weekly_backups:
+        return Plan()
+    # A store in memory ends with its process: nobody would look for its backups.
+    if context.services.backend == "memory":
+        return Plan()
+    kept = f"{settings.daily_backups} daily and {settings.weekly_backups} weekly ones are kept"
+    return Plan(work=lambda: _back_up(context), intends=(f"Make a backup; {kept}.",))
+
+
+def _back_up(context: JobContext) -> Sequence[str]:
+    services, settings = context.services, context.settings
+    folder = backup_folder(services)
+    folder.create()
+    path = folder.new_path(context.now, services.storage.identity, _LABEL)
+    backup, _ = write_backup(services.storage, path, now=context.now)
+    done = [f"Made the backup {backup.name} ({format_size(backup.size_bytes)}, not encrypted)."]
+    if backup.whole is False:
+        return [*done, f"It lacks {backup.left_out_count} records that could not be read."]
+    own = [(each.name, each.created_at) for each in folder.backups() if _is_own(context, each)]
+    for name in choose_outdated(own, daily=settings.daily_backups, weekly=settings.weekly_backups):
+        folder.delete(name)
+        done.append(f"Deleted the scheduled backup {name}.")
+    return done
+
+
+def _is_own(context: JobContext, backup: Backup) -> bool:
+    """Return whether the schedule made a backup of this store, and all of it is there."""
+    of_this_store = backup.store == context.services.storage.identity
+    return of_this_store and backup.whole is True and _LABEL in backup.name
+
+
+BACKUP = Job(
+    name="backup",
+    summary="Back up everything, and delete outdated scheduled backups.",
+    every=timedelta(days=1),
+    plan=_plan,
+    is_heavy=True,
+    whole_store=True,
+)

@@ -1,0 +1,122 @@
+"""Summarise finished conversations, whose messages are archived, and months of notes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from infinite_memory.core.errors import SummariserError
+from infinite_memory.core.values.commit import Commit, merge_commits
+from infinite_memory.core.values.memory import Memory, Origin
+from infinite_memory.core.values.messages import format_count
+from infinite_memory.engine.embed import embed_new
+from infinite_memory.engine.writes.after_commit import AfterCommit
+from infinite_memory.engine.writes.quoting_summaries import erase_unfounded_summaries
+from infinite_memory.features.background.upkeep.changes import archive_puts
+from infinite_memory.features.background.upkeep.context import JobContext
+from infinite_memory.features.background.upkeep.job import MAX_CHANGES, Job, Plan
+from infinite_memory.features.background.upkeep.report import StepAction, UpkeepStep
+from infinite_memory.features.background.upkeep.summaries.candidates import (
+    POSITION_NOTE,
+    find_material,
+    length_for,
+    scan_for_material,
+    to_archive,
+)
+from infinite_memory.features.background.upkeep.summaries.choice import choose_summariser
+from infinite_memory.features.background.upkeep.summaries.commit import (
+    are_unchanged,
+    summary_commit,
+)
+from infinite_memory.features.background.upkeep.summaries.material import (
+    Material,
+    find_summaries,
+    make_summary,
+)
+
+__all__ = ["SUMMARISE"]
+
+_MOST_SUMMARIES = 20
+
+
+def _plan(context: JobContext) -> Plan:
+    scan = scan_for_material(context)
+    services = context.services
+    summariser = choose_summariser(services.config, context.stop, given=services.summariser)
+    commits: list[Commit] = []
+    steps: list[UpkeepStep] = []
+    summaries: list[Memory] = []
+    more = False
+    for material in find_material(context, scan):
+        archived = to_archive(material)
+        replaced = find_summaries(context.services.storage, material)
+        number = sum(len(commit.puts) for commit in commits) + len(archived) + len(replaced) + 1
+        if number > MAX_CHANGES or len(summaries) == _MOST_SUMMARIES:
+            more = True
+            break
+        try:
+            text = summariser.summarise(material.sources, max_chars=length_for(material))
+        except SummariserError:
+            if not commits:
+                raise
+            more = True  # Keep what was written before the endpoint failed.
+            break
+        if context.stop():
+            return Plan(more=True)
+        if not text or not are_unchanged(context.services, material.sources):
+            continue
+        summary = make_summary(
+            material,
+            text,
+            made_by=summariser.name,
+            origin=Origin.DREAM,
+            now=context.now,
+            zone=context.services.config.time_zone,
+        )
+        commits.append(
+            merge_commits(
+                summary_commit(context.services, summary, material.sources, replaced),
+                Commit(puts=archive_puts(context, archived)),
+            )
+        )
+        summaries.append(summary)
+        steps.append(_step(summary, material, len(archived)))
+    return Plan(
+        steps=steps,
+        commit=merge_commits(*commits),
+        work=lambda: _finish(context, summaries),
+        notes={} if more else {POSITION_NOTE: scan.position},
+        more=more,
+    )
+
+
+def _step(summary: Memory, material: Material, archived: int) -> UpkeepStep:
+    number = format_count(len(material.sources), "memory", "memories")
+    rest = f", {archived:,} of them archived" if archived else ""
+    return UpkeepStep(
+        action=StepAction.SUMMARISE,
+        memory_id=material.sources[0].id,
+        scope=summary.scope,
+        heading=summary.heading,
+        reason=f"{number}{rest}",
+        other=summary.id,
+    )
+
+
+def _finish(context: JobContext, summaries: Sequence[Memory]) -> Sequence[str]:
+    """Embed new summaries, and erase those whose source was erased or moved at the same moment."""
+    services = context.services
+    with AfterCommit("comparing new summaries with their sources"):
+        unfounded = erase_unfounded_summaries(services, summaries)
+        summaries = [summary for summary in summaries if summary.id not in unfounded]
+    if summaries:
+        embed_new(services, summaries)
+    return ()
+
+
+SUMMARISE = Job(
+    name="summarise",
+    summary="Summarise finished conversations, whose messages are archived, and months of notes.",
+    every=timedelta(days=1),
+    plan=_plan,
+)

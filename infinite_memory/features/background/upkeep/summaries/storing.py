@@ -1,0 +1,158 @@
+"""Store a summary that somebody else has written, such as a connected assistant."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from attrs import evolve
+
+from infinite_memory.core.errors import Conflict, InvalidInput, NotFound
+from infinite_memory.core.values.checks import check_label, check_labels, check_text
+from infinite_memory.core.values.commit import Commit, merge_commits
+from infinite_memory.core.values.entry import Operation
+from infinite_memory.core.values.ids import check_id
+from infinite_memory.core.values.memory import Kind, Memory, Origin, Status
+from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
+from infinite_memory.engine.embed import embed_new
+from infinite_memory.engine.journal import with_entry
+from infinite_memory.engine.load_memories import load_memories
+from infinite_memory.engine.retry import attempts
+from infinite_memory.engine.services import Services
+from infinite_memory.engine.writes.after_commit import AfterCommit
+from infinite_memory.engine.writes.quoting_summaries import erase_unfounded_summaries
+from infinite_memory.engine.writes.receipts import receipt_of
+from infinite_memory.features.background.upkeep.changes import archive_puts
+from infinite_memory.features.background.upkeep.context import JobContext
+from infinite_memory.features.background.upkeep.summaries.candidates import (
+    load_finished,
+    to_archive,
+)
+from infinite_memory.features.background.upkeep.summaries.commit import summary_commit
+from infinite_memory.features.background.upkeep.summaries.material import (
+    MOST_SOURCES,
+    Material,
+    find_summaries,
+    make_summary,
+)
+
+__all__ = ["store_summary"]
+
+_SOMEBODY = "a client"
+_ID_DIGITS = 32
+_MAX_TITLE_CHARS = 200
+_MAX_LISTED = 3
+
+
+def store_summary(
+    services: Services, text: str, *, sources: Sequence[str], title: str | None
+) -> Receipt:
+    """Store a summary with links to its sources; see `Upkeep.store_summary`.
+
+    Raises:
+        InvalidInput: a value cannot be used, or the sources are in several scopes, forgotten, or
+            summaries.
+        NotFound: a source does not exist.
+        Conflict: other clients kept changing the sources.
+    """
+    checked = check_text(text, "text", max_bytes=services.config.limits.max_text_bytes)
+    heading = None if title is None else check_label(title, "title", max_chars=_MAX_TITLE_CHARS)
+    ids = [check_id(source) for source in check_labels(sources, "sources")]
+    if not 1 <= len(set(ids)) <= MOST_SOURCES:
+        raise InvalidInput(f"sources has {len(set(ids)):,} ids: give 1 to {MOST_SOURCES}")
+    for last in attempts():
+        material = _load_material(services, ids)
+        summary = _build(services, material, checked, heading)
+        present = services.storage.get([summary.id], models=()).get(summary.id)
+        if present is not None:
+            is_forgotten = present.memory.status is Status.FORGOTTEN
+            searchable = Searchable.NOT if is_forgotten else Searchable.WORDS
+            return receipt_of(present.memory, Outcome.UNCHANGED, searchable)
+        replaced = [
+            memory
+            for memory in find_summaries(services.storage, material)
+            if set(memory.sources) <= set(ids)
+        ]
+        try:
+            services.storage.commit(_commit(services, summary, material, replaced))
+            break
+        except Conflict:
+            if last:
+                raise
+    unfounded: frozenset[str] = frozenset()
+    with AfterCommit("comparing the summary with its sources"):
+        unfounded = erase_unfounded_summaries(services, [summary])
+    if unfounded:
+        raise NotFound("a source was erased or moved at the same moment: the summary is erased")
+    embedded = embed_new(services, [summary])
+    is_embedded = summary.id in embedded.ids
+    receipt = receipt_of(
+        summary, Outcome.STORED, Searchable.MEANING if is_embedded else Searchable.WORDS
+    )
+    pending = () if embedded.failure is None else (embedded.failure,)
+    return evolve(receipt, superseded=tuple([memory.id for memory in replaced]), pending=pending)
+
+
+def _load_material(services: Services, ids: Sequence[str]) -> Material:
+    """Return the sources in the order of time."""
+    memories = load_memories(services, ids)
+    missing = [memory_id for memory_id in dict.fromkeys(ids) if memory_id not in memories]
+    if missing:
+        raise NotFound(
+            f"there is no memory with the id {', '.join(map(repr, missing[:_MAX_LISTED]))}: give"
+            " the sources as summaries_wanted lists them"
+        )
+    unusable = [
+        memory.id
+        for memory in memories.values()
+        if memory.status is Status.FORGOTTEN or memory.kind is Kind.SUMMARY
+    ]
+    if unusable:
+        raise InvalidInput(
+            f"the source {unusable[0]!r} is forgotten, or is a summary itself: leave it out"
+        )
+    if len({memory.scope for memory in memories.values()}) > 1:
+        raise InvalidInput(
+            "the sources are in several scopes, and a summary is in the scope of its sources: write"
+            " one for each scope"
+        )
+    in_order = sorted(memories.values(), key=lambda memory: (memory.happened_at, memory.id))
+    conversations = {memory.conversation_id for memory in in_order}
+    return Material(
+        scope=in_order[0].scope,
+        sources=tuple(in_order),
+        conversation_id=next(iter(conversations)) if len(conversations) == 1 else None,
+    )
+
+
+def _build(services: Services, material: Material, text: str, title: str | None) -> Memory:
+    """Return the summary; the same text of the same sources has the same id."""
+    digest = hashlib.sha256(f"{material.summary_id}\0{text}".encode()).hexdigest()
+    summary = make_summary(
+        material,
+        text,
+        made_by=services.actor.client or _SOMEBODY,
+        origin=Origin.ASSISTANT,
+        now=services.clock(),
+        zone=services.config.time_zone,
+        memory_id=f"summary:{digest[:_ID_DIGITS]}",
+    )
+    return summary if title is None else evolve(summary, title=title)
+
+
+def _commit(
+    services: Services, summary: Memory, material: Material, replaced: Sequence[Memory]
+) -> Commit:
+    """Return the commit of the summary, which archives what the upkeep would have archived."""
+    commit = summary_commit(services, summary, material.sources, replaced)
+    context = JobContext(services, notes={})
+    ids = {memory.id for memory in material.sources}
+    if material.scope in context.scopes:
+        finished = [
+            part
+            for part in load_finished(context, material.sources[-1])
+            if {memory.id for memory in part.sources} == ids
+        ]
+        archived = [memory for part in finished for memory in to_archive(part)]
+        commit = merge_commits(commit, Commit(puts=archive_puts(context, archived)))
+    return with_entry(services, Operation.REMEMBER, commit, reason="a summary")

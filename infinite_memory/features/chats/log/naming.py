@@ -1,0 +1,162 @@
+"""The ids of the messages of a call: those of the log, or ids made of what identifies a message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from itertools import islice, takewhile
+
+from attrs import frozen
+
+from infinite_memory.core.errors import StoreDamaged
+from infinite_memory.core.values.codec import iso
+from infinite_memory.core.values.conversation.message import ChatMessage
+from infinite_memory.core.values.ids import import_id
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.engine.load_memories import load_memories
+from infinite_memory.engine.services import Services
+from infinite_memory.features.chats.log.overlap import count_known, find_row
+
+__all__ = ["find_present", "name_messages"]
+
+_RECENT = timedelta(hours=1)
+_MOST_STARTS = 8
+_MOST_GAPS = 16
+
+
+def name_messages(
+    services: Services,
+    given: Sequence[ChatMessage],
+    logged: Sequence[Memory],
+    *,
+    conversation_id: str,
+    scope: str,
+) -> tuple[list[str], int]:
+    """Return the id of every message, and how many of the first ones the log was found to have.
+
+    A message is identified by the caller's id, or by its time, speaker and content; without both by
+    its speaker, its content, and the message before it. So processes that log the same messages at
+    once give them the same ids, and words that are said again are another message.
+    """
+    namer = _Namer(scope=scope.casefold(), conversation_id=conversation_id)
+    ids = _find_known(services, namer, given, logged)
+    count = len(ids)
+    previous = ids[-1] if ids else logged[-1].id if logged else ""
+    for message in given[count:]:
+        name = namer.name(message, previous)
+        # The call begins with new messages, so an erased one was said again.
+        while not ids and not _has_name(message) and services.storage.erased([name]):
+            name = namer.name(message, name)
+        ids.append(name)
+        previous = name
+    for position, message in enumerate(given[:count]):
+        if _has_name(message):
+            ids[position] = namer.name(message, "")
+    return ids, count
+
+
+def find_present(services: Services, ids: Sequence[str]) -> frozenset[str]:
+    """Return those of `ids` that were stored, even if they were erased or damaged since."""
+    storage = services.storage
+    erased = storage.erased(ids)
+    try:
+        return erased | storage.get(ids, models=()).keys()
+    except StoreDamaged:
+        pass
+    present = set(erased)
+    for memory_id in ids:
+        try:
+            present |= storage.get([memory_id], models=()).keys()
+        except StoreDamaged:
+            present.add(memory_id)
+    return frozenset(present)
+
+
+@frozen(kw_only=True)
+class _Namer:
+    """Names the messages of a conversation."""
+
+    scope: str
+    conversation_id: str
+
+    def name(self, message: ChatMessage, previous: str) -> str:
+        """Return the id of a message, given the id of the message before it, "" for the first."""
+        base: list[object] = ["log", self.scope, self.conversation_id, message.speaker]
+        if message.id is not None:
+            return import_id([*base, "id", message.id])
+        if message.said_at is not None:
+            return import_id([*base, "at", iso(message.said_at), message.content])
+        return import_id([*base, "after", previous, message.content])
+
+    def name_all(self, messages: Sequence[ChatMessage], previous: str) -> Iterator[str]:
+        """Yield the ids of messages that follow each other."""
+        for message in messages:
+            previous = self.name(message, previous)
+            yield previous
+
+
+def _has_name(message: ChatMessage) -> bool:
+    """Return whether the caller said what identifies a message."""
+    return message.id is not None or message.said_at is not None
+
+
+def _find_known(
+    services: Services, namer: _Namer, given: Sequence[ChatMessage], logged: Sequence[Memory]
+) -> list[str]:
+    """Return the ids of the first messages of a call that the log has."""
+    said = [(memory.speaker, memory.text) for memory in logged]
+    pairs = [(message.speaker, message.content) for message in given]
+    now = services.clock()
+    older = takewhile(lambda memory: now - memory.stored_at > _RECENT, logged)
+    count = count_known(said, pairs, recent_from=sum(1 for _ in older))
+    row = find_row(said, pairs[:count]) if count else None
+    known = [] if row is None else [memory.id for memory in logged[row : row + count]]
+    if count == len(given) or len(given) == 1 or not logged:
+        return known
+    changed = _find_changed(services, namer, given, logged, from_start_only=bool(known))
+    return max(changed, known, key=len)
+
+
+def _find_changed(
+    services: Services,
+    namer: _Namer,
+    given: Sequence[ChatMessage],
+    logged: Sequence[Memory],
+    *,
+    from_start_only: bool,
+) -> list[str]:
+    """Return the ids of the first messages of a call that goes over the end of the log.
+
+    A message in between was revised or erased since, or the log is longer than what was compared:
+    the ids say which messages followed each other when they were logged. The call begins where the
+    conversation does, or with a message that was compared unless `from_start_only`.
+    """
+    first = (given[0].speaker, given[0].content)
+    starts = (memory.id for memory in reversed(logged) if (memory.speaker, memory.text) == first)
+    for start in ["", *islice(starts, 0 if from_start_only else _MOST_STARTS)]:
+        begun = [start] if start else []
+        ids = begun + _follow(services, namer, given[len(begun) :], start)
+        if len(ids) > 1 and logged[-1].id in ids:
+            return ids
+    return []
+
+
+def _follow(
+    services: Services, namer: _Namer, messages: Sequence[ChatMessage], start: str
+) -> list[str]:
+    """Return the ids of the first messages that were logged after the message `start`, in a row.
+
+    What follows an erased message was logged after that one, or after the message before it.
+    """
+    ids: list[str] = []
+    previous = start
+    for _ in range(_MOST_GAPS):
+        names = list(namer.name_all(messages[len(ids) :], previous))
+        present = find_present(services, names)
+        leading = list(takewhile(present.__contains__, names))
+        ids += leading
+        sound = load_memories(services, leading)
+        previous = next((name for name in reversed(leading) if name in sound), previous)
+        if not leading or leading[-1] == previous:
+            break
+    return ids

@@ -1,0 +1,109 @@
+"""A short-term memory as its memory holds it, and the short-term memories of a conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from attrs import field, frozen
+
+from infinite_memory.core.plain import PlainData
+from infinite_memory.core.values.criteria import Conditions
+from infinite_memory.core.values.memory import JsonValue, Kind, Memory
+from infinite_memory.engine.kind_follower import KindFollower
+from infinite_memory.engine.retrieval.search_request import build_criteria
+from infinite_memory.engine.services import Services
+from infinite_memory.features.chats.short_term.choosing import Candidate
+
+__all__ = [
+    "KIND",
+    "ShortTermEntry",
+    "all_entries",
+    "candidates_of",
+    "entries_of",
+    "is_short_term",
+    "short_term_context",
+]
+
+KIND = Kind.DISCUSSION
+"""The kind of the memories that hold short-term memories."""
+
+_FIELD = "short_term"
+_MOST_WEIGHT = 10_000
+
+
+@frozen(kw_only=True)
+class ShortTermEntry(PlainData):
+    """A short-term memory: its memory, and the weights of its keywords, greatest first."""
+
+    memory: Memory
+    keywords: Mapping[str, float] = field(factory=dict)
+
+
+def short_term_context(keywords: Mapping[str, float]) -> dict[str, JsonValue]:
+    """Return what the context of a memory holds of its keywords."""
+    return {_FIELD: {"keywords": dict(keywords)}}
+
+
+def is_short_term(memory: Memory) -> bool:
+    """Return whether a memory is a short-term memory."""
+    return read_entry(memory) is not None
+
+
+def read_entry(memory: Memory) -> ShortTermEntry | None:
+    """Return the short-term memory that a memory holds, None if it holds none.
+
+    An import may bring any context: a keyword without a usable weight is left out.
+    """
+    payload = memory.context.get(_FIELD)
+    if memory.kind is not KIND or memory.conversation_id is None or not isinstance(payload, dict):
+        return None
+    weights = payload.get("keywords")
+    keywords = {
+        word: float(weight)
+        for word, weight in (weights.items() if isinstance(weights, dict) else ())
+        if isinstance(weight, int | float) and 0 <= weight <= _MOST_WEIGHT
+    }
+    return ShortTermEntry(memory=memory, keywords=keywords)
+
+
+def entries_of(
+    services: Services, conversation_id: str | None, scope: str | None
+) -> list[ShortTermEntry]:
+    """Return the current short-term memories of a conversation, or of all, oldest first.
+
+    Without `scope` they are those in the scopes that a search of the conversation reads.
+
+    Raises:
+        UnknownScope: there is no such scope.
+    """
+    conditions: Conditions = {"scope": scope, "conversation_id": conversation_id}
+    scopes = build_criteria(services, "", conditions).scopes
+    entries = [
+        entry
+        for entry in all_entries(services)
+        if (conversation_id is None or entry.memory.conversation_id == conversation_id)
+        and (scopes is None or entry.memory.scope in scopes)
+    ]
+    return sorted(entries, key=lambda entry: (entry.memory.happened_at, entry.memory.id))
+
+
+def all_entries(services: Services) -> Collection[ShortTermEntry]:
+    """Return the current short-term memories of every conversation and scope of this handle."""
+    follower: KindFollower[ShortTermEntry] = services.followers.get(
+        _FIELD, lambda: KindFollower(services.storage, {KIND}, read_entry)
+    )
+    return follower.read().values()
+
+
+def candidates_of(services: Services, entries: list[ShortTermEntry]) -> list[Candidate]:
+    """Return the entries as candidates, with their activations as they are stored now."""
+    usage = services.storage.usage([entry.memory.id for entry in entries])
+    return [
+        Candidate(
+            id=entry.memory.id,
+            happened_at=entry.memory.happened_at,
+            keywords=entry.keywords,
+            activation=usage[entry.memory.id].activation if entry.memory.id in usage else 0.0,
+        )
+        for entry in entries
+    ]

@@ -1,0 +1,139 @@
+"""Search short-term memory: what comes up for the messages of the moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+
+from attrs import frozen
+
+from infinite_memory.core.plain import PlainData
+from infinite_memory.core.values.checks import check_count
+from infinite_memory.core.values.conversation.message import check_conversation_id
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.record import Usage
+from infinite_memory.engine.services import Services
+from infinite_memory.engine.writes.after_commit import AfterCommit
+from infinite_memory.features.chats.short_term.adding import (
+    check_recent,
+    check_role_weights,
+    keywords_now,
+)
+from infinite_memory.features.chats.short_term.choosing import Choice, Chosen, choose
+from infinite_memory.features.chats.short_term.entry import (
+    ShortTermEntry,
+    candidates_of,
+    entries_of,
+)
+
+__all__ = ["ShortTermHit", "ShortTermRecall", "draw_seed", "search_short_term"]
+
+_SEED_BYTES = 8
+
+
+@frozen(kw_only=True)
+class ShortTermHit(PlainData):
+    """A short-term memory that came up.
+
+    `relevance` and `activation` are those before it came up; `shared` are the keywords that it
+    shares with the messages of the moment, with both weights added, the greatest first.
+    """
+
+    memory: Memory
+    relevance: float
+    activation: float
+    shared: Mapping[str, float]
+
+
+@frozen(kw_only=True)
+class ShortTermRecall(PlainData):
+    """What came up: the most relevant memories, the next, and flashbacks drawn at random.
+
+    `keywords` are those of the messages of the moment, `searched` counts the short-term memories of
+    the conversation, and `seed` draws the same flashbacks again.
+    """
+
+    top: tuple[ShortTermHit, ...]
+    next: tuple[ShortTermHit, ...]
+    flashbacks: tuple[ShortTermHit, ...]
+    keywords: Mapping[str, float]
+    searched: int
+    seed: int
+
+    def __iter__(self) -> Iterator[ShortTermHit]:
+        yield from self.top
+        yield from self.next
+        yield from self.flashbacks
+
+
+def search_short_term(
+    services: Services,
+    messages: object,
+    conversation_id: str,
+    *,
+    role_weights: Mapping[str, float] | None,
+    scope: str | None,
+    seed: int | None,
+) -> ShortTermRecall:
+    """Return what the recent messages call to mind; see `Conversations.search_short_term`."""
+    conversation_id = check_conversation_id(conversation_id)
+    recent = check_recent(services, messages, "recentMessages")
+    weights = check_role_weights(role_weights)
+    seed = draw_seed(services) if seed is None else check_count(seed, "seed", low=0, high=2**64)
+    entries = entries_of(services, conversation_id, scope)
+    keywords = keywords_now(services, recent, entries, weights)
+    now, constants = services.clock(), services.config.short_term
+    candidates = candidates_of(services, entries)
+    choice = choose(candidates, keywords, now=now, seed=seed, constants=constants)
+    _activate(services, choice, now)
+    by_id = {entry.memory.id: entry for entry in entries}
+
+    def hits_of(chosen: Sequence[Chosen]) -> tuple[ShortTermHit, ...]:
+        return tuple([_hit_of(by_id[c.candidate.id], c, keywords) for c in chosen])
+
+    recall = ShortTermRecall(
+        top=hits_of(choice.top),
+        next=hits_of(choice.next),
+        flashbacks=hits_of(choice.flashbacks),
+        keywords=keywords,
+        searched=len(entries),
+        seed=seed,
+    )
+    services.note_returned([hit.memory for hit in recall])
+    return recall
+
+
+def draw_seed(services: Services) -> int:
+    """Return a seed from the store's source of random bytes."""
+    return int.from_bytes(services.random_bytes(_SEED_BYTES), "big")
+
+
+def _activate(services: Services, choice: Choice, now: datetime) -> None:
+    """Count what came up as recalled, and add the gains; not in a store that counts no recalls."""
+    if services.usage is None:
+        return
+    constants = services.config.short_term
+    gains = [(choice.top, constants.top_gain), (choice.next, constants.next_gain)]
+    used = {
+        chosen.candidate.id: Usage(count=1, last=now, activation=gain, activated_at=now)
+        for tier, gain in gains
+        for chosen in tier
+    }
+    used |= {chosen.candidate.id: Usage(count=1, last=now) for chosen in choice.flashbacks}
+    if used:
+        with AfterCommit("the gains of the memories that came up"):
+            services.usage.store(used)
+
+
+def _hit_of(entry: ShortTermEntry, chosen: Chosen, keywords: Mapping[str, float]) -> ShortTermHit:
+    shared = {
+        word: round(weight + entry.keywords[word], 4)
+        for word, weight in keywords.items()
+        if word in entry.keywords
+    }
+    return ShortTermHit(
+        memory=entry.memory,
+        relevance=round(chosen.relevance, 4),
+        activation=chosen.candidate.activation,
+        shared=dict(sorted(shared.items(), key=lambda pair: (-pair[1], pair[0]))),
+    )

@@ -1,0 +1,392 @@
+"""Take in session files: cut them into pieces of work, and store each piece as a chunk."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterable, Sequence, Set
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+
+from attrs import evolve, frozen
+
+from infinite_memory.core.errors import (
+    Conflict,
+    EmbedderError,
+    InfiniteMemoryError,
+    InvalidInput,
+    NotFound,
+)
+from infinite_memory.core.paths import expand_path
+from infinite_memory.core.plain import PlainData
+from infinite_memory.core.values.draft import Draft
+from infinite_memory.core.values.ids import import_id
+from infinite_memory.core.values.memory import Memory, Origin, Status, shorten
+from infinite_memory.engine.load_memories import load_memories
+from infinite_memory.engine.services import Services
+from infinite_memory.engine.writes.forget import forget
+from infinite_memory.engine.writes.quoting_summaries import erase_late_summaries
+from infinite_memory.engine.writes.remember import remember
+from infinite_memory.engine.writes.revise import revise
+from infinite_memory.features.projects.checkout import open_checkout
+from infinite_memory.features.projects.chunking.cutting import CutPiece, cut_session
+from infinite_memory.features.projects.chunking.describing import describe_piece, exclude_files
+from infinite_memory.features.projects.chunking.piece import Piece
+from infinite_memory.features.projects.exclusion import Exclusion
+from infinite_memory.features.projects.loading import KEPT, around, load_chunks
+from infinite_memory.features.projects.repositories import prepare_repository
+from infinite_memory.features.projects.storing import draft_of
+from infinite_memory.features.sessions.events.event import Event, EventKind
+from infinite_memory.features.sessions.events.reading import (
+    CLIENTS,
+    SessionFile,
+    find_session_files,
+    read_session,
+)
+from infinite_memory.features.sessions.repository import find_work_tree, scope_of_folder
+from infinite_memory.features.sessions.spool_reader import SpoolLine
+
+__all__ = ["IngestedSessions", "SessionChunk", "ingest_noted", "ingest_sessions"]
+
+_log = logging.getLogger(__name__)
+_AROUND = timedelta(days=1)
+# The names of clients in an import, where they differ.
+_PRODUCTS = {"gemini": "gemini-cli"}
+_FORGOTTEN = "[forgotten message]"
+# The beginning of a message, by which a text that quotes it is recognised.
+_QUOTED_CHARS = 60
+
+
+@frozen(kw_only=True)
+class SessionChunk(PlainData):
+    """A chunk of a session: `id` of its memory, what became of it, and why its piece ended.
+
+    `outcome` is "stored", "revised" if the session had gone on since, "unchanged", "kept" if a
+    person changed or forgot it since, or "new" in a dry run.
+    """
+
+    id: str
+    outcome: str
+    scope: str
+    kind: str
+    summary: str
+    reason: str
+    events: int
+
+
+@frozen(kw_only=True)
+class IngestedSessions(PlainData):
+    """The chunks of session files, in the order of the files and of time.
+
+    `skipped` are sentences on files, or on repositories that are not enabled.
+    """
+
+    files: int
+    chunks: tuple[SessionChunk, ...] = ()
+    skipped: tuple[str, ...] = ()
+
+    def count(self, outcome: str) -> int:
+        """Return the number of chunks with an outcome."""
+        return sum(chunk.outcome == outcome for chunk in self.chunks)
+
+
+def ingest_sessions(
+    services: Services,
+    paths: Iterable[Path],
+    *,
+    dry_run: bool = False,
+    stop: Callable[[], bool] | None = None,
+) -> IngestedSessions:
+    """Store the chunks of session files; see `Projects.ingest_sessions`.
+
+    Raises:
+        NotFound: there is nothing at a path.
+        StorageError: the chunks cannot be stored at the moment.
+    """
+    result = IngestedSessions(files=0)
+    for path in paths:
+        for file in find_session_files(_existing(path)):
+            if stop is not None and stop():
+                return result
+            result = _add_file(services, result, file, dry_run=dry_run)
+    return result
+
+
+def _existing(path: Path) -> Path:
+    # A name that is too long, and a home that is not known, stand for nothing.
+    with suppress(OSError, ValueError):
+        expanded = expand_path(path)
+        if expanded.exists():
+            return expanded
+    raise NotFound(f"there is nothing at {path!s:.200}: give a session file or a folder of them")
+
+
+def ingest_noted(services: Services, line: SpoolLine) -> None:
+    """Store the chunks of a session that a hook has noted, if the configuration wants them.
+
+    Its messages are stored by then, so a failure is logged; the next note tries again.
+    """
+    if not services.config.projects.sessions or line.client not in CLIENTS:
+        return
+    file = SessionFile(path=Path(line.transcript), client=line.client)
+    try:
+        report = _add_file(services, IngestedSessions(files=0), file, only_checkouts=True)
+    except InfiniteMemoryError as error:
+        _log.warning("the work of %s was not stored: %s", line.transcript, error)
+        return
+    for sentence in report.skipped:
+        _log.info("left out of the work of %s: %s", line.transcript, sentence)
+
+
+def _add_file(
+    services: Services,
+    result: IngestedSessions,
+    file: SessionFile,
+    *,
+    dry_run: bool = False,
+    only_checkouts: bool = False,
+) -> IngestedSessions:
+    try:
+        events = read_session(file)
+    except OSError as error:
+        sentence = f"{file.path}: {error.strerror or error}"
+        return evolve(result, skipped=(*result.skipped, sentence))
+    chunks, skipped = _ingest_events(
+        services, file.client, events, dry_run=dry_run, only_checkouts=only_checkouts
+    )
+    return IngestedSessions(
+        files=result.files + 1,
+        chunks=(*result.chunks, *chunks),
+        skipped=tuple(dict.fromkeys([*result.skipped, *skipped])),
+    )
+
+
+def _ingest_events(
+    services: Services,
+    client: str,
+    events: Sequence[Event],
+    *,
+    dry_run: bool,
+    only_checkouts: bool,
+) -> tuple[list[SessionChunk], list[str]]:
+    """Store the pieces of a session; with `only_checkouts` those in a repository on this machine.
+
+    Return their chunks, and sentences on what is left out.
+    """
+    cuts = _cut(services, events)
+    shown = _hide_erased(services, client, events)
+    names = {event.name for event in events}
+    chunks: list[SessionChunk] = []
+    skipped: list[str] = []
+    done = 0
+    for cut in cuts:
+        earlier = shown[:done]
+        done += len(cut.piece.events)
+        cut = evolve(cut, piece=Piece(shown[len(earlier) : done]))
+        named = describe_piece(cut, earlier).folder
+        if not named:
+            skipped.append(f"the session {cut.piece.events[0].session} names no folder")
+            continue
+        # Of a relative folder, nothing beside this process is meant.
+        folder = Path("/", named)
+        if only_checkouts and find_work_tree(folder) is None:
+            continue
+        scope = scope_of_folder(folder)
+        if not services.config.projects.rules_of(scope).enabled:
+            skipped.append(f"{scope} is not enabled")
+            continue
+        try:
+            draft = _draft_of(services, client, cut, earlier, scope)
+            outcome = "new" if dry_run else _store(services, draft, scope, names)
+        except (Conflict, InvalidInput, NotFound) as error:
+            session = cut.piece.events[0].session
+            skipped.append(f"a piece of {session:.80} in {scope:.160}: {error}")
+            continue
+        chunks.append(_report(draft, cut, scope, outcome))
+    if not dry_run:
+        # Also a piece that could not be stored now keeps what was stored of it before.
+        kept = {_id_of(client, cut.piece.events[0]) for cut in cuts}
+        _forget_replaced(services, client, events, chunks, kept)
+    return chunks, skipped
+
+
+def _cut(services: Services, events: Sequence[Event]) -> list[CutPiece]:
+    """Return the pieces of a session; without a model, topics do not count."""
+    settings = services.config.chunking
+    try:
+        return cut_session(events, settings, services.embedder.embed)
+    except EmbedderError as error:
+        _log.warning("a session was cut without the topics of its requests: %s", error)
+        return cut_session(events, settings)
+
+
+def _report(draft: Draft, cut: CutPiece, scope: str, outcome: str) -> SessionChunk:
+    return SessionChunk(
+        id=draft.id or "",
+        outcome=outcome,
+        scope=scope,
+        kind=str(draft.kind),
+        summary=draft.title or "",
+        reason=cut.reason.value,
+        events=len(cut.piece.events),
+    )
+
+
+def _draft_of(
+    services: Services, client: str, cut: CutPiece, earlier: Sequence[Event], scope: str
+) -> Draft:
+    """Return the draft of a piece, whose id is that of its first event for ever."""
+    exclusion = Exclusion(services.config.projects.rules_of(scope).exclude)
+    events = exclude_files(cut.piece.events, exclusion)
+    described = describe_piece(evolve(cut, piece=Piece(events)), earlier)
+    first, last = events[0], events[-1]
+    draft = draft_of(
+        services,
+        described.content,
+        kind=described.kind,
+        scope=scope,
+        details={**described.details, "id": _id_of(client, first)},
+        is_whole=True,
+    )
+    blobs = {}
+    commit = described.details.get("commit")
+    checkout = open_checkout(described.folder)
+    if commit and checkout is not None:
+        # As they are in the commit: the checkout may have gone on since.
+        blobs = checkout.hashes(described.details.get("files", ()), commit)
+    context = {**draft.context, "client": client, "last_event": last.name}
+    context = {**context, "blobs": blobs} if blobs else context
+    order = next(([event] for event in reversed(earlier) if event.is_request), [])
+    sources = _find_sources(services, client, [*order, *events], draft.text)
+    told = json.dumps(context, sort_keys=True)
+    reading = import_id([draft.text, draft.title or "", told, *sources])
+    return evolve(draft, sources=sources, context={**context, "reading": reading})
+
+
+def _hide_erased(services: Services, client: str, events: Sequence[Event]) -> list[Event]:
+    """Return the events without the texts of messages that were forgotten or erased since."""
+    ids = {memory_id for event in events for memory_id in _message_ids(client, event)}
+    gone = services.storage.erased(ids) | {
+        memory.id
+        for memory in load_memories(services, ids).values()
+        if memory.status is Status.FORGOTTEN
+    }
+    return [
+        event if gone.isdisjoint(_message_ids(client, event)) else evolve(event, text=_FORGOTTEN)
+        for event in events
+    ]
+
+
+def _find_sources(
+    services: Services, client: str, events: Sequence[Event], text: str
+) -> tuple[str, ...]:
+    """Return the ids of the stored messages that a text quotes, so that it is erased with them."""
+    quoted = {
+        memory_id
+        for event in events
+        for memory_id in _message_ids(client, event)
+        if shorten(event.text, _QUOTED_CHARS).rstrip("…") in text
+    }
+    return tuple(sorted(load_memories(services, quoted)))
+
+
+def _message_ids(client: str, event: Event) -> list[str]:
+    """Return the ids that a message has if a hook or an import took its session in, of others none.
+
+    An import names the messages of Codex by their lines.
+    """
+    if event.kind is not EventKind.MESSAGE:
+        return []
+    product = _PRODUCTS.get(client, client)
+    names = (event.name, f"line {event.position}")
+    return [import_id([product, event.session, name, 0]) for name in names]
+
+
+def _id_of(client: str, first: Event) -> str:
+    return import_id(["chunk", client, first.session, first.name])
+
+
+def _store(services: Services, draft: Draft, scope: str, names: Set[str]) -> str:
+    """Store a chunk that is new, or bring one up to date whose session went on since.
+
+    `names` are those of the events in the file.
+    """
+    assert draft.id is not None
+    present = load_memories(services, [draft.id]).get(draft.id)
+    if present is None:
+        if services.storage.erased([draft.id]):
+            return "kept"
+        prepare_repository(services, scope)
+        remember(services, draft, similar=False, create_scope=True)
+        _erase_late(services, draft)
+        return "stored"
+    is_same = present.text == draft.text and present.context == dict(draft.context)
+    if is_same:
+        return "unchanged"
+    if not _is_ours(services, present):
+        return "kept"
+    if not _holds_end(names, present):
+        return "unchanged"
+    changes = {
+        "text": draft.text,
+        "title": draft.title,
+        "kind": draft.kind,
+        "context": draft.context,
+        "sources": draft.sources,
+    }
+    revise(services, present.id, revision=present.revision, changes=changes)
+    _erase_late(services, draft)
+    return "revised"
+
+
+def _erase_late(services: Services, draft: Draft) -> None:
+    """Erase a chunk one of whose messages was erased while it was being stored."""
+    erased = services.storage.erased(draft.sources)
+    if erased:
+        erase_late_summaries(services, erased)
+
+
+def _holds_end(names: Set[str], memory: Memory) -> bool:
+    """Return whether a file holds all of a chunk: not an older copy, nor one that was cut short."""
+    return memory.context.get("last_event") in names
+
+
+def _is_ours(services: Services, memory: Memory) -> bool:
+    """Return whether nobody but the taking in of sessions has changed a memory."""
+    if memory.status is not Status.CURRENT or memory.origin is not Origin.TOOL:
+        return False
+    history = services.storage.history(memory.id)
+    readings = {revision.context.get("reading") for revision in history}
+    readings.add(memory.context.get("reading"))
+    # Each revision of ours is another reading of the session; one of a person keeps the last.
+    return len(readings) == memory.revision
+
+
+def _forget_replaced(
+    services: Services,
+    client: str,
+    events: Sequence[Event],
+    chunks: Sequence[SessionChunk],
+    kept: Set[str],
+) -> None:
+    """Forget chunks of the session whose events now belong to an earlier piece."""
+    if not events or not chunks:
+        return
+    ids = {_id_of(client, event) for event in events} - kept
+    names = {event.name for event in events}
+    sessions = {event.session for event in events}
+    since, until = around(events[0].at, events[-1].at, _AROUND)
+    scopes = {chunk.scope for chunk in chunks}
+    stored = load_chunks(services, scopes, statuses=KEPT, since=since, until=until)
+    for chunk in stored:
+        if chunk.id in ids and chunk.session in sessions:
+            memory = load_memories(services, [chunk.id]).get(chunk.id)
+            if memory is None or not _is_ours(services, memory):
+                continue
+            if not _holds_end(names, memory):
+                continue
+            try:
+                forget(services, chunk.id, hard=False)
+            except InfiniteMemoryError as error:
+                _log.warning("%s was not forgotten: %s", chunk.id, error)

@@ -1,0 +1,191 @@
+"""The briefing of an assistant that begins to work on a repository."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import timedelta
+from pathlib import PurePosixPath
+
+from attrs import evolve
+
+from infinite_memory.core.values.checks import check_count
+from infinite_memory.core.values.memory import Kind, Memory, shorten
+from infinite_memory.core.values.messages import format_count
+from infinite_memory.core.values.scope import find_spelling, fold_name
+from infinite_memory.engine.load_memories import load_memories
+from infinite_memory.engine.services import Services
+from infinite_memory.features.overviews.briefing.brief import brief, find_briefed_scopes
+from infinite_memory.features.overviews.briefing.values import Additions, Briefing, BriefingPart
+from infinite_memory.features.projects.chunk import CHUNK_KINDS, Chunk
+from infinite_memory.features.projects.loading import find_open, load_chunks
+from infinite_memory.features.projects.patterns import Pattern, PatternKind, find_patterns
+from infinite_memory.features.projects.repositories import name_repository
+from infinite_memory.features.reminders.long_term.due import find_holding_now
+from infinite_memory.features.reminders.long_term.values import describe_unchecked
+from infinite_memory.features.sessions.repository import PREFIX
+
+__all__ = [
+    "DEFAULT_DAYS",
+    "brief_scope",
+    "build_session_context",
+    "count_technologies",
+    "group_sessions",
+]
+
+DEFAULT_DAYS = 14
+"""How many days back the sessions of a briefing go."""
+
+_CLUSTERED = 400
+_TITLE_CHARS = 70
+_MAX_OPEN, _MAX_SESSIONS, _MAX_PATTERNS = 8, 6, 3
+_MAX_TITLES = 4
+_MAX_TECHNOLOGIES = 5
+# What stands in the headline is no sentence of somebody's.
+_SUFFIX = re.compile(r"\.\w{1,12}")
+_OPEN_DAYS = 90
+_CODE_SECONDS = 0.1
+_TOLD = CHUNK_KINDS - {Kind.DECISION, Kind.LESSON}
+
+
+def build_session_context(
+    services: Services, repository: str | None, *, recent_days: int, budget: int
+) -> Briefing:
+    """Return the briefing for a repository; see `Projects.build_session_context`.
+
+    Raises:
+        InvalidInput: a value cannot be used.
+    """
+    check_count(recent_days, "recent_days", low=1, high=3650)
+    if repository is None:
+        return brief_scope(services, None, budget=budget)
+    name = name_repository(services, repository)
+    scope = find_spelling(name, services.storage.scopes())
+    # Nothing is stored of it yet: the user and the default scope are worth knowing all the same.
+    return brief_scope(services, scope, budget=budget, recent_days=recent_days)
+
+
+def brief_scope(
+    services: Services, scope: str | None, *, budget: int, recent_days: int = DEFAULT_DAYS
+) -> Briefing:
+    """Return the briefing for a scope, with further parts if it is that of a repository.
+
+    Long-term memories whose condition holds now are among what is due.
+
+    Raises:
+        InvalidInput: the budget cannot be used.
+        UnknownScope: there is no such scope.
+    """
+    name, visible = find_briefed_scopes(services, scope)
+    is_repository = scope is not None and fold_name(name).startswith(PREFIX)
+    additions = _add(services, name, recent_days) if is_repository else Additions()
+    found = find_holding_now(services, visible, code_seconds=_CODE_SECONDS)
+    if found.memories:
+        now = services.clock()
+        additions = evolve(
+            additions,
+            memories={**additions.memories, BriefingPart.DUE: found.memories},
+            due_at={memory.id: now for memory in found.memories},
+        )
+    if found.unchecked:
+        left = describe_unchecked(found.unchecked, found.conditions)
+        additions = evolve(additions, headline=f"{additions.headline} {left}".strip())
+    return brief(services, scope, budget=budget, additions=additions)
+
+
+def _add(services: Services, scope: str, recent_days: int) -> Additions:
+    chunks = load_chunks(services, {scope})
+    if not chunks:
+        return Additions()
+    now = services.clock()
+    unfinished = find_open(services, chunks, now - timedelta(days=_OPEN_DAYS))[:_MAX_OPEN]
+    sessions = group_sessions(chunks)
+    since = now - timedelta(days=recent_days)
+    recent = [group for group in sessions if group[0].happened_at >= since][:_MAX_SESSIONS]
+    patterns = find_patterns(services, chunks[:_CLUSTERED], scope=scope).of(PatternKind.PROBLEM)
+    shown = {
+        BriefingPart.OPEN: {chunk.id: _describe_open(chunk) for chunk in unfinished},
+        BriefingPart.SESSIONS: {group[0].id: _describe_session(group) for group in recent},
+        BriefingPart.PATTERNS: {
+            pattern.examples[0].id: _describe_pattern(pattern)
+            for pattern in patterns[:_MAX_PATTERNS]
+        },
+    }
+    memories = load_memories(
+        services, [memory_id for texts in shown.values() for memory_id in texts]
+    )
+    in_play = [*unfinished, *(recent[0] if recent else ())]
+    return Additions(
+        headline=_headline(chunks, sessions),
+        memories={part: _existing(texts, memories) for part, texts in shown.items()},
+        texts={
+            (part, memory_id): text
+            for part, texts in shown.items()
+            for memory_id, text in texts.items()
+        },
+        told=_TOLD,
+        first=_concerning(chunks, {file for chunk in in_play for file in chunk.files}),
+    )
+
+
+def group_sessions(chunks: Iterable[Chunk]) -> list[list[Chunk]]:
+    """Return the chunks by session, both in order; chunks without a session are joined by day."""
+    sessions: dict[str, list[Chunk]] = {}
+    for chunk in chunks:
+        sessions.setdefault(chunk.session or f"{chunk.happened_at:%Y-%m-%d}", []).append(chunk)
+    return list(sessions.values())
+
+
+def count_technologies(chunks: Iterable[Chunk]) -> list[str]:
+    """Return the kinds of files that were worked on, the most frequent first."""
+    counts = Counter(
+        suffix
+        for chunk in chunks
+        for suffix in {PurePosixPath(file).suffix.lower() for file in chunk.files}
+        if _SUFFIX.fullmatch(suffix)
+    )
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return [suffix for suffix, _ in ranked[:_MAX_TECHNOLOGIES]]
+
+
+def _existing(ids: Iterable[str], memories: Mapping[str, Memory]) -> list[Memory]:
+    return [memories[memory_id] for memory_id in ids if memory_id in memories]
+
+
+def _headline(chunks: Sequence[Chunk], sessions: Sequence[Sequence[Chunk]]) -> str:
+    last = chunks[0].happened_at.date().isoformat()
+    worked = f"Worked on in {format_count(len(sessions), 'session')}, the last on {last}"
+    technologies = count_technologies(chunks)
+    return f"{worked}; files: {', '.join(technologies)}." if technologies else f"{worked}."
+
+
+def _describe_open(chunk: Chunk) -> str:
+    state = "unsolved" if chunk.outcome is None else chunk.outcome.value.replace("_", " ")
+    subject = chunk.summary.rstrip("…")
+    head, lines = chunk.summary, chunk.content.splitlines()
+    if lines[0].startswith(subject):
+        head, lines = lines[0], lines[1:]
+    rest = [line for line in lines if subject not in line]
+    return f"[{state}] {': '.join(filter(None, [head, ' '.join(rest)]))}"
+
+
+def _describe_session(group: Sequence[Chunk]) -> str:
+    titles = [chunk.summary for chunk in reversed(group)]
+    more = len(titles) - _MAX_TITLES
+    rest = f"; and {more} more" if more > 0 else ""
+    return f"{'; '.join(shorten(title, _TITLE_CHARS) for title in titles[:_MAX_TITLES])}{rest}"
+
+
+def _describe_pattern(pattern: Pattern) -> str:
+    fix = "" if pattern.fix is None else f"; the last fix: {pattern.fix.summary}"
+    return f"{pattern.count} times ({pattern.trend}): {pattern.name}{fix}"
+
+
+def _concerning(chunks: Iterable[Chunk], files: Collection[str]) -> frozenset[str]:
+    """Return the decisions and lessons on files in play."""
+    return frozenset(
+        chunk.id
+        for chunk in chunks
+        if chunk.kind in (Kind.DECISION, Kind.LESSON) and set(files) & set(chunk.files)
+    )

@@ -1,0 +1,1 @@
+"""Long-term memories of conversations, their triggers, and what is due."""

@@ -1,0 +1,176 @@
+"""The long-term memories of a store, kept in the process with their prepared conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from attrs import define, field
+
+from infinite_memory.core.errors import ConfigurationError, InvalidInput
+from infinite_memory.core.protocols import TriggerEvaluator
+from infinite_memory.core.values.conversation.trigger import Language, Trigger
+from infinite_memory.core.values.memory import Kind, Memory
+from infinite_memory.engine.kind_follower import KindFollower
+from infinite_memory.engine.scopes import choose_scopes
+from infinite_memory.engine.services import Services
+from infinite_memory.features.reminders.long_term.approval import is_approved
+from infinite_memory.features.reminders.long_term.context import (
+    read_enabled_at,
+    read_situation,
+    read_trigger_of,
+)
+from infinite_memory.features.reminders.long_term.firing import Firings
+from infinite_memory.features.reminders.long_term.naming import (
+    DEFAULT_CONVERSATION,
+    fold_memory_name,
+)
+from infinite_memory.features.reminders.long_term.values import LongTermMemory
+
+__all__ = [
+    "NOT_APPROVED",
+    "SWITCHED_OFF",
+    "TrackedMemory",
+    "find_evaluator",
+    "read_book",
+    "select_tracked",
+]
+
+SWITCHED_OFF = "it is switched off"
+NOT_APPROVED = (
+    "its condition came with an import, a merge or a change of its context, and was not approved"
+)
+_FOLLOWER = "long-term memories"
+
+
+@define(eq=False)
+class TrackedMemory:
+    """A revision of a reminder, with what was worked out about its trigger in this process.
+
+    `trigger` is None for a reminder without a condition. `prepared` is the condition as its
+    evaluator takes it, None before the first use; `error` says why it could not be checked.
+    `turn` is the number of the last call that checked it, 0 for none, and `was_late` whether the
+    condition took too long then.
+    """
+
+    memory: Memory
+    trigger: Trigger | None
+    name: str
+    folded_name: str
+    conversation_id: str
+    is_on: bool
+    prepared: object = None
+    error: str | None = None
+    turn: int = 0
+    was_late: bool = False
+    _is_approved: bool | None = field(default=None, init=False)
+
+    @classmethod
+    def of(cls, memory: Memory) -> TrackedMemory:
+        """Return a current reminder with its trigger."""
+        name = memory.heading
+        return cls(
+            memory=memory,
+            trigger=read_trigger_of(memory),
+            name=name,
+            folded_name=fold_memory_name(name),
+            conversation_id=memory.conversation_id or DEFAULT_CONVERSATION,
+            is_on=read_enabled_at(memory) is not None,
+        )
+
+    def disabled_because(self, services: Services) -> str | None:
+        """Return why the trigger never fires, None if it is enabled."""
+        if not self.is_on:
+            return SWITCHED_OFF
+        if self._is_approved is None:
+            assert self.trigger is not None
+            self._is_approved = is_approved(services.storage, self.memory, self.trigger)
+        return None if self._is_approved else NOT_APPROVED
+
+    def prepare(self, services: Services) -> bool:
+        """Prepare the condition at the first use; return whether it can be checked.
+
+        Raises:
+            OutOfTime: the call was over before it was prepared.
+        """
+        if self.prepared is None:
+            assert self.trigger is not None
+            try:
+                evaluator = find_evaluator(services, self.trigger.language)
+                self.prepared = evaluator.prepare(self.trigger.condition)
+            except (ConfigurationError, InvalidInput) as error:
+                self.error = str(error)
+        return self.prepared is not None
+
+    def describe(self, services: Services, firings: Firings) -> LongTermMemory:
+        """Return the memory as a caller gets it."""
+        assert self.trigger is not None
+        memory, reason = self.memory, self.disabled_because(services)
+        return LongTermMemory(
+            id=memory.id,
+            name=self.name,
+            prompt=memory.text,
+            conversation_id=self.conversation_id,
+            scope=memory.scope,
+            trigger=self.trigger,
+            enabled=reason is None,
+            disabled_because=reason,
+            created_at=memory.happened_at,
+            updated_at=memory.stored_at if memory.revision > 1 else None,
+            created_context=read_situation(memory, "created_context"),
+            updated_context=read_situation(memory, "updated_context"),
+            tags=memory.tags,
+            revision=memory.revision,
+            firings=firings.count,
+            last_fired_at=firings.last,
+            error=self.error,
+        )
+
+
+def find_evaluator(services: Services, language: Language) -> TriggerEvaluator:
+    """Return the evaluator of a language.
+
+    Raises:
+        ConfigurationError: this store was opened without it.
+    """
+    evaluator = services.evaluators.get(language)
+    if evaluator is None:
+        raise ConfigurationError(
+            f"this store has no evaluator for conditions in {language.value}: open it with one, or"
+            " write the condition in another language"
+        )
+    return evaluator
+
+
+def read_book(services: Services) -> Mapping[str, TrackedMemory]:
+    """Return every current reminder by its id, as of the last commit of any process.
+
+    A condition is prepared once for each revision, so a search of thousands prepares what is new.
+    """
+    return services.followers.get(
+        _FOLLOWER,
+        lambda: KindFollower(services.storage, {Kind.REMINDER}, TrackedMemory.of),
+    ).read()
+
+
+def select_tracked(
+    services: Services,
+    conversation_id: str | None,
+    scope: str | Iterable[str] | None,
+) -> list[TrackedMemory]:
+    """Return the long-term memories of a conversation in the scopes of a call, oldest first.
+
+    None for the conversation means all of them.
+
+    Raises:
+        InvalidInput: the scope cannot be used.
+        UnknownScope: there is no such scope.
+    """
+    scopes = choose_scopes(scope, "", services, conversation_id).scopes
+    selected = [
+        tracked
+        for tracked in read_book(services).values()
+        if tracked.trigger is not None
+        and conversation_id in (None, tracked.conversation_id)
+        and (scopes is None or tracked.memory.scope in scopes)
+    ]
+    return sorted(selected, key=lambda tracked: (tracked.memory.happened_at, tracked.memory.id))

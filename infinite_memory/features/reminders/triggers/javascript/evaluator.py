@@ -1,0 +1,342 @@
+"""The evaluator of conditions in JavaScript."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from importlib.util import find_spec
+from weakref import WeakSet
+
+from attrs import frozen
+
+from infinite_memory.core.clock import Deadline, current_deadline
+from infinite_memory.core.errors import ConfigurationError, InvalidInput, OutOfTime, install_hint
+from infinite_memory.core.values.conversation.message import ChatMessage
+from infinite_memory.core.values.conversation.trigger import Occasion, Verdict
+from infinite_memory.core.values.memory import JsonValue
+from infinite_memory.core.values.timestamps import in_zone
+from infinite_memory.features.reminders.triggers.javascript.resting import LateConditions
+from infinite_memory.features.reminders.triggers.javascript.worker import (
+    Worker,
+    WorkerEnded,
+    WorkerLate,
+)
+from infinite_memory.features.reminders.triggers.javascript.workers import CLOSED, NO_START, Workers
+from infinite_memory.features.reminders.triggers.messages import choose_messages
+
+__all__ = ["JavaScriptEvaluator", "Prepared"]
+
+_log = logging.getLogger(__name__)
+
+_SECONDS = 0.5
+_LEAST_SECONDS = 0.25
+"""A condition that ran for less when the time of a call was over was not late."""
+_ATTEMPTS = 2
+_MOST_CHARS = 20_000
+_MISSING = re.compile(r"ReferenceError: (\S+) is not defined")
+_KNOWN = (
+    *("match_keys", "match_keys_all", "context", "Date", "Math", "RegExp", "JSON", "String"),
+    *("Number", "Boolean", "Array", "Object", "Set", "Map", "parseInt", "parseFloat"),
+)
+_ALWAYS = {
+    "function": "it is a function, which would always hold: write the expression itself, such as"
+    " match_keys(context.messages, ['birthday'], 'any'), without => or function",
+    "promise": "it is a promise, which would always hold: write an expression without async",
+}
+_TOO_LATE = "it took longer than half a second"
+_ENDED = "it ended its process"
+_ALARM = -int(getattr(signal, "SIGALRM", 0))
+"""The exit code of a process that the system ended at its alarm."""
+_SAMPLE = (ChatMessage(role="user", content="a message to try the condition on"),)
+
+
+@frozen(kw_only=True)
+class Prepared:
+    """A condition that was tried."""
+
+    source: str
+
+
+class JavaScriptEvaluator:
+    """Checks expressions in JavaScript; see `TriggerEvaluator`.
+
+    They run in a child process, which is started at the first condition, has 32 MB for a condition,
+    and is ended if a condition takes longer than half a second; a new process goes on with the
+    rest. Calls that run at the same time have a process each, so that none waits for another.
+    Every condition has a fresh context, in which no earlier condition left a trace. It sees
+    `context`, `match_keys` and `match_keys_all`, and no files, network, processes or environment.
+    `Date` is at the moment of the occasion in its time zone, and `Math.random` is the same for the
+    same condition and moment.
+    """
+
+    def __init__(
+        self, *, zone: str | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Start nothing yet.
+
+        `zone` is the time zone of most occasions, None for that of the machine: the process need
+        not be replaced for them. `clock` returns seconds, and measures how long a condition rests.
+        """
+        self._zone = zone
+        self._late = LateConditions(clock)
+        self._workers = Workers()
+        _evaluators.add(self)
+
+    def prepare(self, condition: JsonValue) -> object:
+        """Try a condition on a message, and return it.
+
+        Whatever it says about that message, it must be an expression, know every name that it uses
+        on the way, and end in time.
+
+        Raises:
+            InvalidInput: it cannot be used; the message shows the place and the way out.
+            ConfigurationError: the extra `triggers` is not installed, or no process can be started.
+            OutOfTime: the call was over before the condition had its time.
+        """
+        if not isinstance(condition, str) or not condition.strip():
+            raise InvalidInput(f"the condition {condition!r:.100} is no text in JavaScript")
+        if len(condition) > _MOST_CHARS:
+            raise InvalidInput(
+                f"the condition has {len(condition):,} characters and the limit is {_MOST_CHARS:,}:"
+                " shorten it"
+            )
+        _check_installed()
+        now = in_zone(datetime.now(UTC), self._zone)
+        sample = Occasion(now=now, messages=_SAMPLE, participants={})
+        # The zone makes no difference here, and the process need not be replaced.
+        verdicts = list(self._judge([condition], sample, in_any_zone=True))
+        if not verdicts:
+            raise OutOfTime(
+                f"the condition {condition!r:.200} was not tried, since the time of the call was"
+                " over: try again"
+            )
+        problem = _find_problem(verdicts[0])
+        if verdicts[0].is_timeout or problem is not None:
+            raise InvalidInput(f"the condition {condition!r:.200} cannot be used: {problem}")
+        return Prepared(source=condition)
+
+    def evaluate(self, prepared: Mapping[str, object], occasion: Occasion) -> dict[str, Verdict]:
+        """Return the verdict on every condition; see `TriggerEvaluator`.
+
+        A condition that took too long three times in a row rests for an hour in this process, and
+        does not hold meanwhile. Without conditions, only the child process is started.
+        """
+        if not prepared:
+            with suppress(ConfigurationError):
+                self._workers.give_back(self._workers.take(occasion.now))
+            return {}
+        verdicts: dict[str, Verdict] = {}
+        awake: dict[str, str] = {}
+        for name, condition in prepared.items():
+            if not isinstance(condition, Prepared):
+                verdicts[name] = _failed("it was not prepared by this evaluator")
+            elif (minutes := self._late.minutes_left(condition.source)) is not None:
+                verdicts[name] = _failed(
+                    f"it rests for {minutes:.0f} minutes, since it took longer than half a second"
+                    " three times in a row"
+                )
+            else:
+                awake[name] = condition.source
+        judged: list[Verdict] = []
+        try:
+            judged.extend(self._judge(list(awake.values()), occasion))
+        except ConfigurationError as error:
+            judged += [_failed(str(error))] * (len(awake) - len(judged))
+        # Those without a verdict were not checked, because the time of the call was over.
+        for (name, source), verdict in zip(awake.items(), judged, strict=False):
+            self._late.note(source, is_late=verdict.is_timeout)
+            verdicts[name] = verdict
+            if verdict.error is not None:
+                _log.debug("the condition %r failed: %s", source, verdict.error)
+        _log_failures(verdicts)
+        return {name: verdicts[name] for name in prepared if name in verdicts}
+
+    def close(self) -> None:
+        """End the processes; what they are checking does not hold. Never waits for them."""
+        self._workers.close()
+        _evaluators.discard(self)
+
+    def _judge(
+        self, sources: Sequence[str], occasion: Occasion, *, in_any_zone: bool = False
+    ) -> Iterator[Verdict]:
+        """Yield the verdicts in order, until the time is over; a process that fails is replaced.
+
+        Raises:
+            ConfigurationError: no process can be started.
+        """
+        deadline: Deadline | None = None
+        seconds = current_deadline().seconds_left
+        context = _write_context(occasion)
+        remaining = list(sources)
+        while remaining and seconds and not (deadline and deadline.is_over):
+            worker = self._ask(remaining, context, occasion.now, in_any_zone=in_any_zone)
+            # The time that the process takes to start is no fault of the conditions.
+            deadline = deadline or current_deadline().moved_to(seconds)
+            for verdict in self._receive(worker, len(remaining), deadline):
+                remaining.pop(0)
+                yield verdict
+        if remaining:
+            self._workers.start_ahead(occasion.now)
+
+    def _ask(
+        self, sources: Sequence[str], context: str, now: datetime, *, in_any_zone: bool
+    ) -> Worker:
+        """Return a process that was asked for the verdicts of conditions.
+
+        Raises:
+            ConfigurationError: there is none, and none can be started.
+        """
+        for _ in range(_ATTEMPTS):
+            worker = self._workers.take(now, in_any_zone=in_any_zone)
+            try:
+                worker.send(sources, context=context, now=now)
+            except WorkerEnded:
+                # Something else ended it since the last condition.
+                self._workers.end(worker)
+            except BaseException:
+                self._workers.end(worker)
+                raise
+            else:
+                return worker
+        raise ConfigurationError(NO_START)
+
+    def _receive(self, worker: Worker, count: int, deadline: Deadline) -> Iterator[Verdict]:
+        """Yield verdicts until the process fails or the time is over, and take the process back."""
+        failure: Verdict | None = None
+        is_done = False
+        begun = time.perf_counter()
+        try:
+            for _ in range(count):
+                begun = time.perf_counter()
+                reply = worker.receive(min(_SECONDS, deadline.seconds_left))
+                yield _read(reply, time.perf_counter() - begun)
+            is_done = True
+        except WorkerLate:
+            seconds = time.perf_counter() - begun
+            # One that began just before the end of the time was not late: it comes first next time.
+            if seconds >= _LEAST_SECONDS:
+                failure = _failed(_TOO_LATE, seconds=seconds, is_timeout=True)
+        except WorkerEnded:
+            seconds = time.perf_counter() - begun
+            is_late = self._workers.end(worker) == _ALARM
+            reason = _TOO_LATE if is_late else _ENDED
+            if self._workers.is_closed:
+                is_late, reason = False, CLOSED
+            failure = _failed(reason, seconds=seconds, is_timeout=is_late)
+        finally:
+            if is_done:
+                self._workers.give_back(worker)
+            else:
+                # Its replies to whoever was interrupted must not be taken for those to another.
+                self._workers.end(worker)
+        if failure is not None:
+            yield failure
+
+    def _cross_fork(self) -> None:
+        """Leave the processes to the parent of a fork; this child starts its own if need be."""
+        self._workers.cross_fork()
+
+
+_evaluators: WeakSet[JavaScriptEvaluator] = WeakSet()
+
+
+def _cross_fork() -> None:
+    for evaluator in list(_evaluators):
+        evaluator._cross_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_cross_fork)
+
+
+def _read(reply: Mapping[str, str], seconds: float) -> Verdict:
+    """Return the verdict that a reply of the process tells."""
+    if "error" in reply:
+        return _failed(reply["error"], seconds=seconds)
+    if reply["value"] in _ALWAYS:
+        return _failed(_ALWAYS[reply["value"]], seconds=seconds)
+    return Verdict(holds=reply["value"] == "true", seconds=seconds)
+
+
+def _check_installed() -> None:
+    if find_spec("_quickjs") is None:
+        raise ConfigurationError(
+            "conditions in JavaScript need the extra triggers, which is not installed: run"
+            f' {install_hint("triggers")}, or write the condition as rules such as {{"any_of":'
+            ' ["birthday"]}'
+        )
+
+
+def _write_context(occasion: Occasion) -> str:
+    """Return the `context` of conditions, as JSON."""
+    messages = []
+    for message in choose_messages(occasion.messages):
+        fields: dict[str, JsonValue] = {"role": message.role, "content": message.content}
+        if message.name is not None:
+            fields["name"] = message.name
+        if message.said_at is not None:
+            fields["timestamp"] = round(message.said_at.timestamp() * 1000)
+        messages.append(fields)
+    participants = {} if occasion.participants is None else occasion.participants
+    return json.dumps(
+        {
+            "messages": messages,
+            "conversation_id": occasion.conversation_id,
+            "participants": participants,
+        }
+    )
+
+
+def _failed(error: str, *, seconds: float = 0.0, is_timeout: bool = False) -> Verdict:
+    return Verdict(holds=False, seconds=seconds, error=error, is_timeout=is_timeout)
+
+
+def _find_problem(verdict: Verdict) -> str | None:
+    """Return why a condition is refused that gave a verdict on the sample, None if it is not."""
+    error = verdict.error or ""
+    missing = _MISSING.match(error)
+    if missing:
+        near = get_close_matches(missing[1][:60], _KNOWN, n=1)
+        known = f"the nearest is {near[0]!r}" if near else f"there are {', '.join(_KNOWN[:3])}"
+        return (
+            f"there is nothing called {missing[1]!r:.60}; {known}. For keywords, write"
+            " match_keys(context.messages, ['birthday'], 'any'), or rules such as"
+            ' {"any_of": ["birthday"]}'
+        )
+    if error.startswith("SyntaxError"):
+        return (
+            f"{error}; write an expression such as match_keys(context.messages, ['birthday'],"
+            " 'any') || new Date().getMonth() === 6, without return"
+        )
+    if verdict.is_timeout or error.startswith("InternalError: out of memory"):
+        return f"{error} on a short message; make it do less"
+    # Whatever else went wrong may be due to the message that it was tried on.
+    return error if error in (*_ALWAYS.values(), _ENDED) else None
+
+
+def _log_failures(verdicts: Mapping[str, Verdict]) -> None:
+    kinds = Counter(_kind(verdict) for verdict in verdicts.values() if verdict.error is not None)
+    if kinds:
+        _log.warning(
+            "%d of %d conditions in JavaScript failed: %s",
+            kinds.total(),
+            len(verdicts),
+            ", ".join(f"{number} {kind}" for kind, number in kinds.most_common()),
+        )
+
+
+def _kind(verdict: Verdict) -> str:
+    """Return the kind of failure that a verdict tells, without words of the condition."""
+    if verdict.is_timeout:
+        return "too late"
+    name = (verdict.error or "").split(":")[0]
+    return name if name.isalpha() and name.endswith("Error") else "other"

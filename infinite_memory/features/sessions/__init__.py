@@ -1,0 +1,1 @@
+"""What clients wrote: their session files as events and messages, and the spool of hooks."""

@@ -1,0 +1,118 @@
+"""Events of the rollout files of Codex CLI: `~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl`.
+
+The lines of type "response_item" hold what was said and called; those of type "event_msg" repeat
+it for the display, and are left out. So are the files of subagents, whose work is part of another
+session. The first versions wrote the items without an envelope.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from infinite_memory.features.sessions.events.builder import EventBuilder, text_in
+from infinite_memory.features.sessions.events.event import Event
+from infinite_memory.features.sessions.transcripts.lines import read_numbered
+
+__all__ = ["is_added_by_codex", "read_codex_events"]
+
+_CALLS = ("function_call", "custom_tool_call", "local_shell_call")
+_ANSWERS = ("function_call_output", "custom_tool_call_output")
+_EXIT = re.compile(r"(?:Process exited with code|Exit code:)\s*(-?\d+)")
+_HEAD_CHARS = 400
+# What Codex itself adds in the name of the user.
+_ADDED = re.compile(
+    r"\s*(?:<(?:environment_context|user_instructions|permissions|skills_instructions"
+    r"|turn_aborted)|# AGENTS\.md )"
+)
+
+
+def is_added_by_codex(text: str) -> bool:
+    """Return whether a message in the name of the user was written by the client."""
+    return _ADDED.match(text) is not None
+
+
+def read_codex_events(path: Path) -> Iterator[Event]:
+    """Yield the events of a rollout file, in the order in which they began.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    builder = EventBuilder(client="codex", session=path.stem, changed_at=path.stat().st_mtime)
+    for number, record in read_numbered(path):
+        payload = record.get("payload", record)
+        if not isinstance(payload, Mapping):
+            continue
+        if _is_of_subagent(payload):
+            return
+        if record.get("type") in ("session_meta", "turn_context") or "instructions" in record:
+            git = payload.get("git")
+            builder.enter(
+                number,
+                at=record.get("timestamp"),
+                session=payload.get("id") if record.get("type") != "turn_context" else None,
+                folder=payload.get("cwd"),
+                branch=git.get("branch") if isinstance(git, Mapping) else None,
+            )
+        elif record.get("type") not in ("event_msg", "compacted"):
+            builder.enter(number, at=record.get("timestamp"))
+            _read_item(builder, payload)
+    yield from builder.finish()
+
+
+def _is_of_subagent(payload: Mapping[str, Any]) -> bool:
+    """Return whether a file is that of a subagent, whose work is part of another session."""
+    source = payload.get("source")
+    return payload.get("thread_source") == "subagent" or (
+        isinstance(source, Mapping) and "subagent" in source
+    )
+
+
+def _read_item(builder: EventBuilder, item: Mapping[str, Any]) -> None:
+    kind = item.get("type")
+    if kind == "message" and item.get("role") in ("user", "assistant"):
+        speaker = str(item["role"])
+        content = item.get("content")
+        blocks = content if isinstance(content, list) else [content]
+        texts = [text for text in map(text_in, blocks) if not is_added_by_codex(text)]
+        builder.say(speaker, "\n\n".join(filter(None, texts)), name=item.get("id"))
+    elif kind in _CALLS:
+        builder.call(item.get("call_id"), item.get("name") or "shell", _arguments(item))
+    elif kind in _ANSWERS:
+        output, ok = _read_output(item.get("output"))
+        builder.answer(item.get("call_id"), output, ok=ok)
+
+
+def _arguments(item: Mapping[str, Any]) -> object:
+    """Return the arguments of a call, which may be JSON in a text, or a text of their own."""
+    given = item.get("arguments", item.get("input", item.get("action")))
+    if isinstance(given, str):
+        try:
+            parsed = json.loads(given)
+        except (ValueError, RecursionError):
+            return given
+        return parsed if isinstance(parsed, dict) else given
+    return given
+
+
+def _read_output(output: object) -> tuple[str, bool]:
+    """Return what a tool printed, and whether it succeeded."""
+    text = text_in(output)
+    code: object = None
+    try:
+        wrapped = json.loads(text) if text.startswith("{") else None
+    except (ValueError, RecursionError):
+        wrapped = None
+    if isinstance(wrapped, dict) and isinstance(wrapped.get("output"), str):
+        text = wrapped["output"]
+        metadata = wrapped.get("metadata")
+        code = metadata.get("exit_code") if isinstance(metadata, dict) else None
+    else:
+        match = _EXIT.search(text[:_HEAD_CHARS])
+        code = int(match[1]) if match else None
+        _, marker, rest = text.partition("\nOutput:\n")
+        text = rest if marker else text
+    return text, code in (None, 0)

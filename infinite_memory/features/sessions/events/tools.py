@@ -1,0 +1,175 @@
+"""Turn a call of a tool into an event, by the shape of its arguments."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import PurePosixPath
+from typing import Any
+
+from attrs import evolve, frozen
+
+from infinite_memory.features.sessions.events.event import Event, EventKind, Todo
+from infinite_memory.features.sessions.events.folders import Folders
+from infinite_memory.features.sessions.events.shell import find_commit, find_folder, find_written
+
+__all__ = ["Call", "event_of_call", "relative_to"]
+
+MAX_OUTPUT_CHARS = 8000
+_MAX_TEXT_CHARS = 20_000
+_COMMANDS = ("command", "cmd", "script")
+_PATHS = ("file_path", "absolute_path", "notebook_path", "path", "dir_path", "target_file")
+_FOLDERS = ("workdir", "working_directory", "directory")
+_PATTERNS = ("pattern", "query", "url", "prompt", "description")
+_OLD, _NEW = ("old_string", "old_str"), ("new_string", "new_str", "content", "new_source")
+_LISTS = {"todos": "content", "plan": "step", "items": "text"}
+_PATCH = "*** Begin Patch"
+_PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (?P<path>.+)$", re.MULTILINE)
+_STATUSES = ("pending", "in_progress", "completed")
+
+
+@frozen(kw_only=True)
+class Call:
+    """A call of a tool, with its answer.
+
+    `folder` is the folder that the session was in, and `arguments` are those of the tool, a text if
+    they are no object.
+    """
+
+    tool: str
+    arguments: Mapping[str, Any] | str
+    output: str
+    ok: bool
+    at: datetime
+    position: int
+    name: str
+    session: str
+    folder: str
+    branch: str
+
+
+def event_of_call(call: Call, folders: Folders) -> Event:
+    """Return the event that a call of a tool was.
+
+    Which kind of event it was is seen from its arguments: a list of things to do, an old and a new
+    text, a patch, a command. So the tools of a client that is not known yet are understood too.
+    """
+    arguments = call.arguments if isinstance(call.arguments, Mapping) else {}
+    event = Event(
+        kind=EventKind.TOOL,
+        at=call.at,
+        position=call.position,
+        name=call.name,
+        session=call.session,
+        folder=folders.root_of(call.folder),
+        branch=call.branch,
+        tool=call.tool,
+        output=call.output[:MAX_OUTPUT_CHARS],
+        ok=call.ok,
+    )
+    todos = tuple(_todos(arguments))
+    if todos:
+        return evolve(event, kind=EventKind.TODO, todos=todos, output="")
+    text = call.arguments if isinstance(call.arguments, str) else _command(arguments)
+    if text and _PATCH in text:
+        return _patch(event, text, call, folders)
+    if isinstance(call.arguments, Mapping) and text:
+        return _shell(event, text, call, folders)
+    return _file_tool(event, arguments, call, folders)
+
+
+def relative_to(path: str, root: str) -> str:
+    """Return a path within `root`; one that is elsewhere stays as it is."""
+    cleaned = path.replace("\\", "/")
+    if root and cleaned.startswith(f"{root}/"):
+        cleaned = cleaned[len(root) + 1 :]
+    return PurePosixPath(cleaned).as_posix()
+
+
+def _todos(arguments: Mapping[str, Any]) -> Iterator[Todo]:
+    for name, text_name in _LISTS.items():
+        listed = arguments.get(name)
+        for item in listed if isinstance(listed, list) else ():
+            if not isinstance(item, Mapping):
+                continue
+            text = item.get(text_name) or item.get("description") or item.get("content")
+            status = item.get("status")
+            if isinstance(text, str) and status in _STATUSES:
+                yield Todo(text=text, status=str(status))
+
+
+def _command(arguments: Mapping[str, Any]) -> str:
+    for name in _COMMANDS:
+        value = arguments.get(name)
+        if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
+            return str(value[-1]) if len(value) == 3 else " ".join(value)
+        if isinstance(value, str) and value.strip():
+            return value
+    return ""
+
+
+def _patch(event: Event, text: str, call: Call, folders: Folders) -> Event:
+    paths = [match["path"].strip() for match in _PATCHED.finditer(text)]
+    lines = text.split("\n")
+    before = "\n".join(line[1:] for line in lines if line.startswith("-"))
+    after = "\n".join(line[1:] for line in lines if line.startswith("+"))
+    root = folders.root_of_file(paths[0], call.folder) if paths else event.folder
+    return evolve(
+        event,
+        kind=EventKind.EDIT,
+        folder=root,
+        files=tuple([relative_to(path, root) for path in dict.fromkeys(paths)]),
+        before=before[:_MAX_TEXT_CHARS],
+        after=after[:_MAX_TEXT_CHARS],
+    )
+
+
+def _shell(event: Event, command: str, call: Call, folders: Folders) -> Event:
+    given = _first(call.arguments, _FOLDERS) if isinstance(call.arguments, Mapping) else ""
+    named = find_folder(command)
+    folder = folders.resolve(given, call.folder) if given else call.folder
+    folder = folder if named is None else folders.resolve(named, folder)
+    root = folders.root_of(folder) if folder != call.folder else event.folder
+    event = evolve(event, folder=root, text=command[:_MAX_TEXT_CHARS])
+    commit = find_commit(command, call.output) if call.ok else None
+    if commit is None:
+        written = find_written(command)
+        files = tuple([relative_to(folders.resolve(path, folder), root) for path in written])
+        return evolve(event, kind=EventKind.EDIT, files=files) if written else event
+    digest, message = commit
+    return evolve(event, kind=EventKind.COMMIT, commit=digest, text=message or command)
+
+
+def _file_tool(event: Event, arguments: Mapping[str, Any], call: Call, folders: Folders) -> Event:
+    path = _first(arguments, _PATHS)
+    root = folders.root_of_file(path, call.folder) if path else event.folder
+    files = (relative_to(path, root),) if path and PurePosixPath(path).suffix else ()
+    old, new = _first(arguments, _OLD), _first(arguments, _NEW)
+    edits = arguments.get("edits")
+    if isinstance(edits, Sequence) and not isinstance(edits, str):
+        parts = [edit for edit in edits if isinstance(edit, Mapping)]
+        old = "\n".join(_first(part, _OLD) for part in parts)
+        new = "\n".join(_first(part, _NEW) for part in parts)
+    if path and (new or old):
+        return evolve(
+            event,
+            kind=EventKind.EDIT,
+            folder=root,
+            files=(relative_to(path, root),),
+            before=old[:_MAX_TEXT_CHARS],
+            after=new[:_MAX_TEXT_CHARS],
+        )
+    text = _first(arguments, _PATTERNS) or (files[0] if files else path)
+    if not text and arguments:
+        text = json.dumps(arguments, ensure_ascii=False, default=str)
+    return evolve(event, folder=root, files=files, text=text[:_MAX_TEXT_CHARS])
+
+
+def _first(arguments: Mapping[str, Any], names: Sequence[str]) -> str:
+    for name in names:
+        value = arguments.get(name)
+        if isinstance(value, str) and value:
+            return value
+    return ""

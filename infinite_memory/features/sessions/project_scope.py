@@ -1,0 +1,98 @@
+"""The scope of a project by its folder, and its creation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from attrs import frozen
+
+from infinite_memory.core.errors import Conflict
+from infinite_memory.core.values.scope import Sensitivity, find_spelling
+from infinite_memory.engine.scopes import create_scope
+from infinite_memory.engine.services import Services
+from infinite_memory.features.sessions.repository import (
+    PROJECTS,
+    name_project_scope,
+    scope_of_folder,
+)
+
+__all__ = [
+    "ProjectScope",
+    "create_project_scope",
+    "existing_project_scope",
+    "find_project_scope",
+]
+
+
+def _do_nothing() -> None:
+    """Do nothing."""
+
+
+@frozen(kw_only=True)
+class ProjectScope:
+    """Where the messages of a project go: a scope, None for the default scope.
+
+    `create` makes the scope if it does not exist. `refusal` says why nothing is stored.
+    """
+
+    scope: str | None = None
+    create: Callable[[], None] = _do_nothing
+    refusal: str | None = None
+
+
+def existing_project_scope(services: Services, folder: str) -> str | None:
+    """Return the scope of the project in `folder`, None if it has none or nothing is stored yet."""
+    return (
+        find_spelling(scope_of_folder(Path(folder)), services.storage.scopes()) if folder else None
+    )
+
+
+def find_project_scope(services: Services, folder: str) -> ProjectScope:
+    """Return where the messages of a session in `folder` go."""
+    name = name_project_scope(Path(folder)) if folder else None
+    if name is None:
+        return ProjectScope()
+    scopes = services.storage.scopes()
+    spelling = find_spelling(name, scopes)
+    if spelling is not None:
+        if not scopes[spelling].active:
+            return ProjectScope(refusal=f"the scope {spelling!r} is inactive")
+        return ProjectScope(scope=spelling)
+    if services.config.strict_scopes:
+        return ProjectScope()
+    return ProjectScope(scope=name, create=lambda: create_project_scope(services, name))
+
+
+def create_project_scope(
+    services: Services, name: str, *, sensitivity: Sensitivity = Sensitivity.NORMAL
+) -> None:
+    """Create the scope of a repository under `Projects`, unless it exists.
+
+    A handle that is confined to scopes without `Projects` gives it no parent.
+    """
+    scopes = services.storage.scopes()
+    if find_spelling(name, scopes) is not None:
+        return
+    confinement = services.confinement
+    parent = PROJECTS if confinement is None or confinement.allows(PROJECTS) else None
+    # Another process may create them at the same moment.
+    with suppress(Conflict):
+        if parent is not None and find_spelling(PROJECTS, scopes) is None:
+            _create_scope(services, PROJECTS, None, Sensitivity.NORMAL)
+    with suppress(Conflict):
+        _create_scope(services, name, parent, sensitivity)
+
+
+def _create_scope(
+    services: Services, name: str, parent: str | None, sensitivity: Sensitivity
+) -> None:
+    create_scope(
+        services,
+        name,
+        description="",
+        parent=parent,
+        keywords=(),
+        sensitivity=sensitivity,
+    )

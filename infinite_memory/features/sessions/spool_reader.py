@@ -1,0 +1,156 @@
+"""The spool as its reader sees it: lines are claimed, read, and removed once they are taken in.
+
+A reader renames the file before it reads it, and deletes it afterwards, so what a process that died
+has claimed is read by the next one. Only one reader works at a time, under `READER_LOCK`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from attrs import field, frozen
+
+from infinite_memory.core.errors import StorageUnavailable
+from infinite_memory.core.files.atomic import write_atomically
+from infinite_memory.core.files.locks import FileLock
+from infinite_memory.core.files.regular import open_regular, read_regular
+from infinite_memory.features.sessions.spool import FOLDER, LOCK, SPOOL
+
+__all__ = ["READER_LOCK", "Spool", "SpoolLine"]
+
+READER_LOCK = "reader.lock"
+
+_CLAIMED = "claimed-"
+_FAILED = "failed.jsonl"
+_POSITIONS = "positions.json"
+_MAX_POSITIONS = 2000
+_MAX_SPOOL_BYTES = 32 << 20  # a hook appends no line to more than half of that
+_LOCK_SECONDS = 5.0
+
+
+@frozen(kw_only=True)
+class SpoolLine:
+    """A transcript to read, as a hook noted it; `reason` says why an earlier reading failed."""
+
+    client: str
+    transcript: str
+    folder: str
+    reason: str = ""
+
+
+@frozen
+class Spool:
+    """The spool in the folder `home`. Its methods may raise OSError."""
+
+    home: Path
+    folder: Path = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "folder", self.home / FOLDER)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing new to read; this takes two calls of the system."""
+        return not (self.folder / SPOOL).exists() and not any(self._claimed_files())
+
+    def claim(self) -> list[Path]:
+        """Rename the spool, so that no hook writes to it any more; return all claimed files.
+
+        Raises:
+            StorageUnavailable: a process has held the lock of the spool for too long.
+        """
+        lock = FileLock(self.folder / LOCK)
+        if not lock.acquire(_LOCK_SECONDS):
+            raise StorageUnavailable(
+                f"{lock.path} was held for {_LOCK_SECONDS:.0f} s: the spool is read the next time"
+            )
+        try:
+            with suppress(FileNotFoundError):
+                name = f"{_CLAIMED}{time.time_ns():020d}-{os.getpid()}.jsonl"
+                (self.folder / SPOOL).rename(self.folder / name)
+        finally:
+            lock.release()
+        return sorted(self._claimed_files())
+
+    def read(self, files: Iterable[Path]) -> list[SpoolLine]:
+        """Return the transcripts that the files name or that failed before, without repeats."""
+        lines = [*self.failures(), *(line for path in files for line in _read_lines(path))]
+        # The last line of a transcript counts: its session may have moved to another folder.
+        return list({(line.client, line.transcript): line for line in lines}.values())
+
+    def finish(self, files: Iterable[Path], failures: Iterable[SpoolLine]) -> None:
+        """Keep the lines that failed, and then remove the files."""
+        document = "".join(f"{json.dumps(_values(line))}\n" for line in failures)
+        path = self.folder / _FAILED
+        if document:
+            write_atomically(path, document.encode())
+        else:
+            path.unlink(missing_ok=True)
+        for claimed in files:
+            claimed.unlink(missing_ok=True)
+
+    def failures(self) -> list[SpoolLine]:
+        """Return the lines whose transcripts could not be read the last time."""
+        return list(_read_lines(self.folder / _FAILED))
+
+    def count_waiting(self) -> int:
+        """Return how many transcripts wait to be read."""
+        files = [self.folder / SPOOL, *self._claimed_files()]
+        return len({line.transcript for path in files for line in _read_lines(path)})
+
+    def positions(self) -> dict[str, tuple[int, int]]:
+        """Return a checksum of the head of every transcript, and up to where it was read."""
+        try:
+            document = json.loads(read_regular(self.folder / _POSITIONS))
+            return {str(path): (int(digest), int(end)) for path, (digest, end) in document.items()}
+        except (OSError, ValueError, TypeError, AttributeError):
+            return {}  # everything is read again, and nothing is stored twice
+
+    def write_positions(self, positions: Mapping[str, tuple[int, int]]) -> None:
+        """Replace the positions; the oldest of very many are left out."""
+        kept = dict(list(positions.items())[-_MAX_POSITIONS:])
+        write_atomically(self.folder / _POSITIONS, json.dumps(kept).encode())
+
+    def _claimed_files(self) -> Iterator[Path]:
+        return self.folder.glob(f"{_CLAIMED}*.jsonl")
+
+
+def _read_lines(path: Path) -> Iterator[SpoolLine]:
+    """Yield the lines of a file that name a transcript; none if there is no file."""
+    try:
+        with open_regular(path) as file:
+            content = file.read(_MAX_SPOOL_BYTES)
+    except FileNotFoundError:
+        return
+    for line in content.splitlines():
+        try:
+            values = json.loads(line)
+        except (ValueError, RecursionError):
+            continue  # a full disk has cut it
+        if isinstance(values, dict) and _text(values, "transcript"):
+            yield SpoolLine(
+                client=_text(values, "client"),
+                transcript=_text(values, "transcript"),
+                folder=_text(values, "folder"),
+                reason=_text(values, "reason"),
+            )
+
+
+def _text(values: Mapping[str, Any], name: str) -> str:
+    value = values.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _values(line: SpoolLine) -> dict[str, str]:
+    return {
+        "client": line.client,
+        "transcript": line.transcript,
+        "folder": line.folder,
+        "reason": line.reason,
+    }
