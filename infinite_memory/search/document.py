@@ -28,6 +28,7 @@ __all__ = [
     "SUMMARY_CODES",
     "TOPIC_SUMMARY",
     "Document",
+    "count_long_text",
     "describe",
     "hash_id",
     "hash_tag",
@@ -47,6 +48,7 @@ STATUSES = tuple(Status)
 NEVER: int = np.iinfo(np.int64).max
 """The end of validity of a memory without an end."""
 _MAX_CONTEXT_TERMS = 200
+_LONG_TEXT_CHARS = 20_000
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _NO_SPANS = np.empty((0, 2), np.int32)
 
@@ -100,7 +102,7 @@ def describe(record: Record, *, model: str, dimensions: int) -> Document:
         is_question=memory.text.rstrip().endswith(_QUESTION_MARKS),
         important=memory.important,
         canonical_hash=_hash_canonical(memory),
-        terms=Counter(hash_term(term) for term in _index_terms(memory)),
+        terms=_count_terms(memory),
         labels=frozenset(hash_tag(tag) for tag in memory.tags),
         spans=_NO_SPANS if embedding is None else embedding.spans,
         vectors=(np.empty((0, dimensions), np.float32) if embedding is None else embedding.vectors),
@@ -145,9 +147,32 @@ def _hash_canonical(memory: Memory) -> int:
     return _hash("f", "\0".join(parts))
 
 
-def _index_terms(memory: Memory) -> Iterator[str]:
-    """Yield the index terms of a memory: of its text and of its metadata."""
-    yield from terms(memory.text)
+def count_long_text(text: str) -> None:
+    """Read a long text before its commit, so that no search has to wait until it is read.
+
+    A text of a megabyte takes seconds. The counts of the last two long texts are kept.
+    """
+    if len(text) >= _LONG_TEXT_CHARS:
+        _count_of_long(text)
+
+
+def _count_terms(memory: Memory) -> Counter[int]:
+    """Return the hashes of the index terms of a memory, with their counts."""
+    text = memory.text
+    counts = _count(text) if len(text) < _LONG_TEXT_CHARS else Counter(_count_of_long(text))
+    counts.update(map(hash_term, _extra_terms(memory)))
+    return counts
+
+
+def _count(text: str) -> Counter[int]:
+    return Counter(map(hash_term, terms(text)))
+
+
+_count_of_long = lru_cache(maxsize=2)(_count)
+
+
+def _extra_terms(memory: Memory) -> Iterator[str]:
+    """Yield the index terms of the metadata of a memory."""
     for extra in (memory.title, memory.speaker, memory.key, *memory.tags):
         if extra:
             yield from _terms_of_name(extra)

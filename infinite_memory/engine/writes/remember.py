@@ -41,6 +41,7 @@ from infinite_memory.engine.writes.duplicates import Duplicates, NewMemory, find
 from infinite_memory.engine.writes.receipts import has_vectors, receipt_of
 from infinite_memory.engine.writes.supersession import Placement, Supersession
 from infinite_memory.engine.writes.validation import build_memory
+from infinite_memory.search.document import count_long_text
 
 __all__ = ["Progress", "remember", "remember_many"]
 
@@ -259,6 +260,8 @@ def _commit_batch(
                     placement.commit,
                     link_attachments(services, placement.memories.values()),
                 )
+                if len(wanted) == 1:
+                    count_long_text(wanted[0].memory.text)
                 services.storage.commit(with_entry(services, Operation.REMEMBER, commit))
             return _CommittedBatch(duplicates=duplicates, placement=placement, earlier=earlier)
         except Conflict as error:

@@ -32,6 +32,7 @@ from infinite_memory.engine.writes.receipts import has_vectors, receipt_of
 from infinite_memory.engine.writes.supersession import Placement, Supersession
 from infinite_memory.engine.writes.topic_summaries import forget_strayed_topics
 from infinite_memory.engine.writes.validation import check_fields, check_validity, resolve_scope
+from infinite_memory.search.document import count_long_text
 
 __all__ = ["get_record", "not_found", "revise"]
 
@@ -137,6 +138,7 @@ def _revise_once(services: Services, memory_id: str, request: _Request) -> Recei
         links = services.storage.links([memory_id]) if superseded or is_moved else ()
         parted = Commit(erased_links=_find_parted_links(links) if is_moved else ())
         commit = merge_commits(expect, change, placement.commit, parted)
+        count_long_text(after.text)
         services.storage.commit(with_entry(services, request.operation, commit, links=links))
     except Conflict as error:
         # The next attempt reads what is stored now.
