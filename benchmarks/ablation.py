@@ -19,8 +19,6 @@ from benchmarks.metrics import interval, measure
 from infinite_memory.search.embedding import BUNDLED
 from infinite_memory.search.scoring import DEFAULT_WEIGHTS, Weights
 
-__all__ = ["STEPS", "figures"]
-
 _ARMS = ("meaning", "words")
 
 STEPS: dict[str, Weights] = {

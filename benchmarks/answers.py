@@ -19,13 +19,12 @@ from attrs import define, field
 from mcp import Client
 
 from infinite_memory import MemoryStore
+from infinite_memory.search.text.token_estimate import estimate_tokens
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory_mcp.budget import estimate_data, estimate_tokens
+from infinite_memory_mcp.budget import estimate_data
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.server import build_server
 from infinite_memory_mcp.settings import ALL_TOOLSETS
-
-__all__ = ["Tally", "check_store"]
 
 _WORDS = "river lamp quiet stone window paper garden silver market bridge yellow kitchen".split()
 _CHINESE = "山水花草木石金銀書畫日月星雲風雨春夏秋冬"

@@ -22,8 +22,6 @@ from infinite_memory.search.reader import Reader
 from infinite_memory.search.scoring import DEFAULT_WEIGHTS, Weights
 from infinite_memory.storage.open import open_storage
 
-__all__ = ["Asked", "LabelledSet", "labelled_set"]
-
 
 @frozen(kw_only=True)
 class Asked:

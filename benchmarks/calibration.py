@@ -30,8 +30,6 @@ from infinite_memory.core.values.question import Arm, Candidate
 from infinite_memory.engine.retrieval.search_request import DEFAULT_THRESHOLD
 from infinite_memory.search.calibration import Calibration
 
-__all__ = ["ARMS", "Best", "Case", "asked_of", "fit"]
-
 ARMS = {"both arms": tuple(Arm), "words alone": (Arm.WORDS,), "meaning alone": (Arm.MEANING,)}
 _LEVELS = (DEFAULT_THRESHOLD, LIKELY, 0.5)
 _BINS = np.linspace(0, 1, 11)

@@ -23,8 +23,6 @@ from attrs import frozen
 from benchmarks.labelled_sets import questions, rows
 from infinite_memory import MemoryStore
 
-__all__ = ["evenly", "has_categories", "rows_by_category"]
-
 _LIMIT = 10
 _FOREIGN = 200
 _SAMPLE = 20

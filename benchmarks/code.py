@@ -33,8 +33,6 @@ from benchmarks.retrieval import ARMS
 from benchmarks.vector_cache import open_model
 from infinite_memory import MemoryStore
 
-__all__ = ["Function", "code_set", "functions", "mixed_set"]
-
 _MODULES = (
     *("argparse", "ast", "asyncio", "bdb", "calendar", "cmd", "codecs", "collections"),
     *("concurrent", "configparser", "contextlib", "copy", "csv", "ctypes", "datetime", "difflib"),

@@ -13,8 +13,6 @@ from typing import Any
 from infinite_memory import MemoryStore
 from infinite_memory.core.protocols import Embedder
 
-__all__ = ["NOW", "find_sets", "ingest", "open_store", "questions", "rows"]
-
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 """The moment at which every question is asked: shortly after the last of all documents."""
 

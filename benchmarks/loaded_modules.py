@@ -14,8 +14,6 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["STARTS", "Loaded", "count_modules", "main"]
-
 _COMMAND = (
     "import sys\nsys.argv[1:] = {arguments!r}\n"
     "from infinite_memory.apps.cli.main import main\nmain()"

@@ -15,16 +15,6 @@ from typing import IO, Any, Self
 
 import infinite_memory_mcp
 
-__all__ = [
-    "DISCOVER",
-    "INITIALIZE",
-    "Gone",
-    "RawServer",
-    "environment",
-    "patient_command",
-    "server_command",
-]
-
 _CLIENT = {"name": "raw-server", "version": "1"}
 INITIALIZE: tuple[str, dict[str, Any]] = (
     "initialize",

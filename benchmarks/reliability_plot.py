@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-__all__ = ["Curve", "Dot", "reliability_svg"]
-
 _SIZE = 360
 _LEFT, _TOP, _BOTTOM, _RIGHT = 56, 16, 52, 16
 _COLOURS = ("#0b5394", "#b45f06", "#38761d")

@@ -13,8 +13,6 @@ from attrs import frozen
 
 from benchmarks.labelled_sets import draft_of, rows
 
-__all__ = ["TopicCorpus", "hide_sessions", "join_corpora", "load_topic_corpora"]
-
 _ARTICLE = re.compile(r"(a\d+)p\d+")
 
 

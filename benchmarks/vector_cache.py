@@ -15,8 +15,6 @@ from infinite_memory.core.config import Config
 from infinite_memory.core.protocols import Embedder
 from infinite_memory.search.embedding import BUNDLED, CheckedEmbedder, configured_embedder
 
-__all__ = ["DEFAULT_CACHE", "StoredVectors", "open_model"]
-
 DEFAULT_CACHE = Path(tempfile.gettempdir()) / "infinite-memory-vectors"
 _CHUNK = 128
 _BUSY_MILLISECONDS = 120_000

@@ -4,7 +4,5 @@ from __future__ import annotations
 
 from infinite_memory.apps.cli.main import main
 
-__all__: list[str] = []
-
 if __name__ == "__main__":
     main()

@@ -19,29 +19,6 @@ from infinite_memory.core.values.memory import Kind
 from infinite_memory_mcp.foreign.arguments import understand_arguments
 from infinite_memory_mcp.jsonrpc import show_json
 
-__all__ = [
-    "DEPTHS",
-    "KINDS",
-    "MODES",
-    "Arguments",
-    "Labels",
-    "Limit",
-    "MemoryId",
-    "MemoryIds",
-    "Object",
-    "Objects",
-    "Scopes",
-    "Tokens",
-    "decode_json",
-    "input_schema",
-    "list_choices",
-    "parse",
-    "resolve_ids",
-    "suggest_call_of",
-    "understand",
-]
-
-
 _MAX_PROBLEMS = 5
 _MAX_CALL_CHARS = 400
 _MIN_TOKENS, _MAX_TOKENS = 500, 100_000

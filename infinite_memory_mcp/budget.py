@@ -8,15 +8,6 @@ from typing import Any
 
 from infinite_memory.search.text.token_estimate import estimate_tokens
 
-__all__ = [
-    "DEFAULT_TOKENS",
-    "cut_data",
-    "cut_text",
-    "estimate_data",
-    "estimate_tokens",
-    "fit_count",
-]
-
 DEFAULT_TOKENS = 6000
 """The default budget of an answer, in tokens."""
 

@@ -15,8 +15,6 @@ from infinite_memory.core.config import Limits
 from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory_mcp.lazy_store import LazyStore
 
-__all__ = ["COUNTED_METHODS", "LIMIT_EXCEEDED", "CallRates", "TooManyCalls", "count_request"]
-
 _WINDOW_SECONDS = 60.0
 _MAX_CONVERSATIONS = 1000
 COUNTED_METHODS = frozenset({"resources/read", "prompts/get", "completion/complete"})

@@ -33,8 +33,6 @@ from infinite_memory_mcp.settings import (
 )
 from infinite_memory_mcp.tool_filter import ToolFilter
 
-__all__ = ["main", "open_store"]
-
 _MISSING_SDK = f"infinite-memory-mcp: the MCP SDK is not installed; run {install_hint('mcp')}"
 
 _NO_OUTPUT = (

@@ -24,26 +24,12 @@ from infinite_memory.core.values.memory import Memory, without_feedback
 from infinite_memory.core.values.recall_page import Recalled
 from infinite_memory.core.values.receipt import Receipt
 from infinite_memory.search.text.quotation import NOTICE
-from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_data, estimate_tokens, fit_count
+from infinite_memory.search.text.token_estimate import estimate_tokens
+from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_data, fit_count
 from infinite_memory_mcp.excerpt import Excerpt, beginning_of, excerpt_of, window_of
 from infinite_memory_mcp.render import advise_on_similar, render_memory
 from infinite_memory_mcp.render_keys import advise_on_keys
 from infinite_memory_mcp.render_recall import MAX_DIGEST_ROWS
-
-__all__ = [
-    "HITS",
-    "RECEIPT",
-    "absence_to_data",
-    "count_fitting",
-    "hits_to_data",
-    "memories_to_data",
-    "memory_to_data",
-    "object_schema",
-    "page_to_data",
-    "recall_page_to_data",
-    "receipt_to_data",
-]
-
 
 # For what stands around the entries of an answer.
 _AROUND_TOKENS = 800

@@ -15,9 +15,7 @@ from infinite_memory.core.values.criteria import Depth
 from infinite_memory.core.values.hits import Hit
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.search.text.quotation import quote_label, quote_lines
-from infinite_memory_mcp.budget import estimate_tokens
-
-__all__ = ["Excerpt", "beginning_of", "excerpt_lines", "excerpt_of", "window_of"]
+from infinite_memory.search.text.token_estimate import estimate_tokens
 
 # A text of about this many tokens is shown whole in a list; a longer one by its beginning.
 _WHOLE_TOKENS = 300

@@ -22,15 +22,6 @@ from pydantic_core import PydanticSerializationError
 
 from infinite_memory.search.text.quotation import replace_surrogates
 
-__all__ = [
-    "MAX_FRAME_BYTES",
-    "BadFrame",
-    "read_frame",
-    "replace_surrogates_in",
-    "show_json",
-    "write_frame",
-]
-
 MAX_FRAME_BYTES = 128 << 20
 """The longest line accepted: ten million characters, each escaped as a pair of surrogates."""
 

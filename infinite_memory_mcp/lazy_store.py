@@ -19,8 +19,6 @@ from infinite_memory_mcp.settings import CLIENT
 if TYPE_CHECKING:
     from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["LazyStore"]
-
 _log = logging.getLogger(__name__)
 _QUIET_SECONDS = 0.25
 _EVERYTHING = 10**9

@@ -13,7 +13,8 @@ from infinite_memory.core.values.memory import Kind, Memory, Status
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable, Similar
 from infinite_memory.search.text.quotation import NOTICE, escape_line, quote_label, quote_lines
-from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_tokens, fit_count
+from infinite_memory.search.text.token_estimate import estimate_tokens
+from infinite_memory_mcp.budget import DEFAULT_TOKENS, fit_count
 from infinite_memory_mcp.excerpt import (
     Excerpt,
     beginning_of,
@@ -24,17 +25,6 @@ from infinite_memory_mcp.excerpt import (
 from infinite_memory_mcp.render_explanation import render_explanation
 from infinite_memory_mcp.render_relations import render_relations
 from infinite_memory_mcp.view import MAX_IDS, PLAIN, View
-
-__all__ = [
-    "advise_on_similar",
-    "count_memories",
-    "format_moment",
-    "render_hits",
-    "render_memories",
-    "render_memory",
-    "render_page",
-    "render_receipt",
-]
 
 # For what stands around the entries of an answer.
 _HEAD_TOKENS = 500

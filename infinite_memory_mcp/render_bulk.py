@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from infinite_memory.core.values.memory import Memory
     from infinite_memory.core.values.receipt import BulkReceipt, Preview
 
-__all__ = ["render_bulk_receipt", "render_preview"]
-
 _TEXT_CHARS = 160
 _MAX_SCOPES = 5
 

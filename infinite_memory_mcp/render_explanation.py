@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from infinite_memory.core.values.hits import Explanation
 
-__all__ = ["render_explanation"]
-
 
 def render_explanation(explanation: Explanation) -> str:
     """Return the steps of the ranking of a hit in a line."""

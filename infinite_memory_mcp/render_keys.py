@@ -7,8 +7,6 @@ from infinite_memory.core.values.receipt import KeyHolder, Receipt
 from infinite_memory.search.text.quotation import NOTICE, quote_label, quote_lines
 from infinite_memory_mcp.view import PLAIN, View
 
-__all__ = ["advise_on_keys", "render_keys"]
-
 
 def render_keys(receipt: Receipt, view: View = PLAIN) -> str:
     """Return the memories with the nearest key and with the same key, framed as data."""

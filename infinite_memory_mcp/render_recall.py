@@ -9,8 +9,6 @@ from infinite_memory.search.text.quotation import NOTICE, escape_line, quote_lab
 from infinite_memory_mcp.render import count_memories, render_memory
 from infinite_memory_mcp.view import PLAIN, View
 
-__all__ = ["MAX_DIGEST_ROWS", "render_recall_page"]
-
 MAX_DIGEST_ROWS = 31
 """The most scopes, days or months that a digest lists; it lists all years."""
 

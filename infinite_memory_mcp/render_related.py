@@ -11,7 +11,8 @@ from infinite_memory.core.values.conversation.attachment import present
 from infinite_memory.core.values.memory import shorten, without_feedback
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.search.text.quotation import NOTICE, quote_label, quote_lines
-from infinite_memory_mcp.budget import estimate_tokens, fit_count
+from infinite_memory.search.text.token_estimate import estimate_tokens
+from infinite_memory_mcp.budget import fit_count
 from infinite_memory_mcp.data import memories_to_data, memory_to_data
 from infinite_memory_mcp.render import render_memories, render_memory
 from infinite_memory_mcp.tool import Answer
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from infinite_memory.core.values.record import Usage
     from infinite_memory.features.graph.values import Related
     from infinite_memory.store.memory_store import MemoryStore
-
-__all__ = ["show_related"]
 
 _MOST_REVISIONS = 10
 _TEXT_CHARS = 240

@@ -8,8 +8,6 @@ from infinite_memory.core.values.hits import Hit
 from infinite_memory.search.text.quotation import quote_label, quote_lines
 from infinite_memory_mcp.view import View
 
-__all__ = ["render_relations"]
-
 
 def render_relations(hit: Hit, view: View) -> Iterator[str]:
     """Yield a line for the memories of every relation to a hit."""

@@ -45,15 +45,6 @@ from infinite_memory_mcp.validation import (
     read_offer,
 )
 
-__all__ = [
-    "INSTRUCTIONS",
-    "RIGHTS",
-    "TOOLSETS",
-    "build_server",
-    "check_tool_filter",
-    "required_right",
-]
-
 _ALL_TOOLS = ToolFilter()
 RIGHTS = ("read", "write", "admin")
 """The rights of a key; a client without a key has them all."""

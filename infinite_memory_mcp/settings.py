@@ -14,20 +14,6 @@ from attrs import field, frozen
 import infinite_memory
 from infinite_memory.core.observe.logs import JsonFormatter, TextFormatter, make_file_handler
 
-__all__ = [
-    "ALL_TOOLSETS",
-    "CLIENT",
-    "DEFAULT_LOG_LEVEL",
-    "DEFAULT_TOOLSETS",
-    "HTTP_LOG_LEVEL",
-    "LOG_LEVELS",
-    "Settings",
-    "announce",
-    "apply_log_settings",
-    "is_json",
-    "package_version",
-]
-
 ALL_TOOLSETS = ("core", "profile", "projects", "conversations", "graph", "admin")
 DEFAULT_TOOLSETS = ("core", "profile")
 CLIENT = "infinite-memory-mcp"

@@ -27,8 +27,6 @@ from infinite_memory.core.observe.traces import flush_spans
 from infinite_memory_mcp.jsonrpc import MAX_FRAME_BYTES, BadFrame, read_frame, write_frame
 from infinite_memory_mcp.lazy_store import LazyStore
 
-__all__ = ["Pipes", "serve", "take_over_stdio"]
-
 _log = logging.getLogger(__name__)
 _DRAIN_SECONDS = 30.0
 _GRACE_SECONDS = 20.0

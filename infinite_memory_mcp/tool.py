@@ -29,8 +29,6 @@ from infinite_memory_mcp.validation import caller_name
 if TYPE_CHECKING:
     from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["Answer", "MemoryTool", "RunCall", "ToolSpec"]
-
 _log = logging.getLogger(__name__)
 _MAX_NOTE_CHARS = 400
 ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)

@@ -9,8 +9,6 @@ from attrs import frozen
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.messages import suggest_name
 
-__all__ = ["ToolFilter"]
-
 
 @frozen(kw_only=True)
 class ToolFilter:

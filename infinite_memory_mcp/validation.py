@@ -19,16 +19,6 @@ from infinite_memory.core.values.messages import suggest_name
 from infinite_memory.search.text.quotation import disarm_tags, escape_line
 from infinite_memory_mcp.jsonrpc import show_json
 
-__all__ = [
-    "Offer",
-    "Suggest",
-    "caller_name",
-    "check_request",
-    "client_name",
-    "read_offer",
-    "resource_data",
-]
-
 _MAX_NAME_CHARS = 100
 _MAX_ADDRESS_CHARS = 500
 Suggest = Callable[[str, Mapping[str, Any]], str | None]

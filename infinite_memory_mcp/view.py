@@ -18,16 +18,6 @@ if TYPE_CHECKING:
     from infinite_memory.core.values.receipt import Receipt
     from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = [
-    "MAX_IDS",
-    "PLAIN",
-    "View",
-    "receipt_ids",
-    "view_of_hits",
-    "view_of_ids",
-    "view_of_memories",
-]
-
 MAX_IDS = 5
 """The most ids in a list; a structured answer has all of them."""
 

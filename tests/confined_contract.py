@@ -7,8 +7,6 @@ import pytest
 from infinite_memory.testing.storage_contract import StorageContract
 from infinite_memory.testing.storage_contract.access_keys import AccessKeyTests
 
-__all__ = ["PATTERNS", "SCOPES", "ConfinedContract"]
-
 # Every scope that a test of the contract uses.
 SCOPES = (
     "Global",

@@ -25,17 +25,6 @@ from infinite_memory.core.values.record import Usage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 
-__all__ = [
-    "INSIDE",
-    "MARKER",
-    "PATTERNS",
-    "Pair",
-    "fill",
-    "markers_in",
-    "opened_pair",
-    "outside_of",
-]
-
 INSIDE = ("work", "team")
 """The scopes of the confined handles; `Global` and the parent of `work` are outside."""
 

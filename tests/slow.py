@@ -28,19 +28,6 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-__all__ = [
-    "ROOT",
-    "Group",
-    "SlowGroupsError",
-    "compute_digest",
-    "list_due",
-    "list_test_files",
-    "main",
-    "read_groups",
-    "resolve_names",
-    "write_digest",
-]
-
 ROOT = Path(__file__).parents[1]
 _FILE = Path("tests", "slow.json")
 _NAME = re.compile(r"[a-z]+(-[a-z]+)*")

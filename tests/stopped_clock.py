@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-__all__ = ["StoppedClock"]
-
 
 class StoppedClock:
     """Stands still at `now`, which a test may set."""

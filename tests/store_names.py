@@ -21,8 +21,6 @@ from infinite_memory.store.scopes import Scopes
 from infinite_memory.store.triggers import Triggers
 from infinite_memory.store.upkeep import Upkeep
 
-__all__ = ["GROUPS", "public_names"]
-
 GROUPS = {
     "attachments": Attachments,
     "backups": Backups,

@@ -22,7 +22,8 @@ import numpy as np
 from benchmarks.environment import describe_environment
 from benchmarks.scale import corpus
 from infinite_memory import Config, MemoryStore, copy_store
-from infinite_memory.storage.open import MANAGED, open_storage
+from infinite_memory.core.values.address import MANAGED
+from infinite_memory.storage.open import open_storage
 
 _TEN = 10
 _WARM = 3

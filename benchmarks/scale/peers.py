@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from benchmarks.scale.corpus import DIMENSIONS, RARE, Batch
 
-__all__ = ["PEERS", "Search"]
-
 Vector = NDArray[np.float32]
 Search = Callable[[Vector, bool], list[str]]
 """Returns the texts of the ten nearest memories, in the scope of one percent alone if asked."""

@@ -6,8 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-__all__ = ["Reader", "memory_of"]
-
 _READER = r"""
 import sys
 from infinite_memory import MemoryStore

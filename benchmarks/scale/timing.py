@@ -9,8 +9,6 @@ from typing import TypeVar
 import numpy as np
 from attrs import frozen
 
-__all__ = ["Percentiles", "timed"]
-
 _Item = TypeVar("_Item")
 
 

@@ -40,8 +40,6 @@ from infinite_memory.testing.storage_contract.base import put
 from tests.harness.everything import dump, fill
 from tests.harness.kills import Writer, find_losses, killed, replace_parts
 
-__all__ = ["SABOTAGES", "SORTS", "Outcome", "run"]
-
 SABOTAGES = ("in-place", "no-rename")
 """Builds that must be caught: one writes into the live store, one under the final name."""
 

@@ -50,8 +50,6 @@ from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.archive_mutants import forge, mutate
 from tests.harness.everything import dump, fill
 
-__all__ = ["SABOTAGES", "Outcome", "run"]
-
 SABOTAGES = ("unchecked", "hungry", "outside", "rude")
 """Builds that must be caught: without the checksums, without limits, writing elsewhere, untyped."""
 

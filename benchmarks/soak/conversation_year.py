@@ -20,8 +20,6 @@ import numpy as np
 from benchmarks.soak.conversing.life import BROKEN, Year, live_a_year
 from benchmarks.soak.report import conclude, scratch
 
-__all__ = ["main"]
-
 
 def main() -> int:
     """Live the year, print its figures; return 1 if a rule was broken."""

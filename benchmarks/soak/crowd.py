@@ -26,8 +26,6 @@ from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.files.lock import WriterLock
 from infinite_memory.testing.storage_contract.base import make_memory
 
-__all__ = ["LONGEST_SECONDS", "Outcome", "run"]
-
 LONGEST_SECONDS = 2.0
 """How long a commit may take among sixteen processes."""
 

@@ -39,8 +39,6 @@ from infinite_memory.testing.embedders import HashingEmbedder
 from tests.harness.dreaming import tell_topics
 from tests.harness.kills import killed
 
-__all__ = ["SABOTAGES", "Outcome", "run"]
-
 SABOTAGES = ("rewrites", "no-entry")
 """Builds that must be caught: one rewrites what was told, one leaves the journal out."""
 

@@ -31,8 +31,6 @@ from infinite_memory.core.values.record import Record, Usage
 from infinite_memory.storage.open import open_storage
 from infinite_memory.testing.embedders import HashingEmbedder
 
-__all__ = ["Flips", "flip_bits", "make_store"]
-
 _WORDS = "red blue green harbour deadline birthday coffee train garden window paper river".split()
 _TABLES = (
     "ledger memories memory_tags vectors revisions erased scopes "

@@ -32,8 +32,6 @@ from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.fork_soak import work
 from tests.harness.notes import Notes
 
-__all__ = ["Outcome", "run"]
-
 _LONGEST_SECONDS = 4.0
 _GRACE_SECONDS = 60.0
 

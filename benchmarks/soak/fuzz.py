@@ -24,8 +24,6 @@ from benchmarks.soak.fuzzing.broken import BUILDS
 from benchmarks.soak.fuzzing.conversation import Conversation, Fault
 from benchmarks.soak.report import bound, conclude, scratch
 
-__all__ = ["Outcome", "run"]
-
 _HANG_SECONDS = 60.0
 
 

@@ -36,8 +36,6 @@ from benchmarks.soak.fuzzing import broken
 from benchmarks.soak.report import bound, conclude, scratch
 from infinite_memory import Config, MemoryStore
 
-__all__ = ["STOPPING", "Outcome", "SoakClient", "SoakServer", "look_at_end", "look_for", "run"]
-
 STOPPING = ("server is stopping",)
 """What an answer says that a client gets while the server stops."""
 

@@ -29,8 +29,6 @@ from benchmarks.soak.report import bound, conclude, scratch
 from infinite_memory import Config, MemoryStore
 from tests.mongodb.mongo_servers import Member, deployment
 
-__all__ = ["run"]
-
 _REFUSALS = (
     "cannot be reached",
     "did not answer",

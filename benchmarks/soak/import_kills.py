@@ -39,8 +39,6 @@ from infinite_memory.store.memory_store import MemoryStore
 from infinite_memory.testing.embedders import HashingEmbedder
 from tests.harness.kills import Writer, find_losses
 
-__all__ = ["SABOTAGES", "Outcome", "run"]
-
 SABOTAGES = ("double", "deaf")
 """Builds that must be caught: one gives new ids in a repeat, one forgets to store a part."""
 

@@ -19,8 +19,6 @@ from benchmarks.soak.report import bound, conclude, scratch
 from infinite_memory.storage.sqlite.writer import Writer
 from tests.harness.io_faults import fault_points, meet_fault
 
-__all__ = ["Outcome", "run"]
-
 
 @frozen(kw_only=True)
 class Outcome:

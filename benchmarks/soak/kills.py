@@ -23,8 +23,6 @@ from infinite_memory.core.errors import StorageError
 from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.kills import SABOTAGES, Batch, Writer, find_losses
 
-__all__ = ["Outcome", "run"]
-
 _ALL_AT_ONCE = 0.2
 _LONGEST_SECONDS = 0.15
 

@@ -29,8 +29,6 @@ from benchmarks.soak.http_clients import SoakServer
 from benchmarks.soak.report import conclude, scratch
 from tests.harness.growing_calls import ROWS, SPECS, Grow, fill_store, find_growing
 
-__all__ = ["Outcome", "call_largest", "measure_tool"]
-
 _BESIDE_SECONDS = 1.0
 _ENDING_SECONDS = 30.0
 # A call may be cut off after a minute, and is still the largest.

@@ -27,8 +27,6 @@ from infinite_memory.core.values.commit import Commit, Put
 from infinite_memory.storage.mongodb.managed import open_managed
 from infinite_memory.testing.storage_contract.base import make_memory
 
-__all__ = ["BROKEN", "Outcome", "run"]
-
 BROKEN = ("early",)
 """The builds that must be noticed."""
 

@@ -34,8 +34,6 @@ from mongo_servers import Deployment, Member, deployment
 
 from infinite_memory.core.values.commit import Commit, Put
 
-__all__ = ["run"]
-
 _WRITERS = 4
 _SHORTEST_SECONDS, _LONGEST_SECONDS = 0.3, 2.0
 _BATCH = 500

@@ -35,8 +35,6 @@ from tests.harness.notes import Notes
 from tests.harness.older_stores import OLDER_SCHEMAS, make_older_store
 from tests.harness.opening import Opener, believe_every_look
 
-__all__ = ["Outcome", "run"]
-
 _ROUND_SECONDS = (0.2, 0.2, 0.2, 0.5, 3.0)
 _COUNTED = ("opened", "diagnosed", "verified", "large", "checkpointed", "stored", "refused")
 

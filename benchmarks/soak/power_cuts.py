@@ -20,8 +20,6 @@ from benchmarks.soak.report import bound, conclude, scratch
 from infinite_memory.storage.sqlite.connection import RULES
 from tests.harness.power_cuts import Cut, cut_power, find_fault
 
-__all__ = ["BROKEN", "Outcome", "run"]
-
 BROKEN = ("normal", "lying")
 """Builds that must lose something: `synchronous` at NORMAL, and a disk that only says it synced."""
 

@@ -32,8 +32,6 @@ from infinite_memory.core.values.commit import Commit, Put
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.storage_contract.base import make_memory
 
-__all__ = ["LIBRARIES", "Outcome", "run"]
-
 _ROUND_SECONDS = 15.0
 _PAYLOADS = (20, 200, 3000, 20_000)
 _ATTEMPT_ERRORS = (sqlite3.Error, StorageError, apsw.Error)

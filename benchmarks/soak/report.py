@@ -13,8 +13,6 @@ from pathlib import Path
 
 import apsw
 
-__all__ = ["bound", "conclude", "describe_machine", "scratch"]
-
 
 def describe_machine() -> str:
     """Return one line that names the machine and the SQLite that the store uses."""

@@ -28,8 +28,6 @@ from benchmarks.soak.report import bound, conclude, scratch
 from infinite_memory import InfiniteMemoryError, MemoryStore
 from infinite_memory.storage.open import open_storage
 
-__all__ = ["broken_command", "run"]
-
 _AT_ONCE = 0.25
 _LONGEST_SECONDS = 1.5
 _WINDOW = 8

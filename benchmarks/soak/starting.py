@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["Start"]
-
 
 class Start:
     """Made before the processes are forked; each `wait`s in its own, and the parent `give`s it."""

@@ -22,8 +22,6 @@ from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.undoing import Outcome, run_sequence
 
-__all__ = ["main"]
-
 
 @contextmanager
 def _open_storages(kind: str, folder: Path | None) -> Iterator[Callable[[], Storage]]:

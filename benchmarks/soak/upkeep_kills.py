@@ -44,8 +44,6 @@ from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract.base import put
 from tests.harness.kills import Batch, Writer, killed, replace_parts
 
-__all__ = ["SABOTAGES", "Outcome", "run"]
-
 SABOTAGES = ("erases", "no-rename")
 """Builds that must be caught: one erases what it should archive, one writes backups in place."""
 

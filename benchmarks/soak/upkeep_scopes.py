@@ -25,8 +25,6 @@ from infinite_memory.features.background.upkeep.summaries.material import (
 )
 from tests.harness.upkeep_scopes import run_life
 
-__all__ = ["main"]
-
 
 def _load_from_every_scope(storage: Storage, scope: str, conversation_id: str) -> list[Material]:
     if scope != "zzopen":

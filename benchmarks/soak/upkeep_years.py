@@ -38,8 +38,6 @@ from infinite_memory.features.background.upkeep.policies.protected import is_pro
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 
-__all__ = ["main"]
-
 BEGIN = datetime(2016, 1, 1, 3, 30, tzinfo=UTC)
 _DAY = timedelta(days=1)
 _SENTENCE = re.compile(r"[^.!?。！？\n]{20,200}[.!?。！？]")

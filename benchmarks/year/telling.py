@@ -10,8 +10,6 @@ from attrs import field, frozen
 from benchmarks.labelled_sets import questions, rows
 from benchmarks.raw_server import RawServer, server_command
 
-__all__ = ["OWN_FACTS", "Asked", "Fact", "Note", "facts_of", "facts_of_notes", "live_a_year"]
-
 OWN_FACTS = Path(__file__).with_name("facts.jsonl")
 """Twenty facts that change within a year, in six languages."""
 

@@ -13,8 +13,6 @@ from attrs import evolve, field, frozen
 
 from infinite_memory.core.errors import OutOfTime
 
-__all__ = ["Clock", "Deadline", "current_deadline", "system_clock", "within"]
-
 Clock = Callable[[], datetime]
 """Returns the present moment as an aware datetime in UTC."""
 

@@ -37,36 +37,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
-__all__ = [
-    "AccessDenied",
-    "ArchiveDamaged",
-    "ArchiveError",
-    "ArchiveTooNew",
-    "ConfigurationError",
-    "Conflict",
-    "EmbedderError",
-    "IdTaken",
-    "InfiniteMemoryError",
-    "InvalidInput",
-    "JudgeError",
-    "KeyElsewhere",
-    "NotEncrypted",
-    "NotFound",
-    "OutOfTime",
-    "ReadOnly",
-    "SchemaTooNew",
-    "SchemaTooOld",
-    "ScopeNotCreated",
-    "StorageError",
-    "StorageUnavailable",
-    "StoreClosed",
-    "StoreDamaged",
-    "SummariserError",
-    "UnknownScope",
-    "WrongPassphrase",
-    "install_hint",
-]
-
 _INSTALL = "`pip install '.[{}]'` in a copy of the repository"
 
 

@@ -15,8 +15,6 @@ from infinite_memory.core.errors import ConfigurationError, InvalidInput
 if sys.platform != "win32":
     import pwd
 
-__all__ = ["NO_FOLDER", "absolute_path", "expand_path", "find_user_home", "find_working_folder"]
-
 NO_FOLDER = "the working folder does not exist any more: change into another, or give full paths"
 
 

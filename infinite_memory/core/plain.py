@@ -9,8 +9,6 @@ from typing import Any
 
 from attrs import fields, has
 
-__all__ = ["PlainData", "is_placeholder", "to_plain"]
-
 
 class PlainData:
     """A value of attrs whose fields can be given as plain data."""

@@ -7,8 +7,6 @@ import os
 import sys
 from typing import Any
 
-__all__ = ["open_standard_streams"]
-
 _NAMES = ("stdin", "stdout", "stderr")
 
 

@@ -25,8 +25,6 @@ from infinite_memory.engine.retry import attempts
 from infinite_memory.engine.services import Services
 from infinite_memory.storage.confined import no_keys_here
 
-__all__ = ["add_keys", "check_key", "create_key", "list_keys", "revoke_key"]
-
 _MAX_NAME_CHARS = 64
 _ID_BYTES = 5
 _SECRET_BYTES = 32

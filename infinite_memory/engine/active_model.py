@@ -27,8 +27,6 @@ from infinite_memory.engine.retrieval.custom_search import check_ranking
 if TYPE_CHECKING:
     from infinite_memory.search.embedding import CheckedEmbedder
 
-__all__ = ["FormerOpener", "Model", "ModelBuilder", "Models"]
-
 _log = logging.getLogger(__name__)
 # How long a search that finds the change complete waits for the index of the new model. A larger
 # index is prepared in the background, while the former model continues to answer.

@@ -14,8 +14,6 @@ from typing import Any, Protocol, TypeVar, cast
 from infinite_memory.core.errors import StoreClosed
 from infinite_memory.engine.writes.after_commit import AfterCommit
 
-__all__ = ["Calls", "count_call"]
-
 
 def _do_nothing() -> None:
     """Do nothing."""

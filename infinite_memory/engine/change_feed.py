@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterator
 from infinite_memory.core.protocols import Storage
 from infinite_memory.core.values.record import Change
 
-__all__ = ["every_change"]
-
 _BATCH = 1000
 
 

@@ -13,14 +13,6 @@ from infinite_memory.core.values.memory import GLOBAL
 from infinite_memory.core.values.scope import Scope, find_spelling, fold_name
 from infinite_memory.engine.services import Services
 
-__all__ = [
-    "create_missing_scopes",
-    "may_have_own_scope",
-    "name_conversation_scope",
-    "unnamed_scope",
-    "unnamed_scopes",
-]
-
 _PREFIX = "conversations/"
 _DIGEST_CHARS = 12
 # Longer names of scopes are refused.

@@ -22,18 +22,6 @@ from infinite_memory.engine.writes.after_commit import AfterCommit
 from infinite_memory.search.embedding import CheckedEmbedder
 from infinite_memory.storage.preconditions import check_embedding
 
-__all__ = [
-    "EmbeddedMemories",
-    "Stop",
-    "Stopped",
-    "catch_up",
-    "drop_others",
-    "embed_again",
-    "embed_memories",
-    "embed_new",
-    "never",
-]
-
 _log = logging.getLogger(__name__)
 _BATCH_MEMORIES = 256
 _BATCH_CHARS = 1 << 20

@@ -31,8 +31,6 @@ from infinite_memory.engine.verification.checks import (
 from infinite_memory.search.embedding import MULTILINGUAL
 from infinite_memory.search.index import SearchIndex
 
-__all__ = ["Health", "HealthStatus", "ModelHealth", "check_health"]
-
 _MOST_BEHIND = 10_000
 
 

@@ -17,8 +17,6 @@ from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.visibility import may_name_scope, may_quote
 
-__all__ = ["resolve_id", "shorten_ids"]
-
 _MAX_LISTED = 10
 _TEXT_CHARS = 60
 

@@ -22,8 +22,6 @@ from infinite_memory.core.values.link import Link, LinkKey
 from infinite_memory.engine.services import Services
 from infinite_memory.storage.hash_chain import EntryDamaged
 
-__all__ = ["iter_sound_entries", "log", "with_entry"]
-
 
 def with_entry(
     services: Services,

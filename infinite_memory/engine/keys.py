@@ -17,8 +17,6 @@ from infinite_memory.search.text.analyzer import terms
 from infinite_memory.search.text.typos import differs_by_typo, has_same_digits
 from infinite_memory.storage.keys import list_keys
 
-__all__ = ["add_key_holders", "nearest_keys"]
-
 _MOST = 3
 _READ = 20
 _TEXT_CHARS = 240

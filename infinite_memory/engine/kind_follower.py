@@ -10,8 +10,6 @@ from infinite_memory.core.protocols import Storage
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.memory import Kind, Memory, Status
 
-__all__ = ["Followers", "KindFollower"]
-
 _PAGE = 1000
 _CURRENT = frozenset({Status.CURRENT})
 

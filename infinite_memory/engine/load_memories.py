@@ -11,8 +11,6 @@ from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.record import Record
 from infinite_memory.engine.services import Services
 
-__all__ = ["load_memories", "load_records"]
-
 _log = logging.getLogger(__name__)
 
 

@@ -13,8 +13,6 @@ from infinite_memory.search.embedding import BUNDLED, CheckedEmbedder, configure
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.snapshot import Snapshot
 
-__all__ = ["build_model", "open_former_model"]
-
 
 def build_model(
     storage: Storage, given: Embedder, folder: Path | None, *, search: SearchFactory | None = None

@@ -24,8 +24,6 @@ from infinite_memory.core.values.link import Link, LinkType
 from infinite_memory.core.values.memory import Kind, Memory
 from infinite_memory.core.values.record import Usage
 
-__all__ = ["compute_priority", "weights_of_links"]
-
 _DECAY = 0.5
 _IMPORTANT = 2.0
 _SUMMARY = 1.5

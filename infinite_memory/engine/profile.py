@@ -30,15 +30,6 @@ from infinite_memory.engine.writes.after_commit import AfterCommit
 from infinite_memory.engine.writes.supersession import Placement, Supersession, find_by_key
 from infinite_memory.engine.writes.validation import build_memory
 
-__all__ = [
-    "DEFAULT_USER",
-    "get_profile",
-    "is_profile_fact",
-    "load_profile_facts",
-    "update_profile",
-    "users",
-]
-
 DEFAULT_USER = "user"
 """The user of a profile whose caller names none."""
 

@@ -12,8 +12,6 @@ from infinite_memory.core.values.checks import check_count, check_label
 from infinite_memory.core.values.ids import check_id
 from infinite_memory.engine.services import Services
 
-__all__ = ["list_reads"]
-
 _BATCH = 256
 
 

@@ -6,8 +6,6 @@ import os
 import time
 from collections.abc import Iterator
 
-__all__ = ["attempts"]
-
 _MIN_ATTEMPTS = 20
 _SECONDS = 5.0
 _ATTEMPTS_WITHOUT_PAUSE = 3

@@ -32,20 +32,6 @@ from infinite_memory.search.text.quotation import quote_label
 from infinite_memory.storage.confined import Confinement
 from infinite_memory.times import read_range
 
-__all__ = [
-    "ALL",
-    "ScopeChoice",
-    "check_new_scope_name",
-    "check_scope_name",
-    "choose_scopes",
-    "create_scope",
-    "delete_scope",
-    "known_scope",
-    "searched_scopes",
-    "update_scope",
-    "with_known_spelling",
-]
-
 ALL = "ALL"
 """Asks a search for every scope."""
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from infinite_memory.engine.retrieval.language_hint import LanguageHint
     from infinite_memory.search.embedding import CheckedEmbedder
 
-__all__ = ["Services"]
-
 
 @frozen(kw_only=True)
 class Services:

@@ -13,8 +13,6 @@ from infinite_memory.core.values.record import Usage
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.revise import get_record
 
-__all__ = ["Stats", "stats", "usage"]
-
 
 @frozen(kw_only=True)
 class Stats(PlainData):

@@ -17,8 +17,6 @@ from infinite_memory.core.protocols import Storage, SupportsBriefCalls, limit_to
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.record import Usage
 
-__all__ = ["UsageCounter"]
-
 _log = logging.getLogger(__name__)
 _FLUSH_SECONDS = 2.0
 _CLOSING_SECONDS = 1.0

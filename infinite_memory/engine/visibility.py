@@ -8,8 +8,6 @@ from infinite_memory.core.values.memory import Memory, shorten
 from infinite_memory.core.values.scope import Scope, Sensitivity, find_spelling, visible_from
 from infinite_memory.engine.services import Services
 
-__all__ = ["may_name_scope", "may_quote", "public_names", "quote_text", "visible_names"]
-
 
 def may_quote(services: Services, memory: Memory, scope: str | None = None) -> bool:
     """Return whether an error may show the text of `memory`, or another field that was stored.

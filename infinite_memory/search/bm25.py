@@ -14,8 +14,6 @@ from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.document import hash_term
 from infinite_memory.search.segment import Segment
 
-__all__ = ["QueryTerms", "bm25", "count_terms", "saturate_counts"]
-
 K1 = 1.2
 B = 0.75
 K3 = 1.0

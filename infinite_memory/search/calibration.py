@@ -22,8 +22,6 @@ from attrs import frozen
 from infinite_memory.search.cosine import mean_of_greatest
 from infinite_memory.search.scoring import SegmentScores, Weights
 
-__all__ = ["Calibration", "calibrate"]
-
 # Scores are rounded: differences in the seventh decimal come from the order of additions.
 _PLACES = 6
 _HIGHEST = 1 - 1e-6

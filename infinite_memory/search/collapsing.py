@@ -11,16 +11,6 @@ from numpy.typing import NDArray
 
 from infinite_memory.search.scoring import SegmentScores
 
-__all__ = [
-    "Group",
-    "ScoredDoc",
-    "find_eligible_doc",
-    "find_scored_doc",
-    "rank_of",
-    "select_best_docs",
-    "select_best_groups",
-]
-
 # Differences in the seventh decimal come from the order of additions and must not decide a rank.
 _PLACES = 6
 _MARGIN = 2e-6

@@ -23,17 +23,6 @@ from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.quantization import quantize
 from infinite_memory.search.segment import Segment
 
-__all__ = [
-    "ABSENT",
-    "QueryVector",
-    "approximate_cosines",
-    "best_passage",
-    "cosines",
-    "mean_of_greatest",
-    "means_of_greatest",
-    "pairwise_cosines",
-]
-
 ABSENT = np.float32(-2.0)
 """The cosine of a document without a vector; every true cosine is greater."""
 

@@ -9,8 +9,6 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-__all__ = ["DocFilter"]
-
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 # Below this share of the documents, looking them up is faster than numbering all positions.

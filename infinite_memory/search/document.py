@@ -21,20 +21,6 @@ from infinite_memory.search.text.analyzer import terms
 from infinite_memory.search.text.canonical import canonicalize
 from infinite_memory.search.text.relative_time import is_relative
 
-__all__ = [
-    "KINDS",
-    "NEVER",
-    "STATUSES",
-    "SUMMARY_CODES",
-    "TOPIC_SUMMARY",
-    "Document",
-    "count_long_text",
-    "describe",
-    "hash_id",
-    "hash_tag",
-    "hash_term",
-]
-
 TOPIC_SUMMARY = len(Kind)
 """The code of a topic summary: a kind of its own in the index, so that a mask leaves it out."""
 

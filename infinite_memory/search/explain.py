@@ -12,8 +12,6 @@ from infinite_memory.search.conversation.scoring import ConversationScores
 from infinite_memory.search.cosine import ABSENT, QueryVector, best_passage
 from infinite_memory.search.scoring import Positions, SegmentScores, Weights
 
-__all__ = ["explain"]
-
 Scores = NDArray[np.float32]
 _IN_CONTEXT = ("sentences", "around", "quoted", "is_question", "important", "conversation")
 

@@ -29,8 +29,6 @@ from infinite_memory.search.similarity import find_neighbors, find_similar
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.search.timeline import IndexTimeline
 
-__all__ = ["SearchIndex", "release_memory"]
-
 _log = logging.getLogger(__name__)
 _FEED_BATCH = 4096
 # An index that is far behind builds segments of this size, so that few merges are needed.

@@ -38,17 +38,6 @@ from infinite_memory.search.phrases import find_quotes
 from infinite_memory.search.scoring import Explain, SegmentScores, add_step
 from infinite_memory.search.text.analyzer import terms
 
-__all__ = [
-    "COMPARED",
-    "MOST_HITS",
-    "Neighbors",
-    "Retold",
-    "find_neighbors",
-    "find_retold",
-    "put_later_first",
-    "puts_later_first",
-]
-
 COMPARED = 10
 """The number of memories whose order can change, the best of all."""
 

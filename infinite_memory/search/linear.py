@@ -26,8 +26,6 @@ from infinite_memory.search.ranking import rank
 from infinite_memory.search.reader import Reader
 from infinite_memory.search.similarity import find_neighbors, find_similar
 
-__all__ = ["LinearSearch", "LinearTimeline", "read_records"]
-
 _BATCH = 1024
 
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from infinite_memory.search.segment import Segment, cumulate_sizes, sort_order
 
-__all__ = ["merge"]
-
 Bools = NDArray[np.bool_]
 
 _COLUMNS = (

@@ -23,8 +23,6 @@ from infinite_memory.search.segment import Segment
 from infinite_memory.search.text.analyzer import fold, foreign_languages, terms, words
 from infinite_memory.search.text.word_lists import stop_words
 
-__all__ = ["find_common_names", "find_named_speakers", "mask_speakers", "remove_names"]
-
 # A role is a common word, too: "which user reported it?" does not name the speaker "user".
 _ROLES = frozenset({"assistant", "bot", "human", "may", "model", "system", "tool", "user"})
 # The least share and number of the searched memories that hold a common name.

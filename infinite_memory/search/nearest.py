@@ -14,8 +14,6 @@ from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.search.cosine import ABSENT, QueryVector, approximate_cosines, cosines
 from infinite_memory.search.reader import Reader
 
-__all__ = ["find_nearest", "load_vectors"]
-
 _RESCORED = 1_000
 # Differences in the seventh place come from the order of additions and must not decide a rank.
 _PLACES = 6

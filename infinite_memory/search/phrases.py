@@ -20,8 +20,6 @@ from infinite_memory.search.document import hash_term
 from infinite_memory.search.scoring import SegmentScores
 from infinite_memory.search.text.analyzer import terms
 
-__all__ = ["Texts", "find_quotes", "score_quotes"]
-
 Texts = Callable[[Collection[str]], Mapping[str, str]]
 """Returns the texts of memories by their ids; a memory that no longer exists is left out."""
 

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from infinite_memory.core.errors import StorageUnavailable
 
-__all__ = ["RowsInFile", "quantize"]
-
 Bytes = NDArray[np.int8]
 Scores = NDArray[np.float32]
 

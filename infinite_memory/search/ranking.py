@@ -79,8 +79,6 @@ from infinite_memory.search.steps.lowering import lower_totals
 from infinite_memory.search.text.analyzer import spelled_names
 from infinite_memory.search.text.question_terms import split_terms
 
-__all__ = ["Embed", "rank", "rescore_best"]
-
 # The number of memories that are scored in their conversations. It does not depend on the limit, so
 # that a longer result begins with the shorter one.
 _CANDIDATES = 300

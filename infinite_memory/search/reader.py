@@ -28,8 +28,6 @@ from infinite_memory.search.merging import merge
 from infinite_memory.search.segment import Segment, build
 from infinite_memory.search.text.analyzer import terms
 
-__all__ = ["MERGED_AT_ONCE", "Reader", "SegmentReader"]
-
 MERGED_AT_ONCE = 16_384
 """A search waits for the merge of segments with at most this many documents in all."""
 

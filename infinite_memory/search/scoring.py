@@ -32,25 +32,6 @@ from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.document import SUMMARY_CODES
 from infinite_memory.search.segment import Segment
 
-__all__ = [
-    "DEFAULT_WEIGHTS",
-    "Explain",
-    "Positions",
-    "Record",
-    "SegmentScores",
-    "Weights",
-    "add_step",
-    "drop_empty_time",
-    "lift_totals",
-    "remove_time_words",
-    "replace_cosines",
-    "scale_cosines",
-    "scale_words",
-    "score_segment",
-    "without_meaning",
-    "without_words",
-]
-
 Scores = NDArray[np.float32]
 Positions = NDArray[np.integer]
 

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from infinite_memory.search.document import NEVER, Document, hash_id
 from infinite_memory.search.quantization import RowsInFile, quantize
 
-__all__ = ["ARRAYS", "Segment", "build", "cumulate_sizes", "sort_order"]
-
 Ints = NDArray[np.int64]
 Codes = NDArray[np.intp]
 _MOST = np.iinfo(np.uint16).max

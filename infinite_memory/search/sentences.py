@@ -21,8 +21,6 @@ from infinite_memory.search.scoring import SegmentScores, scale_cosines
 from infinite_memory.search.text.analyzer import terms
 from infinite_memory.search.text.passages import SENTENCE_END
 
-__all__ = ["MOST_SENTENCES", "score_sentences", "split_sentences"]
-
 MOST_SENTENCES = 8
 """The most sentences that are embedded; every sentence costs a run of the model."""
 

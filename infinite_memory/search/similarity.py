@@ -26,8 +26,6 @@ from infinite_memory.search.reader import Reader
 from infinite_memory.search.segment import Segment
 from infinite_memory.search.text.question_terms import split_terms
 
-__all__ = ["LEAST_SCORE", "find_neighbors", "find_similar", "score_cosines"]
-
 Scores = NDArray[np.float32]
 _FilteredSegment = tuple[Segment, DocFilter]
 

@@ -31,8 +31,6 @@ from infinite_memory.search.reader import Reader, SegmentReader
 from infinite_memory.search.segment import ARRAYS, Segment
 from infinite_memory.search.text.canonical import CANONICAL_VERSION
 
-__all__ = ["Snapshot", "confined_folder"]
-
 _log = logging.getLogger(__name__)
 _FORMAT = 15
 _ALIGN = 64

@@ -14,8 +14,6 @@ from infinite_memory.search.document import KINDS
 from infinite_memory.search.reader import Reader
 from infinite_memory.search.segment import Segment
 
-__all__ = ["IndexTimeline", "TimelinePosition"]
-
 TimelinePosition = tuple[int, str]
 """The position of a memory: microseconds of `happened_at`, then the id."""
 

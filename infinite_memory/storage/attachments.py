@@ -11,13 +11,6 @@ from infinite_memory.core.values.link import Link
 from infinite_memory.core.values.memory import Memory, Status
 from infinite_memory.storage.quoting import quoting_summaries
 
-__all__ = [
-    "select_all_attachments",
-    "select_attachments",
-    "select_content_in_use",
-    "select_erased_with",
-]
-
 _PAGE = 1000
 
 

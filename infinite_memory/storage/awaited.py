@@ -5,8 +5,6 @@ from __future__ import annotations
 from infinite_memory.core.clock import current_deadline
 from infinite_memory.core.values.commit import Commit
 
-__all__ = ["note_change"]
-
 
 def note_change(commit: Commit) -> None:
     """Note for the call that runs that `commit` is durable, if a client waits for it."""

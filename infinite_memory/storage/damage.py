@@ -12,17 +12,6 @@ from infinite_memory.core.errors import StoreDamaged
 from infinite_memory.core.values.commit import Commit
 from infinite_memory.core.values.verification import Finding, RecordKind
 
-__all__ = [
-    "ACCESS_KEY",
-    "LOST_KEY",
-    "USAGE",
-    "DamageLog",
-    "RecordDamaged",
-    "link_name",
-    "name_of",
-    "silence_damage_log",
-]
-
 ACCESS_KEY = "access key "
 """The prefix of the name of a damaged access key; its id follows."""
 

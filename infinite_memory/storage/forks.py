@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["crossed_fork"]
-
 
 def crossed_fork(store: str) -> str:
     """Return the message that refuses `store` in a forked child."""

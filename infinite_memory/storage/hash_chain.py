@@ -5,8 +5,6 @@ from __future__ import annotations
 from infinite_memory.core.errors import InvalidInput, StoreDamaged
 from infinite_memory.core.values.entry import Action, Entry, JournalEnd, entry_digest
 
-__all__ = ["EntryDamaged", "action_text", "check_entry"]
-
 
 class EntryDamaged(StoreDamaged):
     """The journal entry `number` is damaged."""

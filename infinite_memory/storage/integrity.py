@@ -18,8 +18,6 @@ from infinite_memory.core.values.record import Embedding, Record
 from infinite_memory.core.values.verification import Finding, RecordKind
 from infinite_memory.storage.preconditions import check_embedding
 
-__all__ = ["EMBED_AGAIN", "check_record", "seal", "seal_fits"]
-
 EMBED_AGAIN = "nothing is lost: embed the text again with infinite-memory verify --mend"
 
 _HEADS = [struct.Struct(f"<{count}q") for count in range(32)]

@@ -8,8 +8,6 @@ from infinite_memory.core.protocols import Storage, SupportsKeys
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.memory import Status
 
-__all__ = ["list_keys"]
-
 _READ = 1_000
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from infinite_memory.core.errors import SchemaTooOld
 
-__all__ = ["obsolete_store_error"]
-
 _LIST = "infinite-memory list --scope ALL --mode history --limit 1000 --json"
 
 

@@ -23,28 +23,11 @@ from infinite_memory.core.values.address import (
 )
 from infinite_memory.core.values.verification import Diagnosis, State
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
-from infinite_memory.storage.sqlite.files.diagnose import diagnose_files, diagnose_library
+from infinite_memory.storage.sqlite.files.diagnose import diagnose_files
 from infinite_memory.storage.sqlite.files.marker import read_marker
 from infinite_memory.storage.sqlite.files.paths import Places
 from infinite_memory.storage.sqlite.replacement import DamagedReplacement, prepare_in_place
 from infinite_memory.storage.sqlite.storage import SqliteStorage
-
-__all__ = [
-    "IN_MEMORY",
-    "MANAGED",
-    "Place",
-    "address_of",
-    "describe_place",
-    "diagnose_library",
-    "diagnose_unopened",
-    "is_folder",
-    "marked_identity",
-    "open_existing",
-    "open_storage",
-    "replacing_damaged",
-    "resolve",
-    "snapshot_folder",
-]
 
 
 def address_of(config: Config) -> str:

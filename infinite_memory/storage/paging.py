@@ -10,15 +10,6 @@ from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.codec import to_micros
 from infinite_memory.core.values.memory import Memory
 
-__all__ = [
-    "Position",
-    "check_limit",
-    "decode_cursor",
-    "encode_cursor",
-    "encode_position",
-    "position_of",
-]
-
 Position = tuple[int, str]
 """The position of a memory in the order of `find`: microseconds of `happened_at`, then the id."""
 

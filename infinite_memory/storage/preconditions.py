@@ -16,15 +16,6 @@ from infinite_memory.core.values.memory import Status
 from infinite_memory.core.values.record import Embedding
 from infinite_memory.core.values.scope import Scope, fold_name
 
-__all__ = [
-    "Present",
-    "check_commit",
-    "check_embedding",
-    "refuse_changes",
-    "refuse_conflicts",
-    "refuse_replacement",
-]
-
 
 class Present(Protocol):
     """The content of a storage before a commit."""

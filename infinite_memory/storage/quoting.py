@@ -10,8 +10,6 @@ from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.link import LinkType
 from infinite_memory.core.values.memory import Kind, Memory, Origin
 
-__all__ = ["quoting_summaries"]
-
 _PAGE = 500
 # A tool makes a piece of work, or a short-term memory, out of what others said; what a person or an
 # assistant stores with sources is theirs.

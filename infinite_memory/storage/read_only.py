@@ -18,8 +18,6 @@ from infinite_memory.core.values.scope import Scope
 from infinite_memory.core.values.verification import Finding
 from infinite_memory.storage.keys import list_keys
 
-__all__ = ["ReadOnlyStorage"]
-
 
 class ReadOnlyStorage:
     """Implements `Storage` over a second storage, which it never changes."""

@@ -31,29 +31,6 @@ from infinite_memory.store.times import Times
 from infinite_memory.store.triggers import Triggers
 from infinite_memory.store.upkeep import Upkeep
 
-__all__ = [
-    "AsyncAttachments",
-    "AsyncBackups",
-    "AsyncBulk",
-    "AsyncConversations",
-    "AsyncDreams",
-    "AsyncExchange",
-    "AsyncGraph",
-    "AsyncIds",
-    "AsyncJournal",
-    "AsyncKeys",
-    "AsyncModels",
-    "AsyncProfiles",
-    "AsyncProjects",
-    "AsyncScopes",
-    "AsyncTimes",
-    "AsyncTriggers",
-    "AsyncUpkeep",
-    "Awaited",
-    "Threads",
-    "awaited",
-]
-
 _PAGE = 256
 
 P = ParamSpec("P")

@@ -33,8 +33,6 @@ from infinite_memory.store.async_groups import (
 )
 from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["AsyncMemoryStore"]
-
 _MAX_THREADS = 64
 
 

@@ -21,8 +21,6 @@ from infinite_memory.features.attachments.reading import list_attachments, read_
 from infinite_memory.features.attachments.similarity import find_similar
 from infinite_memory.store.lifetime import Group
 
-__all__ = ["Attachments"]
-
 
 @measure_calls("attachments.")
 class Attachments(Group):

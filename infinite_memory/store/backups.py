@@ -20,8 +20,6 @@ from infinite_memory.features.archive.merge import merge_archive
 from infinite_memory.features.archive.restore import RestoreRequest, replace_content
 from infinite_memory.store.lifetime import Group
 
-__all__ = ["Backups"]
-
 
 @measure_calls("backups.")
 class Backups(Group):

@@ -11,8 +11,6 @@ from infinite_memory.engine.calls import count_call
 from infinite_memory.engine.writes.bulk_forget import forget_matching, preview_matching
 from infinite_memory.store.lifetime import Group
 
-__all__ = ["Bulk"]
-
 
 @measure_calls("bulk.")
 class Bulk(Group):

@@ -21,8 +21,6 @@ from infinite_memory.storage.confined import ConfinedStorage, Confinement
 from infinite_memory.storage.read_only import ReadOnlyStorage
 from infinite_memory.store.lifetime import Lifetime
 
-__all__ = ["confine_config", "confine_lifetime"]
-
 
 def confine_lifetime(
     parent: Lifetime, *, scopes: str | Iterable[str], client: str | None, read_only: bool, key: str

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
     Messages = Iterable[ChatMessage | Mapping[str, Any]]
 
-__all__ = ["Conversations"]
-
 
 def _never() -> bool:
     return False

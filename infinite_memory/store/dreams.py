@@ -16,8 +16,6 @@ from infinite_memory.features.background.upkeep.report import JobReport
 from infinite_memory.features.background.worker.dream import accept
 from infinite_memory.store.lifetime import Group
 
-__all__ = ["Dreams"]
-
 
 @measure_calls("dreams.")
 class Dreams(Group):

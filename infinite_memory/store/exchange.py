@@ -35,8 +35,6 @@ from infinite_memory.features.archive.exchange.source import open_source
 from infinite_memory.features.archive.exchange.table import FORMATS, choose_format
 from infinite_memory.store.lifetime import Group
 
-__all__ = ["Exchange"]
-
 _CONDITIONS = ("scope", "tags", "kinds", "conversation_id", "since", "until", "when")
 
 

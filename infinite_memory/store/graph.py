@@ -16,8 +16,6 @@ from infinite_memory.features.graph.values import Related
 from infinite_memory.features.graph.walking import find_related
 from infinite_memory.store.lifetime import Group
 
-__all__ = ["Graph"]
-
 
 @measure_calls("graph.")
 class Graph(Group):

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from infinite_memory.store.triggers import Triggers
     from infinite_memory.store.upkeep import Upkeep
 
-__all__ = ["StoreGroups"]
-
 
 class StoreGroups(OpenStore):
     """The groups of an open store, such as `store.scopes`.

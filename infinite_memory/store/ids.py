@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from infinite_memory.engine.id_endings import resolve_id, shorten_ids
 from infinite_memory.store.lifetime import Group
 
-__all__ = ["Ids"]
-
 
 class Ids(Group):
     """Shorter names for the ids of memories; most methods of the store take whole ids alone."""

@@ -15,8 +15,6 @@ from infinite_memory.engine.reads import list_reads
 from infinite_memory.engine.retrieval.history import conflicts, history
 from infinite_memory.store.lifetime import Group
 
-__all__ = ["Journal"]
-
 _PAGE = 256
 
 

@@ -11,8 +11,6 @@ from infinite_memory.engine.access_keys import check_key, create_key, list_keys,
 from infinite_memory.engine.calls import count_call
 from infinite_memory.store.lifetime import Group
 
-__all__ = ["AccessKeys"]
-
 
 @measure_calls("keys.")
 class AccessKeys(Group):

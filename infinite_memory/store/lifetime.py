@@ -24,8 +24,6 @@ from infinite_memory.storage.forks import crossed_fork
 if TYPE_CHECKING:
     from infinite_memory.engine.health import Health
 
-__all__ = ["Group", "Lifetime", "OpenStore"]
-
 _LAST_CALLS_SECONDS = 1.0
 _CLOSED = "this store is closed: open it again with MemoryStore.open"
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from infinite_memory.features.overviews.briefing.values import Briefing
     from infinite_memory.features.overviews.knowledge.values import Knowledge
 
-__all__ = ["MemoryStore"]
-
 
 @measure_calls(without=("close", "confine"))
 class MemoryStore(StoreGroups):

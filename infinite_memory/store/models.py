@@ -8,8 +8,6 @@ from infinite_memory.core.values.checks import check_count
 from infinite_memory.engine.embed import Stop, catch_up, drop_others, never
 from infinite_memory.store.lifetime import Group
 
-__all__ = ["EmbeddingModels"]
-
 
 @measure_calls("models.")
 class EmbeddingModels(Group):

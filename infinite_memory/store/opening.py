@@ -45,8 +45,6 @@ from infinite_memory.storage.open import (
 from infinite_memory.store.confining import confine_config
 from infinite_memory.store.lifetime import Lifetime
 
-__all__ = ["Parts", "open_lifetime"]
-
 # What a person may have set for the model.
 _OF_THE_MODEL = {"embedder", "query_prefix", "document_prefix", "execution_providers"}
 

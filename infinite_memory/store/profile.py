@@ -11,8 +11,6 @@ from infinite_memory.engine.calls import count_call
 from infinite_memory.engine.profile import get_profile, update_profile, users
 from infinite_memory.store.lifetime import Group
 
-__all__ = ["Profiles"]
-
 
 @measure_calls("profile.")
 class Profiles(Group):

@@ -34,8 +34,6 @@ from infinite_memory.features.projects.solutions import find_past_solutions
 from infinite_memory.features.projects.storing import check_part, store_chunk
 from infinite_memory.store.lifetime import Group
 
-__all__ = ["Projects"]
-
 
 @measure_calls("projects.")
 class Projects(Group):

@@ -16,8 +16,6 @@ from infinite_memory.engine.scopes import (
 )
 from infinite_memory.store.lifetime import Group
 
-__all__ = ["Scopes"]
-
 
 @measure_calls("scopes.")
 class Scopes(Group):

@@ -7,8 +7,6 @@ from datetime import datetime
 from infinite_memory.store.lifetime import Group
 from infinite_memory.times.moments import read_end, read_happened, read_start
 
-__all__ = ["Times"]
-
 
 class Times(Group):
     """The reading of words of time by the clock and in the time zone of a store."""

@@ -29,8 +29,6 @@ from infinite_memory.features.reminders.long_term.values import (
 )
 from infinite_memory.store.lifetime import Group
 
-__all__ = ["Triggers"]
-
 _UNPREPARED = "its condition was not tried yet, since the others took the time of the call"
 Messages = Iterable[ChatMessage | Mapping[str, Any]]
 

@@ -16,8 +16,6 @@ from infinite_memory.features.background.worker.optimize import optimize
 from infinite_memory.features.background.worker.worker import OnReport, Worker
 from infinite_memory.store.lifetime import Group
 
-__all__ = ["Upkeep"]
-
 
 @measure_calls("upkeep.", without=("work", "work_once"))
 class Upkeep(Group):

@@ -24,8 +24,6 @@ from infinite_memory.times.tokenizer import Cursor, Doubt, Match
 from infinite_memory.times.vague import match_few
 from infinite_memory.times.words import MONTHS, UNITS
 
-__all__ = ["match_atom", "match_span", "skip_joining_words"]
-
 _OF_MONTH = ("of", "the", "month")
 _JOINING = frozenset({"of", "in", "on", "at", "the", ",", "@", "'s", "’s", "的", "在"})
 

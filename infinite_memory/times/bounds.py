@@ -15,16 +15,6 @@ from infinite_memory.times.recurring import (
 )
 from infinite_memory.times.tokenizer import Cursor, Doubt, Match
 
-__all__ = [
-    "bound_within_day",
-    "end_of_range",
-    "first_after",
-    "join_matches",
-    "last_before",
-    "latest",
-    "move_to_same_half",
-]
-
 _LENGTHS = {Grain.MINUTE: timedelta(minutes=1), Grain.HOUR: timedelta(hours=1)}
 
 
@@ -70,6 +60,7 @@ def bound_within_day(word: str, day: Period, hours: Period) -> Period | None:
 
 
 def is_ambiguous(time: Time) -> bool:
+    """Return whether a time may be in the morning or in the afternoon, such as 8:30."""
     return isinstance(time, TwelveHourTime) and not time.clear
 
 

@@ -17,8 +17,6 @@ from attrs import field, frozen
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.time_range import TimeRange
 
-__all__ = ["HALVED", "Calendar", "Grain", "Period", "WeekStart", "calendar_at", "days", "months"]
-
 
 class WeekStart(StrEnum):
     """The day that a week begins with."""

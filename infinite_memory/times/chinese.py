@@ -42,8 +42,6 @@ from infinite_memory.times.words import (
     YEARS_ZH,
 )
 
-__all__ = ["match_chinese"]
-
 _BEFORE = frozenset({"前", "之前", "以前"})
 _AFTER = frozenset({"后", "之后", "以后"})
 _MONTH_THIRDS = {

@@ -22,17 +22,6 @@ from infinite_memory.times.recurring import (
 from infinite_memory.times.tokenizer import Cursor, Doubt, Match
 from infinite_memory.times.words import NUMBERS
 
-__all__ = [
-    "TwelveHourTime",
-    "combine",
-    "joins_range",
-    "match_clock_words",
-    "match_hours",
-    "resolve_next_on_clock",
-    "spread_latest",
-    "twelve_hour_time",
-]
-
 # Without a part of the day, a time may be in either half of it, and means the range that holds
 # both. As an end of a range, 7:00 to 12:00 are taken for the morning and for noon.
 _FIRST_CLEAR = 7

@@ -19,8 +19,6 @@ from infinite_memory.times.recurring import (
 from infinite_memory.times.tokenizer import Cursor, Doubt, Match, Token
 from infinite_memory.times.words import MONTHS
 
-__all__ = ["match_digits"]
-
 _SENTENCE_YEARS = range(1900, 2100)
 
 

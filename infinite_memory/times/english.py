@@ -41,8 +41,6 @@ from infinite_memory.times.words import (
     WEEKDAYS,
 )
 
-__all__ = ["is_verb", "match_english", "match_month_and_day"]
-
 _LAST = frozenset({"last", "past", "previous", "prior"})
 _THIS = frozenset({"this", "current"})
 _NEXT = frozenset({"next", "coming", "upcoming"})

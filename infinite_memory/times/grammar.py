@@ -29,8 +29,6 @@ from infinite_memory.times.vague import (
 )
 from infinite_memory.times.words import DIGITS_ZH, HOLIDAYS_ZH, MOVABLE_NAMES_ZH, WEEKDAYS_ZH
 
-__all__ = ["match_expression", "resolve_period"]
-
 _UNTIL = frozenset({"until", "till"})
 _DAY_BOUNDS = frozenset({"since", "after", "before", *_UNTIL})
 _TO = frozenset({"to", "through", "thru"})

@@ -17,8 +17,6 @@ from infinite_memory.times.recurring import Cycle
 from infinite_memory.times.tokenizer import Cursor, Doubt, Match
 from infinite_memory.times.words import DIGITS_ZH, HOLIDAYS_ZH, PARTS
 
-__all__ = ["match_chinese_holiday", "match_holiday"]
-
 _CHRISTMAS, _EVE, _NEW_YEAR, _LAST = (12, 25), (12, 24), (1, 1), (12, 31)
 # A longer name comes before a shorter one with the same beginning.
 _NAMES: tuple[tuple[str, tuple[int, int]], ...] = (

@@ -9,8 +9,6 @@ from infinite_memory.core.values.timestamps import in_zone, read_moment
 from infinite_memory.times.calendar import WeekStart
 from infinite_memory.times.parser import read_exactly
 
-__all__ = ["read_end", "read_happened", "read_start"]
-
 _DAY = timedelta(hours=20)
 _NOON = 12
 

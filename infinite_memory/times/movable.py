@@ -10,8 +10,6 @@ from attrs import frozen
 from infinite_memory.times.calendar import Grain, Period, days
 from infinite_memory.times.recurring import Cycle
 
-__all__ = ["MOVABLE", "MOVABLE_ZH", "Movable", "cycle_of", "holiday_week", "holiday_weekend"]
-
 _YEARS_IN_CACHE = 1024
 
 

@@ -8,14 +8,6 @@ from infinite_memory.times.calendar import HALVED, Grain
 from infinite_memory.times.tokenizer import Cursor, Match
 from infinite_memory.times.words import DIGITS_ZH, NUMBERS, ORDINALS, UNITS, UNITS_ZH
 
-__all__ = [
-    "match_halves_ago",
-    "match_past_halves",
-    "read_chinese_number",
-    "read_number",
-    "read_ordinal",
-]
-
 NumberReader = Callable[[Cursor, int], tuple[int, int] | None]
 _HALVES_ZH = {"半年": Grain.YEAR, "半天": Grain.DAY}
 _QUARTERS_ZH = {"一刻钟": 1, "三刻钟": 3}

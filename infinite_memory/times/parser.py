@@ -15,8 +15,6 @@ from infinite_memory.times.grammar import match_expression, resolve_period
 from infinite_memory.times.sentences import find_in_sentence, reading_of
 from infinite_memory.times.tokenizer import Cursor, tokenize
 
-__all__ = ["MAX_CHARS", "read_as_of", "read_exactly", "read_range"]
-
 MAX_CHARS = 200
 """The most characters that the words of one time may have."""
 

@@ -29,8 +29,6 @@ from infinite_memory.times.words import (
     WEEKDAYS_ZH,
 )
 
-__all__ = ["match_end_of", "match_part", "match_part_after"]
-
 _OWNING = frozenset({"'s", "’s"})
 _TO_DATE = {"ytd": Grain.YEAR, "qtd": Grain.QUARTER, "mtd": Grain.MONTH}
 _LENGTHS = {Grain.DAY: 1, Grain.WEEK: 7}

@@ -10,28 +10,6 @@ from attrs import frozen
 
 from infinite_memory.times.calendar import Calendar, Grain, Period, days, months
 
-__all__ = [
-    "Cycle",
-    "Time",
-    "clock_time",
-    "day_of_month",
-    "day_of_year",
-    "intersect",
-    "iso_week",
-    "month_of_year",
-    "months_of_year",
-    "nearest_weekend",
-    "part_of_day",
-    "resolve_last",
-    "resolve_latest",
-    "resolve_latest_before",
-    "resolve_next",
-    "resolve_this",
-    "third_of",
-    "weekday",
-    "weekend",
-]
-
 # The cycles searched on both sides. 29 February occurs up to eight years away.
 _CYCLES_AROUND = 9
 # The beginning, middle and end of a part of the day, a day and a week, as shares of it.

@@ -14,8 +14,6 @@ from infinite_memory.times.tokenizer import Cursor, Doubt, Match, Token, tokeniz
 from infinite_memory.times.vague import widen_moment
 from infinite_memory.times.words import DIGITS_ZH, MONTHS, PARTS, SHORT, UNITS, WEEKDAYS
 
-__all__ = ["find_in_sentence", "find_range", "reading_of"]
-
 _PREPOSITIONS = frozenset({"in", "on", "at", "during", "throughout", "of", "over", "within"})
 _PREPOSITIONS_ZH = frozenset({"在", "于"})
 _VERBS = frozenset({"was", "is", "has", "does", "this", "its", "us", "as", "always", "his"})

@@ -20,8 +20,6 @@ from infinite_memory.times.words import (
     WORDS_ZH,
 )
 
-__all__ = ["Cursor", "Doubt", "Match", "Token", "tokenize"]
-
 # What may stand before and after the digits of a time: nothing that makes them part of a name, a
 # version or an amount.
 _BEGIN = r"(?:(?<=\bmid-)|(?<=[\u3400-\u9fff][-~])|(?<![A-Za-z0-9_.:/+#$€£¥@&=%~^*\\-])(?<![0-9],))"

@@ -10,18 +10,6 @@ from infinite_memory.times.numbers import read_chinese_number, read_number
 from infinite_memory.times.tokenizer import Cursor, Doubt, Match
 from infinite_memory.times.words import COUNTED, UNITS, UNITS_ZH, VAGUE, VAGUE_ZH, Vague
 
-__all__ = [
-    "COUPLE",
-    "FEW",
-    "approximate",
-    "match_few",
-    "match_vague",
-    "same_time",
-    "skip_approximation",
-    "skip_or_so",
-    "widen_moment",
-]
-
 FEW = (2, 7)
 """The least and the greatest number that "a few" may mean."""
 COUPLE = (2, 3)

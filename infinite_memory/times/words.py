@@ -4,38 +4,6 @@ from __future__ import annotations
 
 from infinite_memory.times.calendar import Grain
 
-__all__ = [
-    "COUNTED",
-    "DAYS_ZH",
-    "DAY_PARTS_ZH",
-    "DIGITS_ZH",
-    "HOLIDAYS_ZH",
-    "HOLIDAY_MONTHS_ZH",
-    "LONGEST_ZH",
-    "MODIFIERS_ZH",
-    "MONTHS",
-    "MORNINGS_ZH",
-    "MOVABLE_NAMES_ZH",
-    "NIGHTS_ZH",
-    "NUMBERS",
-    "ORDINALS",
-    "PARTS",
-    "SEASONS",
-    "SEASONS_ZH",
-    "SHORT",
-    "SIMPLIFIED_ZH",
-    "THIRDS",
-    "UNITS",
-    "UNITS_ZH",
-    "VAGUE",
-    "VAGUE_ZH",
-    "WEEKDAYS",
-    "WEEKDAYS_ZH",
-    "WORDS_ZH",
-    "YEARS_ZH",
-    "Vague",
-]
-
 _MONTH_NAMES = (
     *("january", "february", "march", "april", "may", "june", "july", "august"),
     *("september", "october", "november", "december"),

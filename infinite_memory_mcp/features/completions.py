@@ -17,8 +17,6 @@ from infinite_memory_mcp.lazy_store import LazyStore
 if TYPE_CHECKING:
     from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["COMPLETED", "add_completions"]
-
 # The protocol allows at most 100 values.
 _MAX_VALUES = 100
 

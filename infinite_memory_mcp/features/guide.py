@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["BEST_PRACTICES"]
-
 BEST_PRACTICES = """\
 # How to use Infinite Memory
 

@@ -22,15 +22,6 @@ from infinite_memory_mcp.toolsets.project_arguments import ProjectArguments
 if TYPE_CHECKING:
     from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = [
-    "common_patterns",
-    "lessons_learned",
-    "list_repositories",
-    "repository_decisions",
-    "repository_history",
-    "repository_patterns",
-]
-
 _PAGE = 100
 _MAX_READ = 1000
 _MAX_SHOWN = 100

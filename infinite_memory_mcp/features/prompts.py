@@ -16,8 +16,6 @@ from infinite_memory.core.values.checks import MAX_LABEL_CHARS
 from infinite_memory.search.text.quotation import quote_label, quote_lines
 from infinite_memory_mcp.toolsets.conversations.phrases import Language, language_of
 
-__all__ = ["PROMPTS", "add_prompts"]
-
 _Scope = Annotated[str, Field(description="A scope, such as a project; the default scope if empty")]
 
 

@@ -37,8 +37,6 @@ from infinite_memory_mcp.view import view_of_memories
 if TYPE_CHECKING:
     from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["RESOURCES", "ResourceSpec", "add_resources"]
-
 _log = logging.getLogger(__name__)
 _MAX_CONVERSATIONS = 100
 

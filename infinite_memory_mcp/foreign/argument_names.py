@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["NAMES", "UNUSED"]
-
 NAMES: Mapping[str, tuple[str, ...]] = {
     "text": (
         *("content", "contents", "memory", "fact", "facts", "note", "data", "observation"),

@@ -33,8 +33,6 @@ from infinite_memory_mcp.foreign.values import (
     split_labels,
 )
 
-__all__ = ["understand_arguments"]
-
 _SEARCH_MODES = frozenset({"semantic", "exact", "hybrid", "keyword", "vector", "local", "global"})
 _MATCHES = ("tag_match", "tags_match", "match_all", "match_mode", "operation")
 _ANY_OF = frozenset({"any", "or", "false"})

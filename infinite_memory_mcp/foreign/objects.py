@@ -15,15 +15,6 @@ from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.plain import is_placeholder
 from infinite_memory_mcp.foreign.argument_names import NAMES
 
-__all__ = [
-    "check_context",
-    "check_messages",
-    "drop_placeholders",
-    "find_argument",
-    "fold_camel_case",
-    "refuse_part",
-]
-
 _MAX_NAME_CHARS = 64
 _MAX_SHOWN_CHARS = 200
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

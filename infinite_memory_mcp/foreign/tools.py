@@ -9,8 +9,6 @@ from typing import Any
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory_mcp.foreign.arguments import understand_arguments
 
-__all__ = ["suggest_call"]
-
 _MAX_CALLS = 5
 _MAX_VALUE_CHARS = 400
 

@@ -9,15 +9,6 @@ from typing import Any
 
 from infinite_memory.core.values.memory import Kind
 
-__all__ = [
-    "join_messages",
-    "match_kind",
-    "read_epoch",
-    "read_importance",
-    "read_period",
-    "split_labels",
-]
-
 _KINDS: Mapping[Kind, str] = {
     Kind.FACT: "preference user_preference preferences profile identity personal goal relationship",
     Kind.LESSON: "learning insight gotcha best_practice pattern learned",

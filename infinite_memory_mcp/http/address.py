@@ -14,8 +14,6 @@ from attrs import field, frozen
 
 from infinite_memory_mcp.tool_filter import ToolFilter
 
-__all__ = ["DEFAULT_ADDRESS", "AddressTaken", "HttpAddress", "HttpOptions", "is_loopback_host"]
-
 _BACKLOG = 2048
 
 

@@ -24,8 +24,6 @@ from infinite_memory_mcp.http.responses import Refusal, refuse_in_json, send_con
 from infinite_memory_mcp.http.slots import FairSlots
 from infinite_memory_mcp.lazy_store import LazyStore
 
-__all__ = ["HttpApplication"]
-
 _log = logging.getLogger(__name__)
 _BODY_SECONDS = 20.0
 _SEND_SECONDS = 60.0

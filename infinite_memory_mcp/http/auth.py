@@ -21,8 +21,6 @@ from infinite_memory_mcp.lazy_store import LazyStore
 if TYPE_CHECKING:
     from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["KeyCheck", "has_keys", "take_secret"]
-
 _log = logging.getLogger(__name__)
 _FRESH_SECONDS = 1.0
 _MAX_REMEMBERED = 1024

@@ -10,8 +10,6 @@ from starlette.types import Message, Receive, Scope
 from infinite_memory_mcp.http.responses import Refusal
 from infinite_memory_mcp.jsonrpc import BadFrame, read_frame
 
-__all__ = ["MAX_BODY_BYTES", "ClientLeft", "header", "read_body", "read_method", "replay"]
-
 MAX_BODY_BYTES = 1 << 20
 """The longest body of a request."""
 

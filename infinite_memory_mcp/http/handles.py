@@ -20,8 +20,6 @@ from infinite_memory.core.values.access.key import AccessKey
 from infinite_memory_mcp.http.bodies import MAX_BODY_BYTES
 from infinite_memory_mcp.lazy_store import LazyStore
 
-__all__ = ["MESSAGE_PATH", "BuildServer", "Handle", "Handles", "OpenHandle"]
-
 _log = logging.getLogger(__name__)
 _IDLE_SECONDS = 600.0
 _SWEEP_SECONDS = 60.0

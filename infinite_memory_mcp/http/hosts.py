@@ -9,8 +9,6 @@ from urllib.parse import urlsplit
 from infinite_memory_mcp.http.address import HttpAddress, is_loopback_host
 from infinite_memory_mcp.http.responses import Refusal
 
-__all__ = ["HostCheck"]
-
 
 class HostCheck:
     """Checks the headers Host and Origin.

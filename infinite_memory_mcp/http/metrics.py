@@ -13,8 +13,6 @@ from infinite_memory_mcp.lazy_store import LazyStore
 if TYPE_CHECKING:
     from infinite_memory_mcp.observe.prometheus import Exporter
 
-__all__ = ["MetricsPage"]
-
 _CLIENT = "prometheus_client"
 
 

@@ -12,8 +12,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from infinite_memory_mcp.http.responses import Refusal
 
-__all__ = ["HeadDeadlineProtocol"]
-
 _HEAD_SECONDS = 20.0
 
 

@@ -9,8 +9,6 @@ from typing import Any
 from mcp_types import INVALID_REQUEST
 from starlette.types import Message, Send
 
-__all__ = ["Refusal", "refuse_in_json", "send_content", "send_json"]
-
 
 class Refusal(Exception):
     """A request that is not carried out; nothing was done."""

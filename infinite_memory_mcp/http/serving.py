@@ -40,8 +40,6 @@ from infinite_memory_mcp.settings import CLIENT, announce
 if sys.platform != "win32":
     import resource
 
-__all__ = ["build_application", "serve_http"]
-
 _log = logging.getLogger(__name__)
 _CALLS_AT_ONCE = 16
 _DRAIN_SECONDS = 18.0

@@ -13,8 +13,6 @@ from infinite_memory_mcp.settings import CLIENT
 if TYPE_CHECKING:
     from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["SharedStore"]
-
 _MAX_NAMES = 64
 
 

@@ -14,8 +14,6 @@ from attrs import define, field
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult
 
-__all__ = ["FairSlots"]
-
 
 @define(eq=False)
 class _Turn:

@@ -26,8 +26,6 @@ from infinite_memory.core.observe.timings import Durations
 from infinite_memory.engine.health import Health, HealthStatus
 from infinite_memory_mcp.lazy_store import LazyStore
 
-__all__ = ["Exporter"]
-
 _PREFIX = "infinite_memory"
 # One bucket for every doubling; the percentiles of `get_metrics` use all of them.
 _EVERY = 4

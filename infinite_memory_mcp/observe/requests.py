@@ -24,8 +24,6 @@ from infinite_memory.core.observe.recorder import Recorder, Series
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.validation import caller_name, client_name
 
-__all__ = ["note_failure", "observe_requests", "tool_recorder"]
-
 _log = logging.getLogger(__name__)
 _MAX_ID_CHARS = 64
 # Of the caller, who is told what to do; any other error is one for the operator.

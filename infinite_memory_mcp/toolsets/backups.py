@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from infinite_memory.core.values.archive.backup import Backup, Restored
     from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["BACKUPS"]
-
 _MOST_LISTED = 20
 _MAX_PATH_CHARS = 1000
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from infinite_memory.engine.undo.undo import Undone
     from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["CHANGES"]
-
 _TEXT_CHARS = 200
 
 

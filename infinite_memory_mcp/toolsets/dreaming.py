@@ -13,8 +13,9 @@ from infinite_memory.features.background.dreamer.describe import cycle_ids, desc
 from infinite_memory.features.background.upkeep.describe import describe_report, shown_steps
 from infinite_memory.features.background.upkeep.report import UpkeepReport
 from infinite_memory.search.text.quotation import NOTICE, escape_line, quote_label, quote_lines
+from infinite_memory.search.text.token_estimate import estimate_tokens
 from infinite_memory_mcp.arguments import Arguments, Objects, Tokens
-from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_tokens, fit_count
+from infinite_memory_mcp.budget import DEFAULT_TOKENS, fit_count
 from infinite_memory_mcp.data import object_schema
 from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.view import View, view_of_ids
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from infinite_memory.features.background.dreamer.wanted import DreamMaterial
     from infinite_memory.features.background.upkeep.summaries.wanted import SourceText
     from infinite_memory.store.memory_store import MemoryStore
-
-__all__ = ["DREAMING"]
 
 _UNDO = "undo with entry {}"
 _HEAD_TOKENS = 100

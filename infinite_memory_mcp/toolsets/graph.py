@@ -28,8 +28,6 @@ from infinite_memory_mcp.view import view_of_ids
 if TYPE_CHECKING:
     from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["GRAPH"]
-
 _BY_HAND = list_choices(LinkType.SEMANTIC, LinkType.TEMPORAL, LinkType.CONTEXT, LinkType.INTENT)
 
 

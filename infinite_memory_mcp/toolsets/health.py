@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from infinite_memory.engine.health import Health
     from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["HEALTH"]
-
 _MAX_FINDINGS = 20
 
 

@@ -14,8 +14,6 @@ from infinite_memory_mcp.tool import Answer, ToolSpec
 if TYPE_CHECKING:
     from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["KNOWLEDGE"]
-
 
 class WhatDoIKnow(Arguments):
     """The arguments of `what_do_i_know`."""

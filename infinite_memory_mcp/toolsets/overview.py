@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from infinite_memory.engine.stats import Stats
     from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["OVERVIEW", "NoArguments", "list_memory_scopes"]
-
 
 class NoArguments(Arguments):
     """The arguments of a tool that takes none."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from infinite_memory.core.values.profile import Profile
     from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["PROFILE"]
-
 
 class GetUserProfile(Arguments):
     """The arguments of `get_user_profile`."""

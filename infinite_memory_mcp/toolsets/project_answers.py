@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.features.sessions.repository import PREFIX
 from infinite_memory.search.text.quotation import NOTICE, quote_label, quote_lines
-from infinite_memory_mcp.budget import estimate_tokens, fit_count
+from infinite_memory.search.text.token_estimate import estimate_tokens
+from infinite_memory_mcp.budget import fit_count
 from infinite_memory_mcp.tool import Answer
 from infinite_memory_mcp.view import View, view_of_ids
 
@@ -19,14 +20,6 @@ if TYPE_CHECKING:
     from infinite_memory.features.projects.history import Decision, ProjectHistory
     from infinite_memory.features.projects.patterns import Pattern, Patterns
     from infinite_memory.store.memory_store import MemoryStore
-
-__all__ = [
-    "render_chunks",
-    "render_decisions",
-    "render_history",
-    "render_matches",
-    "render_patterns",
-]
 
 _HEAD_TOKENS = 150
 _MAX_TEXT_CHARS = 900

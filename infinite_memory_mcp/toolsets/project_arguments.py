@@ -21,21 +21,6 @@ from infinite_memory_mcp.arguments import (
 )
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 
-__all__ = [
-    "BuildSessionContext",
-    "FindPastSolutions",
-    "GetArchitectureDecisions",
-    "GetProjectHistory",
-    "IdentifyPatterns",
-    "ProjectArguments",
-    "SearchSimilarProblems",
-    "StoreArchitectureDecision",
-    "StoreConversationChunk",
-    "StoreLessonLearned",
-    "SuggestRelatedWork",
-    "WorkArguments",
-]
-
 _TYPES = list_choices(*sorted(CHUNK_KINDS))
 _OUTCOMES = list_choices(*WorkOutcome)
 _DIFFICULTIES = list_choices(*Difficulty)

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from infinite_memory.core.values.receipt import Receipt
     from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["PROJECTS", "SESSION_CONTEXT"]
-
 
 def store_conversation_chunk(store: MemoryStore, arguments: StoreConversationChunk) -> Answer:
     """Store a finished piece of work on a repository: a problem, a solution, a change."""

@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from infinite_memory.core.values.record import Page
     from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["READING"]
 _BEST = "best match first"
 _MAX_IDS = 100
 _MAX_TAGS = 100

@@ -30,8 +30,6 @@ from infinite_memory_mcp.view import view_of_hits, view_of_memories
 if TYPE_CHECKING:
     from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["RECALL"]
-
 # How many memories that belong to one are shown with it, without a limit.
 _MOST_RELATED = 10
 

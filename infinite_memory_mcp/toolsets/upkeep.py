@@ -9,8 +9,9 @@ from pydantic import Field
 
 from infinite_memory.features.background.upkeep.describe import describe_report, shown_steps
 from infinite_memory.search.text.quotation import escape_line, quote_label, quote_lines
+from infinite_memory.search.text.token_estimate import estimate_tokens
 from infinite_memory_mcp.arguments import Arguments, MemoryIds, Tokens
-from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_tokens
+from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import RECEIPT, object_schema, receipt_to_data
 from infinite_memory_mcp.render import render_receipt
 from infinite_memory_mcp.tool import Answer, ToolSpec
@@ -19,8 +20,6 @@ from infinite_memory_mcp.view import View, receipt_ids, view_of_ids
 if TYPE_CHECKING:
     from infinite_memory.features.background.upkeep.summaries.wanted import WantedSummary
     from infinite_memory.store.memory_store import MemoryStore
-
-__all__ = ["UPKEEP"]
 
 _UNDO = "undo with entry {}"
 _CHARS_PER_TOKEN = 3

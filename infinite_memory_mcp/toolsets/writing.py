@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from infinite_memory.core.values.receipt import Receipt
     from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["WRITING"]
-
 _STATUSES = list_choices(Status.CURRENT, Status.SUPERSEDED, Status.ARCHIVED)
 
 

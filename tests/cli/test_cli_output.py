@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, emit_table, escape_controls
-from infinite_memory.apps.cli.render import excerpt, format_counts, join_words, one_line
+from infinite_memory.apps.cli.render import excerpt, format_counts, join_words
 from infinite_memory.core.values.messages import format_count, format_size
+from infinite_memory.search.text.lines import one_line
 
 Ask = Callable[..., Any]
 Run = Callable[..., Any]

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-__all__ = ["json_texts", "toml_texts"]
-
 _NAMES = st.sampled_from(["a", "tui", "hooks", "profiles", "mcp_servers", "other", '"odd name"'])
 _VALUES = st.sampled_from(
     ["1", "true", '"x"', "'#'", "[1, 2]", '[\n "a", # why\n "]",\n]', "{ k = 1 }", "[{ k = '[' }]",

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from tests.harness.node_packages import NodePrograms, install_programs
 
-__all__ = ["PACKAGES", "RealClients", "install_clients"]
-
 # What ran when the fixtures were made.
 PACKAGES = {
     "@anthropic-ai/claude-code": "2.1.197",

@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FIXTURE", "SESSION", "record", "write_transcript"]
-
 SESSION = "fbfbc6c2-4a1e-484e-818d-2b081797a16e"
 # Written by the client itself; long lists of its tools are shortened, and folders renamed.
 FIXTURE = Path(__file__).parent / "fixtures" / "claude-code-2.1.197.jsonl"

@@ -20,8 +20,6 @@ from infinite_memory.features.background.dreamer.view import CycleView
 from infinite_memory.features.background.upkeep.context import JobContext
 from infinite_memory.features.background.upkeep.summaries.extractive import ExtractiveSummariser
 
-__all__ = ["BrokenSummariser", "Cycles", "link_all", "tell", "topics_of"]
-
 TEXTS = {
     "ferry": "The ferry to Lyon leaves on June {number}, we decided to take cabin {number}.",
     "garden": "Garden: the tomatoes of bed {number} need {number} litres of water on Sunday.",

@@ -19,17 +19,6 @@ from attrs import evolve, field, frozen
 
 from tests.harness.surroundings import USER, Call, WarmProcess
 
-__all__ = [
-    "PLAIN",
-    "SURROUNDINGS",
-    "Finding",
-    "Laboratory",
-    "Run",
-    "Surrounding",
-    "list_commands",
-    "list_runs",
-]
-
 _SEEN = ("{cell}/stdin", "{cell}/stdout", "{cell}/stderr")
 _NO_HOME = (
     rf"there is no home folder: HOME is (not set|empty|'user', which is not an absolute path)"

@@ -20,8 +20,6 @@ from infinite_memory.features.archive.container.layout import (
     Part,
 )
 
-__all__ = ["forge", "mutate"]
-
 _PARTS = tuple(Part)
 _SIZES = (1, 2, 7, 64, 1000, 50_000)
 

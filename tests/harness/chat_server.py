@@ -8,8 +8,6 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-__all__ = ["ChatServer", "Reply", "answer", "reply_with"]
-
 Reply = Callable[[BaseHTTPRequestHandler], None]
 
 

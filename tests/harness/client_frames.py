@@ -16,24 +16,6 @@ from infinite_memory.core.values.commit import Commit, Put
 from infinite_memory.core.values.link import Link, LinkType
 from infinite_memory.features.sessions.repository import PREFIX
 
-__all__ = [
-    "ASKED",
-    "CONVERSATION",
-    "HOSTILE_FIELDS",
-    "LINE_STARTS",
-    "MARKERS",
-    "NAME",
-    "PROSE",
-    "REPOSITORY",
-    "SCOPE",
-    "TAG",
-    "TEXT",
-    "fill_with_frames",
-    "find_leaks",
-    "find_leaks_in_data",
-    "id_of",
-]
-
 PROSE = "zyzzyva"
 """A word that stands in no text but a stored one."""
 

@@ -20,8 +20,6 @@ from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.notes import Notes, commit_and_note
 
-__all__ = ["WAYS", "main"]
-
 _ELSEWHERE = """
 import sys
 from pathlib import Path

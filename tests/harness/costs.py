@@ -12,17 +12,6 @@ from typing import Any
 import apsw
 from attrs import frozen
 
-__all__ = [
-    "Costs",
-    "Statement",
-    "collect_statements",
-    "count_calls",
-    "count_steps",
-    "find_constant",
-    "find_excess",
-    "measure",
-]
-
 Statement = tuple[str, tuple[Any, ...]]
 
 _MOST_GROWTH = 2.2

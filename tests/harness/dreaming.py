@@ -15,8 +15,6 @@ from infinite_memory.features.background.upkeep.context import JobContext
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 
-__all__ = ["NOW", "TOLD", "TOPICS", "StorageAndStore", "open_store", "tell_topics", "view_of"]
-
 TOLD = datetime(2026, 1, 5, 9, tzinfo=UTC)
 """When the first memory was told."""
 

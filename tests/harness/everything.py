@@ -28,8 +28,6 @@ from infinite_memory.core.values.record import Embedding, Usage
 from infinite_memory.core.values.scope import Scope, Sensitivity
 from infinite_memory.testing.storage_contract import make_access_key
 
-__all__ = ["dump", "fill"]
-
 _DAY = datetime(2026, 6, 5, 14, 30, 15, 123457, tzinfo=UTC)
 _FEED_BATCH = 500
 _SCOPES = (

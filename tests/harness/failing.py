@@ -17,8 +17,6 @@ from infinite_memory.core.values.record import Changes, Page, Record, Size, Usag
 from infinite_memory.core.values.scope import Scope
 from infinite_memory.storage.keys import list_keys
 
-__all__ = ["FailingStorage"]
-
 
 class FailingStorage:
     """Hands every call on to `inner`; the one numbered `fail_at`, from 1, raises.

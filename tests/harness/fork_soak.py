@@ -19,8 +19,6 @@ from infinite_memory.storage.sqlite.writer import Writer
 from infinite_memory.testing.storage_contract import put
 from tests.harness.notes import Notes
 
-__all__ = ["switch_off_protection", "work"]
-
 _MOST_CHILDREN = 3
 _ROUND_SECONDS = 2.0
 _PAUSE_SECONDS = 0.5

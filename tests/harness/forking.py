@@ -24,8 +24,6 @@ from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.notes import Notes, commit_and_note, wait_for
 
-__all__ = ["WAYS", "main", "work"]
-
 _WORKERS = 3
 
 

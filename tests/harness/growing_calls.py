@@ -8,8 +8,6 @@ from typing import Any
 from infinite_memory_mcp.arguments import input_schema
 from infinite_memory_mcp.server import TOOLSETS
 
-__all__ = ["REFUSED", "ROWS", "SPECS", "Grow", "Run", "fill_store", "find_growing"]
-
 Run = Callable[[str, Mapping[str, Any]], Any]
 """Calls a tool by its name."""
 

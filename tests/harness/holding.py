@@ -12,8 +12,6 @@ from pathlib import Path
 
 from infinite_memory.storage.sqlite import SqliteStorage
 
-__all__ = ["main"]
-
 
 @contextmanager
 def _hold(what: str, storage: SqliteStorage) -> Iterator[None]:

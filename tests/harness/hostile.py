@@ -8,18 +8,6 @@ from random import Random
 
 from attrs import frozen
 
-__all__ = [
-    "MOMENTS",
-    "NUMBERS",
-    "RAW",
-    "TEXTS",
-    "Raw",
-    "encode",
-    "hostile_text",
-    "hostile_value",
-    "huge_text",
-]
-
 
 @frozen
 class Raw:

@@ -15,8 +15,6 @@ import apsw
 
 from infinite_memory.core.files.locks import is_locked
 
-__all__ = ["InterruptedDisk"]
-
 _NAME = "interrupted"
 
 

@@ -19,8 +19,6 @@ from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.power import restore
 from tests.harness.workload import State, Workload, state_of
 
-__all__ = ["ERRORS", "FaultyDisk", "Point", "fault_points", "meet_fault"]
-
 ERRORS = ("error", "full")
 """How a call can fail: the disk reports an error, or has no space left."""
 

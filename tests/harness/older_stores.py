@@ -7,8 +7,6 @@ from pathlib import Path
 
 import apsw
 
-__all__ = ["OLDER_SCHEMAS", "make_older_store"]
-
 OLDER_SCHEMAS = (1, 2)
 """The versions of the schema of which there is a dump."""
 

@@ -20,8 +20,6 @@ from infinite_memory.testing.storage_contract import put
 from tests.harness.notes import Notes
 from tests.harness.slow_disk import SlowDisk
 
-__all__ = ["Opener", "believe_every_look"]
-
 _LARGE_BYTES = 5_000_000
 _MEMORY_BYTES = 20_000
 _COMMIT_MEMORIES = 50

@@ -26,8 +26,6 @@ from random import Random
 
 import apsw
 
-__all__ = ["FragileDisk", "Image", "restore"]
-
 Image = Mapping[str, bytes]
 """What a folder holds: the content of each file by its name."""
 

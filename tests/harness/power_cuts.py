@@ -17,8 +17,6 @@ from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.power import FragileDisk, Image, restore
 from tests.harness.workload import State, Workload, state_of
 
-__all__ = ["Cut", "cut_power", "find_fault"]
-
 _disks = itertools.count()
 _CUT_IN_A_STEP = 0.04
 _CUT_AFTER_A_COMMIT = 0.3

@@ -15,17 +15,6 @@ from infinite_memory.core.values.memory import Status
 from infinite_memory.store.memory_store import MemoryStore
 from infinite_memory.testing.embedders import HashingEmbedder
 
-__all__ = [
-    "check_counter",
-    "check_values",
-    "count_up",
-    "opened",
-    "remember_the_same",
-    "run_both",
-    "tell_late",
-    "tell_values",
-]
-
 _READY_SECONDS = 60.0
 
 

@@ -11,8 +11,6 @@ from infinite_memory.core.values.commit import Commit, Erase, Put
 from infinite_memory.core.values.record import Usage
 from infinite_memory.testing import strategies as values
 
-__all__ = ["commits", "fill_from"]
-
 _moments = values.moments.map(lambda moment: moment.replace(fold=0))
 _keys = st.builds(
     AccessKey,

@@ -13,8 +13,6 @@ from attrs import frozen
 
 from tests.harness.node_packages import NodePrograms, install_programs
 
-__all__ = ["Referees", "Verdict", "install_referees"]
-
 _SUITE = "@modelcontextprotocol/conformance"
 _PACKAGES = {_SUITE: "0.2.0-alpha.12", "@modelcontextprotocol/inspector": "2.12.0"}
 # What the Inspector asks for.

@@ -7,8 +7,6 @@ from random import Random
 
 import apsw
 
-__all__ = ["SlowDisk"]
-
 _SHARES = (0.0, 0.01, 0.03)
 _LONGEST_SECONDS = 0.3
 _SKEW = 8

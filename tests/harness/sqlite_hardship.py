@@ -13,8 +13,6 @@ from infinite_memory.core.protocols import Storage
 from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.power import FragileDisk, Image, restore
 
-__all__ = ["SqliteHardship"]
-
 _numbers = itertools.count()
 
 

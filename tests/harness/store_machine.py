@@ -37,8 +37,6 @@ from tests.harness.told import (
     nested,
 )
 
-__all__ = ["store_machine"]
-
 _START = datetime(2026, 5, 1, 12, tzinfo=UTC)
 _SCOPES = ("Global", "apollo")
 _CLIENTS = ("ann", "bob")

@@ -17,8 +17,6 @@ from infinite_memory.features.sessions.events.reading import (
     recognise_client,
 )
 
-__all__ = ["Stream", "load_streams"]
-
 FOLDER = Path(__file__).parent.parent / "projects" / "streams"
 
 

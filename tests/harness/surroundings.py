@@ -28,8 +28,6 @@ from pathlib import Path
 
 from attrs import asdict, frozen
 
-__all__ = ["PROGRAMS", "USER", "Call", "Outcome", "WarmProcess", "can_isolate"]
-
 PROGRAMS: Mapping[str, str] = {
     "infinite-memory": "infinite_memory.apps.cli.main:main",
     "infinite-memory-mcp": "infinite_memory_mcp.command:main",

@@ -16,20 +16,6 @@ from infinite_memory.core.errors import Conflict, InvalidInput, NotFound
 from infinite_memory.core.values.entry import Entry
 from infinite_memory.core.values.link import Link
 
-__all__ = [
-    "Change",
-    "Fields",
-    "Told",
-    "begin_of",
-    "ends_by",
-    "follow",
-    "holds",
-    "holds_strictly",
-    "leaves",
-    "merged",
-    "nested",
-]
-
 Fields: TypeAlias = dict[str, Any]
 """A revision: text, tags, scope, key, happened_at, valid_from, valid_to, status, stored_at."""
 

@@ -11,8 +11,6 @@ from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.memory import GLOBAL
 from infinite_memory.core.values.scope import Scope, fold_name
 
-__all__ = ["NONE", "Change", "Fields", "Refusal", "Step", "UndoModel"]
-
 Fields: TypeAlias = dict[str, Any]
 """The fields of a memory but for its revision and when it was stored."""
 Step: TypeAlias = tuple[Fields | None, Fields | None]

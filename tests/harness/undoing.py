@@ -24,9 +24,6 @@ from infinite_memory.testing.embedders import HashingEmbedder
 
 from .undo_model import NONE, Change, Fields, Refusal, Step, UndoModel
 
-__all__ = ["Outcome", "Sequence", "run_sequence"]
-
-
 _START = datetime(2026, 5, 1, 12, tzinfo=UTC)
 _SCOPES = ("Global", "apollo", "Apollo", "zeus", "Zeus", "health", "team")
 _WORDS = ("red", "harbour", "ship", "train", "blue", "night", "walk", "tea", "letter", "song")

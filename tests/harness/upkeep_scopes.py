@@ -27,8 +27,6 @@ from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 
-__all__ = ["run_life"]
-
 _BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 _SCOPES = {"zzopen": "normal", "zzvault": "private"}
 _STEPS = 24

@@ -13,8 +13,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-__all__ = ["Watched", "find_hindrance"]
-
 _STRACE = ("strace", "-ff", "--seccomp-bpf", "-qq", "-y", "-e", "signal=none")
 _ON_SOCKETS = {"socket", "connect", "bind", "sendto", "sendmsg", "sendmmsg"}
 _OPENING = {"open", "openat", "openat2", "creat"}

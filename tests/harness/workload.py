@@ -16,8 +16,6 @@ from infinite_memory.core.values.record import Change, Embedding
 from infinite_memory.core.values.scope import Scope
 from infinite_memory.storage.inmemory import InMemoryStorage
 
-__all__ = ["State", "Workload", "replay", "state_of"]
-
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 _DIMENSIONS = 24
 _MODELS = ("model-a", "model-b")

@@ -21,8 +21,6 @@ from mcp.server.mcpserver import Context, Message, UserMessage
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel
 
-__all__ = ["add_fixtures"]
-
 # Their own annotations are for the SDK, which derives schemas from them.
 Ctx = Context[Any, Any]
 

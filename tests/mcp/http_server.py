@@ -26,17 +26,6 @@ from mcp_types import Implementation
 
 from benchmarks.raw_server import environment
 
-__all__ = [
-    "WAYS",
-    "Answer",
-    "HttpServer",
-    "call_body",
-    "connect",
-    "held_program",
-    "post_head",
-    "wait_for",
-]
-
 WAYS = ("auto", "legacy", "sse")
 """Both eras of the protocol at /mcp, and the older transport at /sse."""
 

@@ -10,7 +10,8 @@ from talking import text
 
 from benchmarks.answers import Tally, check_store
 from infinite_memory import MemoryStore
-from infinite_memory_mcp.budget import cut_data, cut_text, estimate_data, estimate_tokens
+from infinite_memory.search.text.token_estimate import estimate_tokens
+from infinite_memory_mcp.budget import cut_data, cut_text, estimate_data
 
 
 @pytest.mark.parametrize("seed", range(4))

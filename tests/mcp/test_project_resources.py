@@ -11,7 +11,8 @@ from mcp import Client, MCPError
 from mcp_types import ResourceTemplateReference
 
 from infinite_memory import MemoryStore
-from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_tokens
+from infinite_memory.search.text.token_estimate import estimate_tokens
+from infinite_memory_mcp.budget import DEFAULT_TOKENS
 
 Connect = Callable[[], Client]
 pytestmark = pytest.mark.anyio

@@ -11,8 +11,9 @@ from mcp_types import PromptReference, ResourceTemplateReference
 from talking import ROOT
 
 from infinite_memory import MemoryStore
+from infinite_memory.search.text.token_estimate import estimate_tokens
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_tokens
+from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.features.prompts import PROMPTS
 from infinite_memory_mcp.features.resources import RESOURCES
 from infinite_memory_mcp.lazy_store import LazyStore

@@ -9,7 +9,7 @@ from mcp import Client
 from talking import call, refusal, text
 
 from infinite_memory import MemoryStore
-from infinite_memory_mcp.budget import estimate_tokens
+from infinite_memory.search.text.token_estimate import estimate_tokens
 
 pytestmark = pytest.mark.anyio
 

@@ -10,8 +10,6 @@ from infinite_memory.core.protocols import TriggerEvaluator
 from infinite_memory.core.values.conversation.message import ChatMessage
 from infinite_memory.core.values.conversation.trigger import Occasion, Verdict
 
-__all__ = ["CONVERSATION", "KEYWORDS", "NOON", "QUESTIONS", "holds", "judge", "occasion", "say"]
-
 NOON = datetime(2026, 7, 17, 12, tzinfo=ZoneInfo("Europe/Berlin"))
 """A Friday."""
 

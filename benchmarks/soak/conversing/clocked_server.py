@@ -8,8 +8,6 @@ from pathlib import Path
 
 from attrs import frozen
 
-__all__ = ["FileClock", "clocked_command"]
-
 _CLOCKED = """
 import pathlib, runpy, sys
 from datetime import datetime

@@ -22,8 +22,6 @@ from benchmarks.soak.conversing.turns import BEGIN, Turn, make_turns
 from infinite_memory.core.values.memory import Status
 from infinite_memory.storage.sqlite import SqliteStorage
 
-__all__ = ["BROKEN", "CONVERSATIONS", "Year", "live_a_year"]
-
 CONVERSATIONS = ("main/talk 1 🐟", "main/talk 1", "Ännchen & 小明")
 """The ids of the conversations, which are told apart letter by letter; the first has most turns."""
 

@@ -15,8 +15,6 @@ from attrs import define, field
 
 from infinite_memory.search.text.segmenter import WordSegmenter
 
-__all__ = ["Ledger", "Remembered"]
-
 _ROLES = {"user": 2.7, "assistant": 2.0}
 _RECENT = timedelta(minutes=20)
 _APART = timedelta(minutes=10)

@@ -10,8 +10,6 @@ from typing import Any
 
 from attrs import frozen
 
-__all__ = ["BEGIN", "Turn", "make_turns"]
-
 BEGIN = datetime(2025, 1, 1, 7, 0, tzinfo=UTC)
 _DAY = timedelta(days=1)
 _TURNS_IN_SESSION = (4, 16)

@@ -16,8 +16,6 @@ from pydantic import ValidationError
 from benchmarks.soak.fuzzing.calls import Call
 from infinite_memory.search.text.quotation import disarm_tags
 
-__all__ = ["BadAnswer", "Judge", "read_answer"]
-
 _DEFECTS = ("through a defect of the server", "Error executing tool", "Internal error", "Traceback")
 _INTERNAL_ERROR = -32603
 _SHORTEST_REASON = 12

@@ -20,8 +20,6 @@ from infinite_memory.store.memory_store import MemoryStore
 from infinite_memory_mcp import command, jsonrpc, stdio, tool
 from infinite_memory_mcp.toolsets import overview, writing
 
-__all__ = ["BUILDS"]
-
 # Longer than a busy machine takes from an answer to a kill.
 _HASTE_SECONDS = 1.0
 

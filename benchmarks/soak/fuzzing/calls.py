@@ -18,8 +18,6 @@ from tests.harness.hostile import (
     huge_text,
 )
 
-__all__ = ["Call", "CallMaker", "Seen"]
-
 _SUBJECTS = (
     "Alice",
     "the deadline of Apollo",

@@ -20,8 +20,6 @@ from benchmarks.soak.fuzzing.frames import Frame, make_frame
 from benchmarks.soak.fuzzing.ledger import Ledger
 from benchmarks.soak.fuzzing.wire import Died, Hung, Wire
 
-__all__ = ["Conversation", "Fault"]
-
 _START_SECONDS = 120.0
 _WINDOWS = (1, 1, 4, 16)
 _ROUNDS_A_WINDOW = 50

@@ -10,8 +10,6 @@ from attrs import frozen
 
 from tests.harness.hostile import encode, hostile_text, hostile_value
 
-__all__ = ["Frame", "make_frame"]
-
 
 @frozen(kw_only=True)
 class Frame:

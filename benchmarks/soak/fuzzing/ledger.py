@@ -10,8 +10,6 @@ from typing import Any
 from infinite_memory import MemoryStore
 from infinite_memory.core.values.memory import Status
 
-__all__ = ["Ledger"]
-
 _CURSORS = 20
 
 

@@ -12,8 +12,6 @@ from typing import IO, Self
 
 from benchmarks.raw_server import RawServer
 
-__all__ = ["Died", "Hung", "Wire"]
-
 _END_SECONDS = 60.0
 _LAST_WORDS = 600
 

@@ -11,8 +11,6 @@ from infinite_memory.apps.connect.entry import ServerEntry
 from infinite_memory.apps.connect.platform import Platform
 from infinite_memory.apps.connect.remote import show_url
 
-__all__ = ["applied_json", "change_json", "show_change", "show_hooks", "status_json"]
-
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 

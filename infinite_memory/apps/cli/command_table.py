@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-__all__ = ["COMMANDS", "SECTIONS", "SUBCOMMAND_EXAMPLES", "CommandRow"]
-
 
 @frozen
 class CommandRow:

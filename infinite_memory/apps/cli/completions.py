@@ -18,19 +18,6 @@ from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory.core.values.messages import format_size
 from infinite_memory.features.sessions.repository import PREFIX
 
-__all__ = [
-    "complete_backups",
-    "complete_clients",
-    "complete_conversations",
-    "complete_files",
-    "complete_ids",
-    "complete_keys",
-    "complete_repositories",
-    "complete_scopes",
-    "complete_tags",
-    "complete_triggers",
-]
-
 _MAX_IDS = 50
 _HEADING_CHARS = 60
 

@@ -15,8 +15,6 @@ from infinite_memory.core.errors import (
     UnknownScope,
 )
 
-__all__ = ["ExitCode", "exit_code"]
-
 
 class ExitCode(IntEnum):
     """How a command ended."""

@@ -17,21 +17,6 @@ from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType
 from infinite_memory.core.values.memory import Kind, Origin, Status
 from infinite_memory.store.times import Times
 
-__all__ = [
-    "OPTION_NAMES",
-    "TIMES",
-    "conditions_but_when",
-    "create_option",
-    "depth_option",
-    "field_options",
-    "field_values",
-    "filter_options",
-    "filter_values",
-    "json_object",
-    "origin_option",
-    "read_text",
-]
-
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 TIMES = tuple(field.name for field in MEMORY_FIELDS if field.value_type is FieldType.TIME)

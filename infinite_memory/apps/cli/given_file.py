@@ -9,8 +9,6 @@ from typing import BinaryIO
 from infinite_memory.core.files.regular import open_regular
 from infinite_memory.core.paths import expand_path
 
-__all__ = ["open_given_file"]
-
 # What the shell makes of `<(command)`, and the names of the streams that the process was given.
 _STREAM = re.compile(r"/dev/stdin|/(?:dev|proc/self)/fd/(?P<number>\d+)")
 

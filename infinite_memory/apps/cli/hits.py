@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from infinite_memory.apps.cli.output import Line, emit_lines, emit_table
-from infinite_memory.apps.cli.render import excerpt, one_line, provenance
+from infinite_memory.apps.cli.render import excerpt, provenance
 from infinite_memory.core.values.conversation.attachment import attachment_of, describe_attachment
 from infinite_memory.core.values.criteria import Depth
 from infinite_memory.core.values.hits import Explanation, Hit, Hits
 from infinite_memory.core.values.memory import Status
 from infinite_memory.core.values.timestamps import show_moment
-
-__all__ = ["emit_hits", "format_explanation"]
+from infinite_memory.search.text.lines import one_line
 
 _HEADERS = ("", "Score", "When", "Status", "Scope", "Kind", "Memory")
 # A time takes two lines, the date and the time of day.

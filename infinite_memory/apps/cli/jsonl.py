@@ -21,8 +21,6 @@ from infinite_memory.core.values.ids import give_import_ids
 from infinite_memory.core.values.memory import Kind, Status
 from infinite_memory.core.values.timestamps import read_moment
 
-__all__ = ["Drafts", "max_line_bytes", "read_drafts"]
-
 _POSITION = re.compile(r"memory ([0-9]+) of [0-9]+: ")
 _BOM = b"\xef\xbb\xbf"
 _MEMORY_START = b"    {"

@@ -21,8 +21,6 @@ from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory.core.standard_streams import open_standard_streams
 from infinite_memory.core.values.address import mask_arguments, masked
 
-__all__ = ["infinite_memory", "main"]
-
 _FIRST_STEPS = """\
 Infinite Memory keeps what you and your AI assistants tell it, on this machine.
 

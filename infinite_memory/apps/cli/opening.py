@@ -18,8 +18,6 @@ from infinite_memory.core.values.messages import format_count
 from infinite_memory.features.sessions.spool_reader import Spool
 from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["open_local_store", "open_store"]
-
 _DATABASE = "memory.db"
 # A command takes in what hooks have noted for so long; the next command or server goes on.
 _INGEST_SECONDS = 2.0

@@ -7,16 +7,6 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = [
-    "common_options",
-    "refuse_scopes",
-    "wanted_home",
-    "wanted_scopes",
-    "wanted_store",
-    "wants_json",
-    "whole_store_options",
-]
-
 Command = TypeVar("Command", bound=Callable[..., Any])
 _META = "infinite_memory."
 

@@ -23,20 +23,6 @@ from infinite_memory.search.text.lines import escape_controls
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-__all__ = [
-    "Line",
-    "discard_output",
-    "emit_json",
-    "emit_json_line",
-    "emit_lines",
-    "emit_table",
-    "emit_text",
-    "escape_controls",
-    "is_terminal",
-    "progress_bars",
-    "remark",
-]
-
 
 @frozen
 class Line:

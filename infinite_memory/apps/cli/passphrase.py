@@ -11,8 +11,6 @@ from infinite_memory.apps.cli.output import is_terminal
 from infinite_memory.apps.cli.settings import read_passphrase_variable
 from infinite_memory.core.errors import InfiniteMemoryError, InvalidInput
 
-__all__ = ["ask_passphrase", "given_passphrase"]
-
 _MAX_BYTES = 8192
 
 

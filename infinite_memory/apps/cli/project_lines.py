@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from infinite_memory.apps.cli.output import Line
-from infinite_memory.apps.cli.render import excerpt, one_line
+from infinite_memory.apps.cli.render import excerpt
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.features.projects.checkout import FileState, Freshness
@@ -14,14 +14,7 @@ from infinite_memory.features.projects.finding import WorkMatch
 from infinite_memory.features.projects.history import Decision
 from infinite_memory.features.projects.patterns import Pattern, PatternExample, Patterns
 from infinite_memory.features.sessions.repository import PREFIX
-
-__all__ = [
-    "decision_lines",
-    "history_lines",
-    "match_lines",
-    "pattern_lines",
-    "repository_name",
-]
+from infinite_memory.search.text.lines import one_line
 
 Part = tuple[str, str]
 

@@ -18,8 +18,6 @@ from infinite_memory.apps.connect.platform import Platform
 from infinite_memory.apps.connect.remote import check_key, check_variable, is_this_machine, read_url
 from infinite_memory.core.errors import InvalidInput
 
-__all__ = ["explain_remote_server", "read_remote_server"]
-
 _MAX_BYTES = 8192
 
 

@@ -18,22 +18,6 @@ from infinite_memory.core.values.receipt import KeyHolder, Outcome, Receipt, Sea
 from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.search.text.lines import one_line
 
-__all__ = [
-    "effective_status",
-    "excerpt",
-    "format_counts",
-    "join_words",
-    "key_lines",
-    "memory_lines",
-    "one_line",
-    "provenance",
-    "receipt_hints",
-    "receipt_json",
-    "receipt_sentence",
-    "scope_names",
-    "similar_lines",
-]
-
 _EXCERPT_CHARS = 600
 # What `memory_lines` shows in the first line, in lines of their own form, or at the end.
 _SHOWN_APART = {

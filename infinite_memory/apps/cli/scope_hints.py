@@ -11,8 +11,6 @@ from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.scope import Scope, Sensitivity, visible_from
 from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["describe_other_scopes", "name_create_option", "searched_scopes"]
-
 _MOST_NAMED = 3
 
 

@@ -24,16 +24,6 @@ from infinite_memory.core.observe.logs import JsonFormatter, TextFormatter, make
 from infinite_memory.core.paths import absolute_path, find_user_home
 from infinite_memory.core.values.address import find_problem, is_folder, masked, secrets_in
 
-__all__ = [
-    "absolute_folder",
-    "load_settings",
-    "login_shell",
-    "read_passphrase_variable",
-    "read_platform",
-    "server_arguments",
-    "set_up",
-]
-
 
 def load_settings(context: click.Context) -> Effective:
     """Return the configuration in force: the file, over it the environment, over it the options.

@@ -11,8 +11,6 @@ from infinite_memory.core.errors import ConfigurationError
 from infinite_memory.core.files.atomic import write_atomically
 from infinite_memory.core.files.regular import read_regular
 
-__all__ = ["change_settings"]
-
 
 def change_settings(home: Path, changes: Mapping[str, str | None]) -> Path:
     """Set the keys of `changes` in the file of `home`, without keys that are None; return its path.

@@ -11,8 +11,6 @@ from types import FrameType
 
 from infinite_memory.apps.cli.exits import ExitCode
 
-__all__ = ["stopped_by_signals"]
-
 # What does not end in time is given up, which loses nothing: a commit is made whole or not at all.
 _LONGEST_END_SECONDS = 0.9
 

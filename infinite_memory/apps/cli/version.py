@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 
-__all__ = ["version_line"]
-
 
 def version_line() -> str:
     """Return the name and the version of the installed package."""

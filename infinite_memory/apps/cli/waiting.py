@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["end_waiting", "waiting"]
-
 _SECONDS = 1.0
 
 

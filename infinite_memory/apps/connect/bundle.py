@@ -20,8 +20,6 @@ from attrs import frozen
 
 from infinite_memory.core.errors import ConfigurationError
 
-__all__ = ["Bundle", "build_bundle"]
-
 _DISTRIBUTION = "infinite-memory"
 _PACKAGES = ("infinite_memory", "infinite_memory_mcp")
 _MANIFEST_VERSION = "0.4"

@@ -17,8 +17,6 @@ from infinite_memory.apps.connect.entry import ServerEntry
 from infinite_memory.apps.connect.jsonc import Extra
 from infinite_memory.core.errors import InvalidInput
 
-__all__ = ["CLIENTS", "Client", "Syntax", "get_client"]
-
 
 class Syntax(StrEnum):
     """The language of a client's file."""

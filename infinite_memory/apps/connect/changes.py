@@ -8,8 +8,6 @@ from typing import Any
 
 from infinite_memory.apps.connect.entry import is_reference
 
-__all__ = ["MASK", "find_secrets", "format_diff"]
-
 MASK = "***"
 """What is shown in the place of a secret."""
 

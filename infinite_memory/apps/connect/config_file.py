@@ -16,8 +16,6 @@ from infinite_memory.core.errors import ConfigurationError
 from infinite_memory.core.files.atomic import write_atomically
 from infinite_memory.core.files.regular import read_regular
 
-__all__ = ["FileChanged", "FileContent", "make_readable", "read_file", "replace_file"]
-
 
 class FileChanged(Exception):
     """Another program wrote the file since it was read; nothing was written."""

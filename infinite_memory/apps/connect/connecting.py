@@ -29,19 +29,6 @@ from infinite_memory.core.errors import ConfigurationError, InvalidInput
 from infinite_memory.core.files.locks import FileLock
 from infinite_memory.core.paths import NO_FOLDER
 
-__all__ = [
-    "Applied",
-    "ClientStatus",
-    "Connection",
-    "Plan",
-    "apply_change",
-    "carry_out",
-    "find_clients",
-    "find_file",
-    "plan_change",
-    "read_status",
-]
-
 _ATTEMPTS = 3
 _LOCK_SECONDS = 30.0
 _COMMAND_KEYS = ("command", "args", "env")

@@ -19,8 +19,6 @@ from infinite_memory.core.values.address import masked
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.verification import Diagnosis, State
 
-__all__ = ["diagnose_clients"]
-
 
 def diagnose_clients(
     platform: Platform, wanted: ServerEntry | None, *, timeout_seconds: float = 20.0

@@ -10,8 +10,6 @@ from attrs import field, frozen
 
 from infinite_memory.core.errors import InvalidInput
 
-__all__ = ["SERVER_NAME", "ServerEntry", "carries_key", "is_reference"]
-
 SERVER_NAME = "infinite-memory"
 """The name of the entry in the file of every client."""
 

@@ -19,8 +19,6 @@ from infinite_memory.apps.hooks.clients import (
 )
 from infinite_memory.core.errors import ConfigurationError, InvalidInput
 
-__all__ = ["plan_hooks"]
-
 _HOOKS = "hooks"
 
 

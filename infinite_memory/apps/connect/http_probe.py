@@ -26,8 +26,6 @@ from infinite_memory.apps.connect.probe import (
 )
 from infinite_memory.apps.connect.remote import is_this_machine, show_url
 
-__all__ = ["probe_url"]
-
 _MAX_ANSWER_BYTES = 4 << 20
 _MAX_SAID = 200
 

@@ -11,8 +11,6 @@ from pathlib import Path
 from infinite_memory.apps.hooks.clients import HOOK_COMMAND
 from infinite_memory.core.errors import ConfigurationError, install_hint
 
-__all__ = ["SERVER_COMMAND", "find_hook_command", "find_server_command"]
-
 SERVER_COMMAND = "infinite-memory-mcp"
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["INSTRUCTIONS"]
-
 INSTRUCTIONS = """\
 ## Long-term memory
 

@@ -17,8 +17,6 @@ from attrs import frozen
 
 from infinite_memory.core.errors import ConfigurationError
 
-__all__ = ["Extra", "find_extras", "parse_json", "remove_extras", "remove_member", "set_member"]
-
 _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 _COMMENTS = re.compile(rf"{_STRING}|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 _TRAILING_COMMAS = re.compile(rf"{_STRING}|,(?=[ \t\r\n]*[}}\]])", re.DOTALL)

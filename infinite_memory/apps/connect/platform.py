@@ -9,8 +9,6 @@ from pathlib import Path
 
 from attrs import field, frozen
 
-__all__ = ["Platform"]
-
 _VARIABLE = re.compile(r"\{(\w+)\}")
 
 

@@ -16,16 +16,6 @@ from attrs import frozen
 from infinite_memory.apps.connect.entry import ServerEntry
 from infinite_memory.apps.connect.platform import Platform
 
-__all__ = [
-    "CLIENT_INFO",
-    "PROTOCOL",
-    "UNAUTHORIZED",
-    "ProbeFailed",
-    "ProbeResult",
-    "probe_server",
-    "read_result",
-]
-
 # What clients hand on of their own environment: as little as the SDKs of the protocol do. A program
 # with windows does not have the variables of a shell anyway.
 _HANDED_ON = (

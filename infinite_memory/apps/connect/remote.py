@@ -9,8 +9,6 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit, urlunsplit
 
 from infinite_memory.core.errors import InvalidInput
 
-__all__ = ["DEFAULT_PATH", "check_key", "check_variable", "is_this_machine", "read_url", "show_url"]
-
 DEFAULT_PATH = "/mcp"
 """Where a server answers, for an address without a path."""
 

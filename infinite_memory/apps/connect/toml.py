@@ -17,8 +17,6 @@ from tomlkit.exceptions import TOMLKitError
 
 from infinite_memory.core.errors import ConfigurationError
 
-__all__ = ["parse_toml", "remove_table", "set_table"]
-
 # What may hold a bracket or a line end that means nothing, and what counts.
 _TOKEN = re.compile(
     r'"""(?:[^\\]|\\.)*?"{3,5}'

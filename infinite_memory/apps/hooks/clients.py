@@ -12,16 +12,6 @@ from typing import Any
 
 from attrs import field, frozen
 
-__all__ = [
-    "HOOK_CLIENTS",
-    "HOOK_COMMAND",
-    "HookClient",
-    "find_hook_client",
-    "hook_entries",
-    "is_own_entry",
-    "merge_entries",
-]
-
 HOOK_COMMAND = "infinite-memory-hook"
 """The command that the entries run."""
 

@@ -23,8 +23,6 @@ from infinite_memory.core.paths import absolute_path, expand_path, find_working_
 from infinite_memory.core.standard_streams import open_standard_streams
 from infinite_memory.features.sessions.spool import append_line
 
-__all__ = ["main", "run_hook"]
-
 _START = "sessionstart"
 _START_SECONDS, _SPOOL_SECONDS = 15.0, 3.0
 _MAX_INPUT_BYTES = 4 << 20

@@ -7,8 +7,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-__all__ = ["format_context", "make_briefing"]
-
 
 def make_briefing(folder: str, options: Sequence[str], *, timeout_seconds: float) -> str:
     """Return the text of the briefing for a project in `folder`.

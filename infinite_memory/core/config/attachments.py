@@ -8,8 +8,6 @@ from pydantic import Field
 
 from infinite_memory.core.config.section import Section
 
-__all__ = ["Attachments"]
-
 
 class Attachments(Section):
     """The limits of attachments.

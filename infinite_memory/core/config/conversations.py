@@ -10,8 +10,6 @@ from pydantic import BeforeValidator, Field
 
 from infinite_memory.core.config.section import Section
 
-__all__ = ["ShortTerm"]
-
 
 def _parse_weights(value: object) -> object:
     """Return a mapping; a variable of the environment holds it as a JSON object."""

@@ -9,8 +9,6 @@ from pydantic import Field
 
 from infinite_memory.core.config.section import Section
 
-__all__ = ["Dreamer", "JudgeName"]
-
 
 class JudgeName(StrEnum):
     """Who judges whether two memories belong together."""

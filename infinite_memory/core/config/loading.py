@@ -19,15 +19,6 @@ from infinite_memory.core.errors import ConfigurationError
 from infinite_memory.core.files.regular import read_regular
 from infinite_memory.core.values.address import masked
 
-__all__ = [
-    "CONFIG_FILE",
-    "PASSPHRASE_VARIABLE",
-    "Effective",
-    "environment_name",
-    "keys",
-    "load",
-]
-
 CONFIG_FILE = "infinite_memory_config.json"
 _PREFIX = "INFINITE_MEMORY_"
 PASSPHRASE_VARIABLE = "INFINITE_MEMORY_PASSPHRASE"

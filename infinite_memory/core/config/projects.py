@@ -12,8 +12,6 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from infinite_memory.core.config.section import Section
 from infinite_memory.core.values.scope import Sensitivity, fold_name
 
-__all__ = ["Chunking", "Projects", "RepositoryRules"]
-
 _PREFIX = "repo/"
 _NAME = re.compile(r"(?!~)[\w.~+%-]+(?:/[\w.~+%-]+)+")
 

@@ -9,8 +9,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 from infinite_memory.core.values.checks import check_label
 from infinite_memory.core.values.scope import find_name_problem
 
-__all__ = ["ScopeName", "Section"]
-
 _MAX_SCOPE_CHARS = 128
 
 

@@ -18,16 +18,6 @@ from infinite_memory.core.paths import expand_path
 from infinite_memory.core.values.address import Address, find_problem, is_folder
 from infinite_memory.core.values.memory import GLOBAL
 
-__all__ = [
-    "CPU_PROVIDER",
-    "Audit",
-    "Config",
-    "Limits",
-    "Logging",
-    "SearchDefaults",
-    "find_default_home",
-]
-
 DEFAULT_HOME = Path("~/.infinite-memory")
 _OTHER_HOME = "give --home or INFINITE_MEMORY_HOME"
 CPU_PROVIDER = "CPUExecutionProvider"

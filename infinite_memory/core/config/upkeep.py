@@ -12,8 +12,6 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, model_va
 from infinite_memory.core.config.section import ScopeName, Section
 from infinite_memory.core.values.scope import fold_name
 
-__all__ = ["Retention", "ScopeRules", "Summaries", "Upkeep"]
-
 
 class Retention(StrEnum):
     """How much the upkeep archives: nothing, old and unused memories, or more of them."""

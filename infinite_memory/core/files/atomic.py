@@ -8,8 +8,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["sync_folder", "write_atomically"]
-
 
 def write_atomically(
     path: Path,

@@ -21,8 +21,6 @@ if sys.platform == "win32":  # pragma: no cover
 else:
     import fcntl
 
-__all__ = ["FileLock", "is_locked"]
-
 _open_descriptors: set[int] = set()
 
 

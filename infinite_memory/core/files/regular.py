@@ -10,8 +10,6 @@ import os
 import stat
 from typing import BinaryIO
 
-__all__ = ["MAX_SMALL_BYTES", "open_regular", "read_regular"]
-
 MAX_SMALL_BYTES = 16 << 20
 """The most bytes of a file that is read as a whole: settings, lists of servers, notes of hooks."""
 

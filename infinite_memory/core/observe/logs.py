@@ -21,8 +21,6 @@ from infinite_memory.core.observe.rotating_file import RotatingFile
 if TYPE_CHECKING:
     from infinite_memory.core.config import Logging
 
-__all__ = ["JsonFormatter", "TextFormatter", "describe_error", "make_file_handler"]
-
 _OURS = ("infinite_memory", "infinite_memory_mcp")
 # Loggers of others whose messages hold nothing that a client sent.
 _PLAIN_LOGGERS = ("uvicorn",)

@@ -18,8 +18,6 @@ from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.codec import iso
 from infinite_memory.core.values.entry import Actor
 
-__all__ = ["FileReadLog", "MemoryReadLog", "Read", "ReadLog"]
-
 _log = logging.getLogger(__name__)
 _MAX_IN_MEMORY = 10_000
 

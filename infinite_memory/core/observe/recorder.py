@@ -19,18 +19,6 @@ from infinite_memory.core.observe.timings import Durations, Histogram, Timing
 from infinite_memory.core.observe.traces import Span, start_span
 from infinite_memory.core.plain import PlainData
 
-__all__ = [
-    "CacheUse",
-    "Metrics",
-    "Recorder",
-    "Series",
-    "count_cache",
-    "current_operation",
-    "current_recorder",
-    "measure_arm",
-    "measure_calls",
-]
-
 
 class Series(StrEnum):
     """What is measured by name."""

@@ -12,8 +12,6 @@ from infinite_memory.core.errors import StorageError
 from infinite_memory.core.files.locks import FileLock
 from infinite_memory.core.files.regular import open_regular
 
-__all__ = ["RotatingFile"]
-
 
 class RotatingFile:
     """A file of lines that is renamed before it grows too long; every process may write to it.

@@ -11,8 +11,6 @@ from attrs import define, field, frozen
 
 from infinite_memory.core.plain import PlainData
 
-__all__ = ["BOUNDS", "Durations", "Histogram", "Timing"]
-
 _FIRST_BOUND = 0.0001
 _STEPS_PER_DOUBLING = 4
 _DOUBLINGS = 20

@@ -6,18 +6,6 @@ import re
 from collections.abc import Iterable
 from urllib.parse import unquote_plus
 
-__all__ = [
-    "IN_MEMORY",
-    "MANAGED",
-    "MONGODB_SCHEMES",
-    "Address",
-    "find_problem",
-    "is_folder",
-    "mask_arguments",
-    "masked",
-    "secrets_in",
-]
-
 IN_MEMORY = "memory://"
 MANAGED = "mongodb+managed://"
 MONGODB_SCHEMES = ("mongodb://", "mongodb+srv://")

@@ -17,18 +17,6 @@ from infinite_memory.core.values.memory import JsonValue
 from infinite_memory.core.values.messages import suggest_name
 from infinite_memory.core.values.scope import fold_name
 
-__all__ = [
-    "check_choice",
-    "check_context",
-    "check_count",
-    "check_field",
-    "check_flag",
-    "check_label",
-    "check_labels",
-    "check_moment",
-    "check_text",
-]
-
 MAX_LABEL_CHARS = 256
 MAX_LABELS = 256
 MAX_DEPTH = 32

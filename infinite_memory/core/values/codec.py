@@ -14,22 +14,6 @@ from infinite_memory.core.values.recall_page import Landmark
 from infinite_memory.core.values.receipt import KeyHolder, Similar
 from infinite_memory.core.values.time_range import Reading
 
-__all__ = [
-    "from_json",
-    "from_micros",
-    "iso",
-    "key_holder_json",
-    "landmark_json",
-    "predecessor_json",
-    "reached_json",
-    "reading_json",
-    "shown_json",
-    "similar_json",
-    "to_json",
-    "to_micros",
-    "told_json",
-]
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 

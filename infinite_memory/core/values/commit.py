@@ -17,18 +17,6 @@ from infinite_memory.core.values.memory import Memory, Status
 from infinite_memory.core.values.record import Embedding
 from infinite_memory.core.values.scope import Scope
 
-__all__ = [
-    "Attach",
-    "Commit",
-    "Detach",
-    "Erase",
-    "Expect",
-    "ExpectContent",
-    "ExpectKey",
-    "Put",
-    "merge_commits",
-]
-
 
 @frozen(kw_only=True)
 class Put:

@@ -12,8 +12,6 @@ from hashlib import sha256
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.scope import fold_name
 
-__all__ = ["content_hash", "normalize_content"]
-
 # Written out, since the white space that `str.strip` removes depends on the version of Unicode.
 _WHITE_SPACE = " \t\n\v\f\r\x85\xa0\u2028\u2029\u3000"
 

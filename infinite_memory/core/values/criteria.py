@@ -13,8 +13,6 @@ from infinite_memory.core.values.memory import Kind, Memory, Status
 from infinite_memory.core.values.scope import fold_name
 from infinite_memory.core.values.time_range import Reading
 
-__all__ = ["Conditions", "Criteria", "Depth", "Inherited", "Mode", "Tense"]
-
 
 class Depth(StrEnum):
     """Which memories a search covers, and how much of their text it shows.

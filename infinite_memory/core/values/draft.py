@@ -11,8 +11,6 @@ from attrs import field, fields, frozen
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.checks import check_field
 
-__all__ = ["Details", "Draft"]
-
 
 class Details(TypedDict, total=False):
     """The optional fields of a draft that `remember` takes as keywords."""

@@ -17,18 +17,6 @@ from infinite_memory.core.values.codec import iso
 from infinite_memory.core.values.link import Link, LinkType
 from infinite_memory.core.values.scope import Scope, Sensitivity
 
-__all__ = [
-    "Action",
-    "Actor",
-    "Entry",
-    "JournalEnd",
-    "LinkStep",
-    "MemoryStep",
-    "Operation",
-    "ScopeStep",
-    "entry_digest",
-]
-
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _NUMBER = struct.Struct("<q")
 _Fields: TypeAlias = dict[str, Any]

@@ -11,17 +11,6 @@ from attrs import field, frozen
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.memory import Memory
 
-__all__ = [
-    "ExchangeProgress",
-    "ExchangeStep",
-    "ExportFormat",
-    "Exported",
-    "FilesBy",
-    "ImportProblem",
-    "Imported",
-    "OnError",
-]
-
 
 class ExportFormat(StrEnum):
     """A format of an export."""

@@ -15,8 +15,6 @@ from attrs import NOTHING, Factory, fields, frozen
 
 from infinite_memory.core.values.memory import Memory
 
-__all__ = ["MEMORY_FIELDS", "FieldType", "MemoryField"]
-
 
 class FieldType(Enum):
     """The type of the values of a field."""

@@ -15,19 +15,6 @@ from infinite_memory.core.values.link import LinkType
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.time_range import Reading
 
-__all__ = [
-    "LIKELY",
-    "Absence",
-    "Explanation",
-    "Hit",
-    "Hits",
-    "Predecessor",
-    "Reached",
-    "Step",
-    "Told",
-]
-
-
 LIKELY = 0.15
 """The lowest score of a best hit that probably answers the question."""
 

@@ -17,18 +17,6 @@ from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.draft import Draft
 from infinite_memory.core.values.scope import fold_name
 
-__all__ = [
-    "ENDING_CHARS",
-    "RandomBytes",
-    "check_id",
-    "ending_of",
-    "give_import_ids",
-    "import_id",
-    "is_id",
-    "is_import_id",
-    "new_id",
-]
-
 ENDING_CHARS = 8
 """The length of the shortest ending that may stand for an id."""
 

@@ -10,8 +10,6 @@ from attrs import frozen
 
 from infinite_memory.core.plain import PlainData
 
-__all__ = ["WITHIN_SCOPE", "Link", "LinkKey", "LinkType"]
-
 
 class LinkType(StrEnum):
     """The relation of the source of a link to its target."""

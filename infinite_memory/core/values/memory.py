@@ -12,18 +12,6 @@ from attrs import field, frozen
 
 from infinite_memory.core.plain import PlainData
 
-__all__ = [
-    "GLOBAL",
-    "NOT_USEFUL_FOR",
-    "JsonValue",
-    "Kind",
-    "Memory",
-    "Origin",
-    "Status",
-    "shorten",
-    "without_feedback",
-]
-
 GLOBAL = "Global"
 """The scope that always exists."""
 

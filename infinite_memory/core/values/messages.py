@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from difflib import get_close_matches
 
-__all__ = ["format_count", "format_size", "suggest_name"]
-
 
 def format_count(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun: "1 memory", "2,000 memories"."""

@@ -10,8 +10,6 @@ from attrs import field, frozen
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.memory import JsonValue
 
-__all__ = ["SECTIONS", "Profile", "is_profile_key", "profile_key"]
-
 SECTIONS = ("name", "preferences", "facts", "contacts", "notes")
 """The sections of a profile: the name is a text, the rest hold JSON values."""
 

@@ -11,8 +11,6 @@ from infinite_memory.core.values.criteria import Criteria, Depth
 from infinite_memory.core.values.hits import Explanation, Reached
 from infinite_memory.core.values.time_range import Reading
 
-__all__ = ["Arm", "Candidate", "Question", "Ranking"]
-
 
 class Arm(StrEnum):
     """The two ways of finding: cosine of vectors, and BM25 of words."""

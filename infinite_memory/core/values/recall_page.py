@@ -12,8 +12,6 @@ from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.time_range import Reading, TimeRange
 
-__all__ = ["Digest", "Landmark", "Recalled"]
-
 _YEAR_CHARS, _MONTH_CHARS = 4, 7
 
 

@@ -12,21 +12,6 @@ from attrs import field, frozen
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.memory import Memory
 
-__all__ = [
-    "PREVIEWED",
-    "BulkReceipt",
-    "Feedback",
-    "FeedbackOutcome",
-    "KeyHolder",
-    "Outcome",
-    "Preview",
-    "Receipt",
-    "Searchable",
-    "Similar",
-    "describe_feedback",
-    "make_token",
-]
-
 
 class Outcome(StrEnum):
     """The effect of a write."""

@@ -14,8 +14,6 @@ from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.time_range import Reading
 
-__all__ = ["Change", "Changes", "Embedding", "Page", "Record", "Size", "Usage"]
-
 
 @frozen(kw_only=True)
 class Embedding:

@@ -12,15 +12,6 @@ from attrs import frozen
 from infinite_memory.core.plain import PlainData, is_placeholder
 from infinite_memory.core.values.memory import GLOBAL
 
-__all__ = [
-    "Scope",
-    "Sensitivity",
-    "find_name_problem",
-    "find_spelling",
-    "fold_name",
-    "visible_from",
-]
-
 _RESERVED = {"all": "stands for every scope", "project": "stands for the scope of the repository"}
 
 

@@ -10,8 +10,6 @@ from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.timestamps import in_zone
 
-__all__ = ["Reading", "TimeRange", "format_range"]
-
 
 def _in_utc(moment: datetime | None) -> datetime | None:
     if moment is None:

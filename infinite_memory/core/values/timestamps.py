@@ -13,8 +13,6 @@ from zoneinfo import ZoneInfo
 
 from infinite_memory.core.errors import InvalidInput
 
-__all__ = ["in_zone", "read_moment", "show_moment"]
-
 _ISO = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,9})?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?)?",

@@ -9,8 +9,6 @@ from attrs import field, frozen
 
 from infinite_memory.core.plain import PlainData
 
-__all__ = ["Diagnosis", "Finding", "RecordKind", "State", "Verification", "Walked"]
-
 Walked = Callable[[int, int], None]
 """A callback that receives the number of checked memories and their total from time to time."""
 

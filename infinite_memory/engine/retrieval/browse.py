@@ -12,8 +12,6 @@ from infinite_memory.core.values.record import Page
 from infinite_memory.engine.retrieval.search_request import build_criteria, leave_out_topics
 from infinite_memory.engine.services import Services
 
-__all__ = ["browse", "load_page"]
-
 MAX_LIMIT = 1000
 # Begins the cursor of a page of inherited memories; no cursor of a storage contains it.
 _INHERITED = "inherited."

@@ -6,8 +6,6 @@ from infinite_memory.core.errors import ConfigurationError
 from infinite_memory.core.protocols import Embedder, Search, SearchFactory, Storage
 from infinite_memory.core.values.question import Candidate, Question, Ranking
 
-__all__ = ["check_ranking", "make_search"]
-
 _GUIDE = 'see the contract in the guide "Writing a backend"'
 
 

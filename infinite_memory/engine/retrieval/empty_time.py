@@ -16,8 +16,6 @@ from infinite_memory.search.text.analyzer import terms
 from infinite_memory.search.text.question_terms import split_terms
 from infinite_memory.times import find_range
 
-__all__ = ["note_empty_time"]
-
 # A shorter time, such as "at 9 am", may be that of any day.
 _SHORTEST = timedelta(hours=4)
 # With more terms, a question has a subject that its time only describes.

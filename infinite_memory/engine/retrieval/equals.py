@@ -8,8 +8,6 @@ from infinite_memory.core.values.hits import Hit
 from infinite_memory.engine.priority import compute_priority
 from infinite_memory.engine.services import Services
 
-__all__ = ["order_equals"]
-
 # The scores of many good matches are rounded to the same number; their totals still tell them
 # apart where one matches clearly better.
 _LEAST_SHARE = 0.98

@@ -15,8 +15,6 @@ from infinite_memory.engine.retrieval.question_likeness import QuestionLikeness
 from infinite_memory.engine.services import Services
 from infinite_memory.search.later_first import COMPARED
 
-__all__ = ["Ranked", "rank_with_feedback"]
-
 # The share of its total that a memory keeps for one question like this, and for several.
 _KEPT = 0.5
 _LEAST_KEPT = 0.25

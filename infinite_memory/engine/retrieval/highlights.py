@@ -24,8 +24,6 @@ from infinite_memory.search.text.highlights import (
     widen_range,
 )
 
-__all__ = ["choose_highlights", "highlight_long_texts"]
-
 _log = logging.getLogger(__name__)
 # A highlight of this length has a few sentences around the one that answers. A character of a
 # script without spaces says as much as two or three letters.

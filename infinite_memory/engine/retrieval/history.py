@@ -21,8 +21,6 @@ from infinite_memory.engine.writes.supersession import find_by_key
 from infinite_memory.search.text.keys import check_key
 from infinite_memory.search.text.quotation import quote_label
 
-__all__ = ["conflicts", "history"]
-
 _PAGE = 256
 _HELD = frozenset({Status.CURRENT, Status.SUPERSEDED, Status.ARCHIVED})
 

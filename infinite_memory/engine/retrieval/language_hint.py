@@ -10,8 +10,6 @@ from infinite_memory.search.embedding import BUNDLED, MULTILINGUAL
 from infinite_memory.search.embedding.models import find_model
 from infinite_memory.search.text.analyzer import foreign_languages
 
-__all__ = ["OTHER_LANGUAGES", "LanguageHint", "needs_multilingual"]
-
 OTHER_LANGUAGES = f"`infinite-memory model use {MULTILINGUAL}` adds a model for other languages"
 
 

@@ -14,8 +14,6 @@ from infinite_memory.core.values.question import Candidate, Question, Ranking
 from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.services import Services
 
-__all__ = ["rank_with_links"]
-
 # The best matches, from which links are followed; they do not depend on the page.
 _MATCHES = 10
 _STEPS = 2

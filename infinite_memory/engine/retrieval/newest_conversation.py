@@ -13,8 +13,6 @@ from infinite_memory.engine.retrieval.browse import load_page
 from infinite_memory.engine.services import Services
 from infinite_memory.search.text.question_terms import split_terms
 
-__all__ = ["load_newest_conversation"]
-
 _LAST_TIME = re.compile(
     r"\b(?:last|previous) (?:time|chat|talk|conversation|session)\b"
     r"|\bletzte[snr]? (?:mal|gespräch)\b|\bla última (?:vez|conversación)\b"

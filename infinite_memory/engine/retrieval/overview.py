@@ -13,8 +13,6 @@ from infinite_memory.engine.retrieval.highlights import choose_highlights
 from infinite_memory.engine.retrieval.summaries import outdated_sources
 from infinite_memory.engine.services import Services
 
-__all__ = ["overview"]
-
 _MAX_CHARS = 300
 _MAX_SUMMARY_CHARS = 1000
 

@@ -11,8 +11,6 @@ from infinite_memory.core.values.memory import Memory, Status
 from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.services import Services
 
-__all__ = ["MOST_SHOWN", "load_predecessors", "successor_ids"]
-
 MOST_SHOWN = 3
 """The most predecessors that are shown beside a hit."""
 

@@ -15,8 +15,6 @@ from infinite_memory.search.embedding import CheckedEmbedder
 from infinite_memory.search.text.analyzer import word_spans
 from infinite_memory.search.text.question_terms import split_terms
 
-__all__ = ["LEAST_LIKENESS", "QuestionLikeness"]
-
 LEAST_LIKENESS = 0.85
 """The likeness in meaning from which two questions count as one.
 

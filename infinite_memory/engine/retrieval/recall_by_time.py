@@ -24,8 +24,6 @@ from infinite_memory.search.timeline import TimelinePosition
 from infinite_memory.storage.paging import decode_cursor, encode_position
 from infinite_memory.times.calendar import Calendar, WeekStart
 
-__all__ = ["recall_by_time", "timeline_of"]
-
 MAX_LIMIT = 1000
 # The number of memories loaded per attempt: another process may have erased some of them.
 _ATTEMPT = 8

@@ -16,8 +16,6 @@ from attrs import frozen
 from infinite_memory.core.values.content_hash import normalize_content
 from infinite_memory.core.values.memory import Memory
 
-__all__ = ["RecentRecalls"]
-
 _MAX_MEMORIES = 1000
 _MAX_AGE = timedelta(hours=1)
 

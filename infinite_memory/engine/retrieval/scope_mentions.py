@@ -34,8 +34,6 @@ from infinite_memory.search.text.analyzer import foreign_languages, word_spans
 from infinite_memory.search.text.languages import function_words
 from infinite_memory.search.text.word_lists import stop_words
 
-__all__ = ["Evidence", "Mention", "ScopeNameCache", "ScopeNames"]
-
 
 class Evidence(IntEnum):
     """How strongly the form of a mention shows that the scope is meant, strongest last."""

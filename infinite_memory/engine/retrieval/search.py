@@ -21,8 +21,6 @@ from infinite_memory.engine.retrieval.predecessors import load_predecessors
 from infinite_memory.engine.retrieval.search_request import SearchRequest, build_question
 from infinite_memory.engine.services import Services
 
-__all__ = ["find_hits", "search"]
-
 _CURRENT, _ARCHIVED = frozenset({Status.CURRENT}), frozenset({Status.ARCHIVED})
 _TOLD_CHARS = 100
 

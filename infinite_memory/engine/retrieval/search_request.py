@@ -27,16 +27,6 @@ from infinite_memory.engine.scopes import choose_scopes
 from infinite_memory.engine.services import Services
 from infinite_memory.times import find_range, read_range
 
-__all__ = [
-    "DEFAULT_THRESHOLD",
-    "MAX_LIMIT",
-    "SearchRequest",
-    "at_depth",
-    "build_criteria",
-    "build_question",
-    "leave_out_topics",
-]
-
 DEFAULT_THRESHOLD = 0.005
 # The number of best matches that the default threshold never leaves out.
 _SPARED = 5

@@ -15,8 +15,6 @@ from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.after_commit import AfterCommit
 from infinite_memory.search.similarity import score_cosines
 
-__all__ = ["add_similar"]
-
 _MOST = 3
 _COMPARED = 50
 _TEXT_CHARS = 240

@@ -11,8 +11,6 @@ from infinite_memory.core.values.memory import Kind, Memory, Status
 from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.services import Services
 
-__all__ = ["load_sources", "outdated_sources"]
-
 _log = logging.getLogger(__name__)
 _GONE = {Status.SUPERSEDED, Status.FORGOTTEN}
 

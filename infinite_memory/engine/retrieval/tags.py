@@ -9,8 +9,6 @@ from infinite_memory.core.values.scope import fold_name
 from infinite_memory.engine.retrieval.search_request import build_criteria, leave_out_topics
 from infinite_memory.engine.services import Services
 
-__all__ = ["count_tags"]
-
 _PAGE = 1000
 
 

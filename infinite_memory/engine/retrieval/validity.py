@@ -13,8 +13,6 @@ from infinite_memory.core.values.memory import Status
 from infinite_memory.engine.services import Services
 from infinite_memory.times import read_as_of
 
-__all__ = ["in_tense", "tense_of"]
-
 _CURRENT = frozenset({Status.CURRENT})
 _EVER = _CURRENT | {Status.SUPERSEDED}
 _KEPT = frozenset(Status) - {Status.FORGOTTEN}

@@ -24,8 +24,6 @@ from infinite_memory.engine.visibility import may_name_scope, may_quote
 from infinite_memory.engine.writes.revise import get_record
 from infinite_memory.search.text.quotation import quote_label
 
-__all__ = ["why_not"]
-
 
 def why_not(services: Services, request: SearchRequest, memory_id: str) -> Absence:
     """Return the step of the search that keeps a memory out, `Step.FOUND` if none does.

@@ -11,8 +11,6 @@ from infinite_memory.core.values.entry import Action, Entry, Operation
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.undo.removed_scopes import read_entries
 
-__all__ = ["Part", "find_group", "part_of"]
-
 _PART = re.compile(r"import ([0-9a-f]{8}) of (.*), part ([0-9]+), ([0-9]+) of ([0-9]+)", re.DOTALL)
 _GROUPED = frozenset({Operation.IMPORT, Operation.UNDO})
 

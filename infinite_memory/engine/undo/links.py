@@ -13,8 +13,6 @@ from infinite_memory.core.values.memory import Memory
 from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.services import Services
 
-__all__ = ["LinkReversal"]
-
 
 class LinkReversal:
     """The reversal of the links of `entry`, where the undo moves `moved` to other scopes.

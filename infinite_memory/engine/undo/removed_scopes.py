@@ -17,8 +17,6 @@ from infinite_memory.core.values.memory import GLOBAL, Memory, Status
 from infinite_memory.core.values.scope import Scope, Sensitivity, find_spelling, fold_name
 from infinite_memory.engine.services import Services
 
-__all__ = ["ScopeRestorer", "forgotten_since", "read_entries"]
-
 _PAGE = 100
 
 

@@ -26,8 +26,6 @@ from infinite_memory.engine.writes.topic_summaries import (
 )
 from infinite_memory.storage.attachments import select_content_in_use
 
-__all__ = ["MemoryChange", "Reversal", "list_some", "plan_reversal"]
-
 _PAGE = 100
 _MAX_LISTED = 5
 _ALWAYS_DIFFERENT = frozenset({"revision", "stored_at"})

@@ -26,8 +26,6 @@ from infinite_memory.engine.undo.reversal import (
     plan_reversal,
 )
 
-__all__ = ["LastOf", "Undone", "undo"]
-
 _MAX_LISTED_SKIPS = 5
 
 

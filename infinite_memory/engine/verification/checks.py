@@ -12,15 +12,6 @@ from infinite_memory.core.values.messages import format_count, format_size
 from infinite_memory.core.values.record import Size
 from infinite_memory.core.values.verification import Diagnosis, State
 
-__all__ = [
-    "check_damage",
-    "check_pending",
-    "check_space",
-    "count_memories",
-    "count_pending",
-    "measure_free_bytes",
-]
-
 _SCARCE_BYTES, _TOO_FEW_BYTES = 200_000_000, 10_000_000
 _MOST_PENDING = 100_000
 

@@ -19,7 +19,7 @@ from infinite_memory.core.errors import (
     StoreDamaged,
 )
 from infinite_memory.core.protocols import Embedder, Storage
-from infinite_memory.core.values.address import masked
+from infinite_memory.core.values.address import MANAGED, masked
 from infinite_memory.core.values.messages import format_count, format_size
 from infinite_memory.core.values.record import Size
 from infinite_memory.core.values.verification import Diagnosis, State
@@ -45,15 +45,12 @@ from infinite_memory.search.embedding import (
 )
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.storage.open import (
-    MANAGED,
     address_of,
-    diagnose_library,
     diagnose_unopened,
     open_existing,
     snapshot_folder,
 )
-
-__all__ = ["diagnose_installation", "diagnose_platform"]
+from infinite_memory.storage.sqlite.files.diagnose import diagnose_library
 
 _PYTHONS = ((3, 11), (3, 14))
 _SENTENCE = "The quick brown fox jumps over the lazy dog."

@@ -13,8 +13,6 @@ from infinite_memory.core.values.verification import Finding, RecordKind
 from infinite_memory.engine.change_feed import every_change
 from infinite_memory.storage.hash_chain import EntryDamaged
 
-__all__ = ["check_journal"]
-
 _BATCH = 1000
 _ATTEMPTS = 3
 _RESTORE = (

@@ -25,8 +25,6 @@ from infinite_memory.search.reader import Reader
 from infinite_memory.search.segment import Segment
 from infinite_memory.storage.integrity import check_record
 
-__all__ = ["verify"]
-
 _BATCH = 1000
 _REBUILD = "nothing is lost: delete the folder of the index, and it is built again from the store"
 _RESTORE = "restore it from a backup"

@@ -8,8 +8,6 @@ from typing import Self
 
 from infinite_memory.core.errors import InfiniteMemoryError
 
-__all__ = ["AfterCommit"]
-
 _log = logging.getLogger(__name__)
 
 

@@ -16,14 +16,6 @@ from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.services import Services
 from infinite_memory.storage.attachments import select_all_attachments, select_attachments
 
-__all__ = [
-    "find_attachments",
-    "follow_revision",
-    "hide_attachments",
-    "link_attachments",
-    "make_reference",
-]
-
 
 def find_attachments(
     services: Services, memories: Iterable[Memory], *, hidden: bool = False

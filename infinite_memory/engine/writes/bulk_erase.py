@@ -16,8 +16,6 @@ from infinite_memory.engine.writes.after_commit import AfterCommit
 from infinite_memory.engine.writes.quoting_summaries import erase_late_summaries
 from infinite_memory.storage.attachments import select_erased_with
 
-__all__ = ["erase_all", "finish_erasing"]
-
 # A commit holds the lock of the writers.
 _MOST_AT_ONCE = 1000
 

@@ -27,8 +27,6 @@ from infinite_memory.engine.scopes import ALL
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.attachments import find_attachments, hide_attachments
 
-__all__ = ["forget_all", "forget_matching", "preview_matching"]
-
 _KEPT = tuple([str(status) for status in Status if status is not Status.FORGOTTEN])
 _NARROWING = ("scope", "tags", "kinds", "conversation_id", "since", "until", "when")
 _PAGE = 1000

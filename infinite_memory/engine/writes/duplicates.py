@@ -27,8 +27,6 @@ from infinite_memory.engine.writes.recent_writes import RecentWrites
 from infinite_memory.engine.writes.supersession import find_by_key
 from infinite_memory.search.text.relative_time import is_relative
 
-__all__ = ["Duplicates", "NewMemory", "find_duplicates"]
-
 # How many memories with the same content hash are compared, the newest first.
 _MAX_CANDIDATES = 16
 # The same words after a longer time say that it happened again.

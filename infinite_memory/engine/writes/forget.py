@@ -27,8 +27,6 @@ from infinite_memory.engine.writes.receipts import receipt_of
 from infinite_memory.engine.writes.revise import get_record, not_found
 from infinite_memory.storage.attachments import select_attachments
 
-__all__ = ["forget"]
-
 _UNKNOWN_SCOPE = "unknown"
 _STILL_READ = (
     "its bytes stay in the files of the store until a reader that began before has ended, most"

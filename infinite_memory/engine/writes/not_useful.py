@@ -17,8 +17,6 @@ from infinite_memory.engine.retry import attempts
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.revise import get_record
 
-__all__ = ["mark_not_useful"]
-
 _MAX_QUESTION_CHARS = 500
 _MAX_QUESTIONS = 50
 

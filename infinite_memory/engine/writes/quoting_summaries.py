@@ -13,8 +13,6 @@ from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.services import Services
 from infinite_memory.storage.quoting import quoting_summaries
 
-__all__ = ["erase_late_summaries", "erase_unfounded_summaries", "find_quoting_summaries"]
-
 _REASON = "a summary that quotes an erased memory"
 
 

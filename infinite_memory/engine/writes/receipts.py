@@ -7,8 +7,6 @@ from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
 from infinite_memory.core.values.record import Record
 from infinite_memory.engine.services import Services
 
-__all__ = ["has_vectors", "receipt_of"]
-
 
 def receipt_of(memory: Memory, outcome: Outcome, searchable: Searchable) -> Receipt:
     """Return the receipt of a write whose result is `memory`."""

@@ -11,8 +11,6 @@ from infinite_memory.core.protocols import Storage
 from infinite_memory.core.values.entry import Entry, Operation
 from infinite_memory.core.values.record import Record
 
-__all__ = ["RecentWrites"]
-
 _FIRST_PAGE = 10
 _PAGE = 100
 _MAX_ENTRIES = 1000

@@ -43,8 +43,6 @@ from infinite_memory.engine.writes.supersession import Placement, Supersession
 from infinite_memory.engine.writes.validation import build_memory
 from infinite_memory.search.document import count_long_text
 
-__all__ = ["Progress", "remember", "remember_many"]
-
 Progress = Callable[[int, int], None]
 """Called from time to time with the number of memories that are done, and their total."""
 

@@ -34,8 +34,6 @@ from infinite_memory.engine.writes.topic_summaries import forget_strayed_topics
 from infinite_memory.engine.writes.validation import check_fields, check_validity, resolve_scope
 from infinite_memory.search.document import count_long_text
 
-__all__ = ["get_record", "not_found", "revise"]
-
 
 def get_record(services: Services, memory_id: str) -> Record:
     """Return the record of a memory.

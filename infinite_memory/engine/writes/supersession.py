@@ -23,8 +23,6 @@ from infinite_memory.core.values.memory import Memory, Status
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.visibility import may_name_scope
 
-__all__ = ["Placement", "Supersession", "find_by_key"]
-
 _PAGE = 256
 _CURRENT = frozenset({Status.CURRENT})
 _EVER = _CURRENT | {Status.SUPERSEDED}

@@ -14,8 +14,6 @@ from infinite_memory.core.values.record import Record
 from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.services import Services
 
-__all__ = ["find_changed_topics", "find_strayed_topics", "forget_strayed_topics"]
-
 
 def forget_strayed_topics(
     services: Services, moved: Iterable[Memory], *, without: Collection[str] = ()

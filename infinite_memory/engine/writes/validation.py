@@ -38,8 +38,6 @@ from infinite_memory.engine.visibility import visible_names
 from infinite_memory.search.text.keys import check_key
 from infinite_memory.search.text.typos import find_near_names
 
-__all__ = ["build_memory", "check_fields", "check_validity", "resolve_scope"]
-
 _MAX_TITLE_CHARS = 500
 _ASSIGNED = {"id", "scope", "stored_at", "revision"}
 # The fields that a caller gives as such; the operations set the rest of them.

@@ -14,14 +14,6 @@ from infinite_memory.engine.services import Services
 from infinite_memory.features.archive.backup_folder import SUFFIX, BackupFolder
 from infinite_memory.storage.read_only import ReadOnlyStorage
 
-__all__ = [
-    "backup_folder",
-    "check_backups",
-    "find_archive",
-    "refuse_narrow_handles",
-    "resolve_archive",
-]
-
 
 def refuse_narrow_handles(services: Services) -> None:
     """Refuse a handle that does not show the whole store, or may only read it.

@@ -25,8 +25,6 @@ from infinite_memory.features.archive.part_file import PartFile, writing_part
 from infinite_memory.features.archive.transfer.decoding import Decoder
 from infinite_memory.features.archive.transfer.export import Export
 
-__all__ = ["Ends", "describe_file", "exporting", "make_head", "verify_file", "write_backup"]
-
 _ATTEMPTS = 5
 _MOST_FINDINGS = 100
 

@@ -14,8 +14,6 @@ from infinite_memory.core.values.messages import suggest_name
 from infinite_memory.features.archive.backup import describe_file
 from infinite_memory.features.archive.part_file import name_part, remove_abandoned
 
-__all__ = ["SUFFIX", "BackupFolder"]
-
 SUFFIX = ".imarchive"
 _MOST_NAMES = 1000
 

@@ -19,7 +19,7 @@ from infinite_memory.core.errors import (
 )
 from infinite_memory.core.paths import absolute_path
 from infinite_memory.core.protocols import Storage, SupportsCopyMark, SupportsReplacement
-from infinite_memory.core.values.address import find_problem, masked
+from infinite_memory.core.values.address import IN_MEMORY, MANAGED, find_problem, is_folder, masked
 from infinite_memory.core.values.archive.copying import Copied, CopyMark, CopyProgress, CopyStep
 from infinite_memory.core.values.verification import Finding
 from infinite_memory.features.archive.backup import Ends, exporting, make_head
@@ -30,15 +30,7 @@ from infinite_memory.features.archive.restore import erase_vanished, is_empty, k
 from infinite_memory.features.archive.transfer.comparison import compare_parts, without_keys
 from infinite_memory.features.archive.transfer.export import Encoded, Export
 from infinite_memory.features.archive.transfer.importing import Import
-from infinite_memory.storage.open import (
-    IN_MEMORY,
-    MANAGED,
-    is_folder,
-    open_existing,
-    open_storage,
-)
-
-__all__ = ["Place", "copy_store"]
+from infinite_memory.storage.open import open_existing, open_storage
 
 Place: TypeAlias = str | os.PathLike[str] | Storage
 """The address of a store, as `MemoryStore.open` takes it, or a storage that is open."""

@@ -26,8 +26,6 @@ from infinite_memory.features.archive.restore import RestoreRequest
 from infinite_memory.features.archive.transfer.decoding import Decoder
 from infinite_memory.features.archive.transfer.records import MemoryUsage, Record
 
-__all__ = ["find_erased_for_good", "merge_archive", "plan_revisions", "put_all"]
-
 # As an import: one commit, and thus one entry of the journal, up to these sizes.
 _COMMIT_MEMORIES = 20_000
 _COMMIT_BYTES = 64 << 20

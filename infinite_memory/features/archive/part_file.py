@@ -13,8 +13,6 @@ from infinite_memory.core.errors import Conflict, StorageUnavailable
 from infinite_memory.core.files.atomic import sync_folder
 from infinite_memory.core.files.locks import FileLock
 
-__all__ = ["PartFile", "name_part", "refuse_existing", "remove_abandoned", "writing_part"]
-
 _SUFFIX = ".part"
 # Windows has no quota of this name.
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))

@@ -9,16 +9,14 @@ from attrs import evolve
 
 from infinite_memory.core.config import Config, find_default_home
 from infinite_memory.core.errors import ConfigurationError, StorageError
-from infinite_memory.core.values.address import masked
+from infinite_memory.core.values.address import is_folder, masked
 from infinite_memory.core.values.archive.backup import Backup, Restored, RestoreMode
 from infinite_memory.core.values.codec import iso
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.verification import Diagnosis, State
 from infinite_memory.features.archive.backup_folder import BackupFolder
 from infinite_memory.features.archive.restore import RestoreRequest, fill_storage
-from infinite_memory.storage.open import address_of, is_folder, marked_identity, replacing_damaged
-
-__all__ = ["describe_way_back", "diagnose_backups", "restore_damaged"]
+from infinite_memory.storage.open import address_of, marked_identity, replacing_damaged
 
 
 def restore_damaged(config: Config, request: RestoreRequest) -> Restored | None:

@@ -32,15 +32,6 @@ from infinite_memory.features.archive.transfer.comparison import compare_parts, 
 from infinite_memory.features.archive.transfer.feed_batches import FeedBatches
 from infinite_memory.features.archive.transfer.importing import Import, erase_ids
 
-__all__ = [
-    "RestoreRequest",
-    "erase_vanished",
-    "fill_storage",
-    "is_empty",
-    "keep_keys",
-    "replace_content",
-]
-
 _BEFORE = "-before-restore"
 
 

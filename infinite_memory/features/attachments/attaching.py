@@ -32,8 +32,6 @@ from infinite_memory.features.attachments.data_uri import DataUri
 from infinite_memory.features.attachments.draft import AttachmentDraft, check_attachments
 from infinite_memory.features.attachments.similarity import check_dimensions
 
-__all__ = ["Place", "attach", "attach_after", "attach_all", "prepare_attachments"]
-
 _MAX_ATTACHMENTS = 256
 _ID_DIGITS = 32
 

@@ -11,8 +11,6 @@ from attrs import field, frozen
 
 from infinite_memory.core.errors import InvalidInput
 
-__all__ = ["DataUri", "check_media_type", "is_data_uri", "read_base64", "read_data_uri"]
-
 _SCHEME = re.compile(r"\s*data:", re.IGNORECASE)
 _BASE64 = re.compile(r";\s*base64\s*$", re.IGNORECASE)
 # The names of RFC 6838, section 4.2.

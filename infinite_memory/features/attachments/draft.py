@@ -30,16 +30,6 @@ from infinite_memory.features.attachments.data_uri import (
     read_data_uri,
 )
 
-__all__ = [
-    "DEFAULT_MODEL",
-    "AttachmentDetails",
-    "AttachmentDraft",
-    "check_attachment",
-    "check_attachments",
-    "check_embedding",
-    "check_model",
-]
-
 DEFAULT_MODEL = "default"
 """The name of the model of an embedding that is given without one."""
 

@@ -15,8 +15,6 @@ from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.revise import get_record
 from infinite_memory.features.attachments.data_uri import read_data_uri
 
-__all__ = ["list_attachments", "read_attachment"]
-
 
 def list_attachments(services: Services, memory_id: str) -> tuple[Attachment, ...]:
     """Return the attachments of a memory in the order in which it names them.

@@ -29,8 +29,6 @@ from infinite_memory.engine.retrieval.search_request import build_criteria
 from infinite_memory.engine.services import Services
 from infinite_memory.features.attachments.draft import check_embedding, check_model
 
-__all__ = ["check_dimensions", "compare_all", "find_similar"]
-
 _MAX_LIMIT = 1000
 
 

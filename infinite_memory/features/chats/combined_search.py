@@ -21,8 +21,6 @@ from infinite_memory.features.chats.short_term.entry import entries_of
 from infinite_memory.features.chats.text_pattern import contains_phrase
 from infinite_memory.search.text.segmenter import WordSegmenter
 
-__all__ = ["ConversationHit", "MemorySearch", "SearchOptions", "search_memories"]
-
 _NAME_WEIGHT = 2.0
 _SIMILARITY_WEIGHT = 10.0
 

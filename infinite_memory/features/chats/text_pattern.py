@@ -9,8 +9,6 @@ from infinite_memory.core.errors import InvalidInput
 from infinite_memory.features.reminders.triggers.keywords import Keyword, fold_message
 from infinite_memory.features.reminders.triggers.rules.regex import compile_regex
 
-__all__ = ["contains_phrase", "read_pattern"]
-
 _SLASHED = re.compile(r"/(?P<expression>.+)/(?P<flags>[A-Za-z]*)", re.DOTALL)
 # The flags of JavaScript that mean something for the search of a whole text, and those that do not.
 _FLAGS = "ims"

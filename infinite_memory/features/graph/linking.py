@@ -20,8 +20,6 @@ from infinite_memory.engine.retry import attempts
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.revise import get_record, not_found
 
-__all__ = ["list_links", "make_link", "remove_links"]
-
 _MAX_REASON_CHARS = 200
 _MADE_ELSEWHERE: Mapping[LinkType, tuple[str, str]] = {
     LinkType.SUPERSEDES: (

@@ -18,8 +18,6 @@ from infinite_memory.features.graph.walking import (
     walk_from,
 )
 
-__all__ = ["Neighbourhood", "find_neighbourhood", "find_relations"]
-
 _COMPUTED = frozenset(Relation) - {Relation(str(link_type)) for link_type in LinkType}
 
 

@@ -21,8 +21,6 @@ from infinite_memory.engine.services import Services
 from infinite_memory.features.graph.values import PathStep, Relation
 from infinite_memory.search.similarity import score_cosines
 
-__all__ = ["Relations"]
-
 _MOST_LINKS = 50
 _MOST_SIMILAR = 10
 _COMPARED = 50

@@ -10,8 +10,6 @@ from attrs import frozen
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.memory import Memory
 
-__all__ = ["PathStep", "Related", "Relation"]
-
 
 class Relation(StrEnum):
     """How two memories are related: by a stored link of that type, or as they are read.

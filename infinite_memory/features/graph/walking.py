@@ -19,8 +19,6 @@ from infinite_memory.engine.writes.revise import not_found
 from infinite_memory.features.graph.relations import Relations
 from infinite_memory.features.graph.values import PathStep, Related, Relation
 
-__all__ = ["Arrival", "check_types", "find_related", "load_starts", "scope_criteria", "walk_from"]
-
 _MOST_STARTS = 16
 _MOST_EXPANDED = 8
 _MAX_DEPTH = 4

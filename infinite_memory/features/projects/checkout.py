@@ -20,8 +20,6 @@ from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.scope import fold_name
 from infinite_memory.features.sessions.repository import find_work_tree, scope_of_folder
 
-__all__ = ["Checkout", "FileState", "Freshness", "compare_files", "open_checkout", "relative_path"]
-
 _GIT_SECONDS = 5.0
 # A clone in part fetches what it lacks, by a command that its own configuration may name. Of the
 # rest of the environment, GIT_DIR and its like would lead to another repository.

@@ -12,18 +12,6 @@ from attrs import field, frozen
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.memory import JsonValue, Kind, Memory, Status
 
-__all__ = [
-    "CHUNK_KINDS",
-    "PARTS",
-    "Chunk",
-    "ChunkDetails",
-    "DecisionDetails",
-    "Difficulty",
-    "LessonDetails",
-    "WorkOutcome",
-    "chunk_of",
-]
-
 CHUNK_KINDS = frozenset(
     {
         Kind.PROBLEM,

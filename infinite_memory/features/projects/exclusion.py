@@ -9,8 +9,6 @@ from functools import lru_cache
 
 from attrs import frozen
 
-__all__ = ["EXCLUDED", "Exclusion"]
-
 EXCLUDED = "[excluded file]"
 """Stands in a text for the name of an excluded file."""
 

@@ -28,20 +28,6 @@ from infinite_memory.features.projects.chunk import CHUNK_KINDS, Chunk, chunk_of
 from infinite_memory.features.projects.loading import KEPT, find_open, load_chunks, load_thread
 from infinite_memory.features.projects.repositories import known_repository
 
-__all__ = [
-    "PROBLEM_KINDS",
-    "ProblemQuery",
-    "RelatedWork",
-    "WorkMatch",
-    "clean_files",
-    "complete_matches",
-    "find_matches",
-    "find_similar_problems",
-    "freshness_of",
-    "note_recalled",
-    "suggest_related_work",
-]
-
 PROBLEM_KINDS = frozenset({Kind.PROBLEM, Kind.SOLUTION, Kind.LESSON, Kind.CODE_CHANGE})
 """Where problems are told; a fix that a session made without a failing command is a change."""
 

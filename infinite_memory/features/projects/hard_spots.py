@@ -9,8 +9,6 @@ from attrs import frozen
 from infinite_memory.core.plain import PlainData
 from infinite_memory.features.projects.chunk import Chunk, Difficulty, WorkOutcome
 
-__all__ = ["HardSpot", "hard_components", "hard_files"]
-
 _MOST = 15
 _NOT_DONE = (WorkOutcome.FAILED, WorkOutcome.ABANDONED)
 

@@ -18,8 +18,6 @@ from infinite_memory.features.projects.finding import freshness_of, note_recalle
 from infinite_memory.features.projects.loading import IN_FORCE, KEPT, load_chunks
 from infinite_memory.features.projects.repositories import known_repository, list_repositories
 
-__all__ = ["Decision", "ProjectHistory", "get_decisions", "get_history"]
-
 _MAX_LIMIT = 1000
 _DECISION_STATUSES = frozenset({*KEPT, Status.SUPERSEDED})
 

@@ -47,8 +47,6 @@ from infinite_memory.features.sessions.events.reading import (
 from infinite_memory.features.sessions.repository import find_work_tree, scope_of_folder
 from infinite_memory.features.sessions.spool_reader import SpoolLine
 
-__all__ = ["IngestedSessions", "SessionChunk", "ingest_noted", "ingest_sessions"]
-
 _log = logging.getLogger(__name__)
 _AROUND = timedelta(days=1)
 # The names of clients in an import, where they differ.

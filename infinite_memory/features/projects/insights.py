@@ -30,8 +30,6 @@ from infinite_memory.features.projects.recalls import Recalls, count_recalls, se
 from infinite_memory.features.projects.repositories import known_repository, list_repositories
 from infinite_memory.features.projects.solved_again import SolvedAgain, find_solved_again
 
-__all__ = ["NO_OUTCOME", "Calendar", "Insights", "Period", "Step", "get_insights", "make_insights"]
-
 NO_OUTCOME = "unknown"
 """Stands for the outcome of chunks that have none."""
 

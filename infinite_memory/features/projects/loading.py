@@ -13,8 +13,6 @@ from infinite_memory.engine.retrieval.browse import load_page
 from infinite_memory.engine.services import Services
 from infinite_memory.features.projects.chunk import CHUNK_KINDS, Chunk, WorkOutcome, chunk_of
 
-__all__ = ["IN_FORCE", "KEPT", "around", "find_open", "load_chunks", "load_session", "load_thread"]
-
 IN_FORCE = frozenset({Status.CURRENT})
 KEPT = frozenset({Status.CURRENT, Status.ARCHIVED})
 """The statuses of chunks that are remembered; old work is archived, and still happened."""

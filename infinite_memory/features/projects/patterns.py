@@ -23,20 +23,6 @@ from infinite_memory.features.projects.chunk import Chunk, WorkOutcome
 from infinite_memory.features.projects.loading import load_chunks
 from infinite_memory.features.projects.repositories import known_repository, list_repositories
 
-__all__ = [
-    "Pattern",
-    "PatternExample",
-    "PatternKind",
-    "Patterns",
-    "Trend",
-    "cluster_chunks",
-    "cluster_problems",
-    "find_patterns",
-    "identify_patterns",
-    "is_solved",
-    "name_problem",
-]
-
 _PROBLEMS = frozenset({Kind.PROBLEM, Kind.SOLUTION, Kind.LESSON})
 _FEWEST = 2
 _MAX_EXAMPLES = 3

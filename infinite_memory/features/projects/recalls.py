@@ -11,8 +11,6 @@ from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.record import Usage
 from infinite_memory.features.projects.chunk import Chunk
 
-__all__ = ["Recalls", "count_recalls", "session_of"]
-
 _BEFORE = timedelta(hours=1)
 
 

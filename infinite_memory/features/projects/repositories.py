@@ -22,13 +22,6 @@ from infinite_memory.features.sessions.repository import (
     scope_of_folder,
 )
 
-__all__ = [
-    "known_repository",
-    "list_repositories",
-    "name_repository",
-    "prepare_repository",
-]
-
 _MAX_SHOWN = 5
 _MAX_CHARS = 1024
 _NAMED = re.compile(r"[\w-]+(?:\.[\w-]+)+(?:/[\w.~+%-]+){2,}")

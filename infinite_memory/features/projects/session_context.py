@@ -26,14 +26,6 @@ from infinite_memory.features.reminders.long_term.due import find_holding_now
 from infinite_memory.features.reminders.long_term.values import describe_unchecked
 from infinite_memory.features.sessions.repository import PREFIX
 
-__all__ = [
-    "DEFAULT_DAYS",
-    "brief_scope",
-    "build_session_context",
-    "count_technologies",
-    "group_sessions",
-]
-
 DEFAULT_DAYS = 14
 """How many days back the sessions of a briefing go."""
 

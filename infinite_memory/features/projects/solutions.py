@@ -19,8 +19,6 @@ from infinite_memory.features.projects.finding import (
 )
 from infinite_memory.features.projects.repositories import name_repository
 
-__all__ = ["find_past_solutions"]
-
 _MAX_LIMIT = 100
 _MAX_BYTES = 1 << 20
 # Of the errors to tune on, the right solution has 0.41 and more, and the best wrong one 0.38 in the

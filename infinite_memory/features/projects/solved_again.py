@@ -12,8 +12,6 @@ from infinite_memory.features.projects.chunk import Chunk
 from infinite_memory.features.projects.patterns import is_solved, name_problem
 from infinite_memory.features.projects.recalls import session_of
 
-__all__ = ["SolvedAgain", "find_solved_again"]
-
 
 @frozen(kw_only=True)
 class SolvedAgain(PlainData):

@@ -40,8 +40,6 @@ from infinite_memory.features.projects.chunk import (
 from infinite_memory.features.projects.exclusion import Exclusion
 from infinite_memory.features.projects.repositories import name_repository, prepare_repository
 
-__all__ = ["check_kind", "check_part", "draft_of", "store_chunk"]
-
 _FIELDS = tuple(get_type_hints(ChunkDetails))
 _LABELS = ("branch", "commit", "component", "session")
 _KEPT = ("happened_at", "supersedes", "important", "id", "origin")

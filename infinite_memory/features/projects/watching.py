@@ -7,8 +7,6 @@ from pathlib import Path
 
 from infinite_memory.features.sessions.events.reading import NAMES
 
-__all__ = ["SessionWatch", "default_folders"]
-
 _FOLDERS = (".claude/projects", ".codex/sessions", ".gemini/tmp")
 
 

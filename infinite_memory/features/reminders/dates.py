@@ -6,8 +6,6 @@ from datetime import datetime
 
 from infinite_memory.core.values.memory import Memory
 
-__all__ = ["due_at"]
-
 
 def due_at(reminder: Memory) -> datetime | None:
     """Return the time of a reminder, None if it was stored without a time."""

@@ -10,8 +10,6 @@ from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.verification import Diagnosis, State
 from infinite_memory.features.sessions.spool_reader import Spool
 
-__all__ = ["diagnose_hooks"]
-
 _ABOUT = "hooks"
 _MAX_LOG_BYTES = 2 << 20
 

@@ -28,8 +28,6 @@ from infinite_memory.features.sessions.transcripts.message import Message
 from infinite_memory.features.sessions.transcripts.readers import READERS
 from infinite_memory.storage.inmemory import InMemoryStorage
 
-__all__ = ["OnRead", "Stop", "ingest_spool"]
-
 Stop = Callable[[], bool]
 """Returns whether the work is to stop at the next opportunity."""
 

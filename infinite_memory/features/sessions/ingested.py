@@ -6,8 +6,6 @@ from attrs import frozen
 
 from infinite_memory.core.plain import PlainData
 
-__all__ = ["Ingested"]
-
 
 @frozen(kw_only=True)
 class Ingested(PlainData):

@@ -18,13 +18,6 @@ from infinite_memory.features.sessions.repository import (
     scope_of_folder,
 )
 
-__all__ = [
-    "ProjectScope",
-    "create_project_scope",
-    "existing_project_scope",
-    "find_project_scope",
-]
-
 
 def _do_nothing() -> None:
     """Do nothing."""

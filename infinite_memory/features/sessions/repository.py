@@ -9,17 +9,6 @@ from pathlib import Path
 
 from infinite_memory.core.files.regular import open_regular
 
-__all__ = [
-    "PREFIX",
-    "PROJECTS",
-    "find_repository",
-    "find_work_tree",
-    "is_folder",
-    "name_of_url",
-    "name_project_scope",
-    "scope_of_folder",
-]
-
 PROJECTS = "Projects"
 """The parent of the scopes of projects."""
 

@@ -20,8 +20,6 @@ if sys.platform == "win32":  # pragma: no cover
 else:
     import fcntl
 
-__all__ = ["FOLDER", "LOCK", "SPOOL", "append_line"]
-
 FOLDER = "spool"
 """The folder of the spool in the home folder."""
 

@@ -22,8 +22,6 @@ from infinite_memory.core.files.locks import FileLock
 from infinite_memory.core.files.regular import open_regular, read_regular
 from infinite_memory.features.sessions.spool import FOLDER, LOCK, SPOOL
 
-__all__ = ["READER_LOCK", "Spool", "SpoolLine"]
-
 READER_LOCK = "reader.lock"
 
 _CLAIMED = "claimed-"

@@ -26,8 +26,6 @@ from infinite_memory.search.bm25 import QueryTerms, count_terms, saturate_counts
 from infinite_memory.search.conversation.turns import NONE, ConversationTurns
 from infinite_memory.search.scoring import SegmentScores, Weights, scale_words
 
-__all__ = ["ConversationScores", "score_in_conversations"]
-
 _BEST = 3
 
 Scores = NDArray[np.float32]

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.segment import Segment
 
-__all__ = ["NONE", "ConversationTurns", "find_conversation_turns"]
-
 NONE = -1
 """The row number of a missing adjacent turn."""
 

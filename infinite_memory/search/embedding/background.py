@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from infinite_memory.search.embedding.runtime import Runtime
 
-__all__ = ["UNRELATED", "mean_cosine", "measure_background"]
-
 # Scores are divided by one less the background.
 _HIGHEST = 0.99
 UNRELATED = (

@@ -14,8 +14,6 @@ from infinite_memory.core.observe.recorder import count_cache
 from infinite_memory.core.protocols import Embedder
 from infinite_memory.search.embedding.checked import CheckedEmbedder
 
-__all__ = ["CachedEmbedder"]
-
 Vector = NDArray[np.float32]
 _MAX_CHARS = 4_000
 

@@ -14,8 +14,6 @@ from infinite_memory.core.protocols import Embedder
 from infinite_memory.search.embedding.background import UNRELATED, mean_cosine
 from infinite_memory.search.text.passages import cut_passages
 
-__all__ = ["CheckedEmbedder"]
-
 # Most models read at least 256 tokens. An English word or sign has 1.2 tokens on average.
 _PASSAGE_WORDS = 192
 _OVERLAP_WORDS = 32

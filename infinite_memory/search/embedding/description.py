@@ -26,8 +26,6 @@ from infinite_memory.search.embedding.manifest import FileRecord, Manifest, pars
 from infinite_memory.search.embedding.runtime import Runtime
 from infinite_memory.search.embedding.scripts import covered_scripts
 
-__all__ = ["describe"]
-
 _log = logging.getLogger(__name__)
 _FORMAT = 1
 _MAX_BYTES = 1 << 20

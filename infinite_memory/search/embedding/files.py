@@ -8,8 +8,6 @@ from pathlib import Path
 
 from infinite_memory.core.errors import EmbedderError
 
-__all__ = ["typed_errors"]
-
 
 @contextmanager
 def typed_errors(folder: str | Path) -> Iterator[None]:

@@ -21,8 +21,6 @@ from infinite_memory.search.embedding.sentence_transformers import (
     read_object,
 )
 
-__all__ = ["IN_GRAPH", "Layout", "is_layout", "read_layout"]
-
 IN_GRAPH = "in the graph"
 """Stands for a way of pooling where only the graph can do all that the model does."""
 _FIRST, _POOLING = "Transformer", "Pooling"

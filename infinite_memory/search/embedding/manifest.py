@@ -14,21 +14,6 @@ from attrs import asdict, frozen
 from infinite_memory.core.errors import EmbedderError
 from infinite_memory.core.files.regular import open_regular
 
-__all__ = [
-    "EMBEDDING",
-    "MANIFEST",
-    "MAX_TOKENIZER_BYTES",
-    "MODEL",
-    "TOKENIZER",
-    "FileRecord",
-    "Manifest",
-    "check_digest",
-    "check_sizes",
-    "is_text",
-    "parse_manifest",
-    "read_manifest",
-]
-
 MANIFEST = "embedder.json"
 MODEL = "model.onnx"
 TOKENIZER = "tokenizer.json"

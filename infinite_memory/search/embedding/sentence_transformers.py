@@ -12,18 +12,6 @@ from infinite_memory.core.errors import EmbedderError
 from infinite_memory.core.files.regular import open_regular
 from infinite_memory.search.embedding.manifest import is_text
 
-__all__ = [
-    "MODULES",
-    "Prefixes",
-    "model_name",
-    "module_paths",
-    "number",
-    "pooling_mode",
-    "prefixes",
-    "read_json",
-    "read_object",
-]
-
 MODULES = "modules.json"
 Prefixes = tuple[str, str]
 

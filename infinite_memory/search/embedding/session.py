@@ -17,8 +17,6 @@ from infinite_memory.core.errors import ConfigurationError, EmbedderError
 from infinite_memory.search.embedding.manifest import EMBEDDING
 from infinite_memory.search.embedding.pooling import POOLING, unit
 
-__all__ = ["CPU_ONLY", "SENTENCE", "Session", "check_providers", "load_onnxruntime"]
-
 SENTENCE = "sentence_embedding"
 """The output of a graph that holds every step of its model, pooling included."""
 CPU_ONLY = (CPU_PROVIDER,)

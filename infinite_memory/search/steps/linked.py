@@ -17,8 +17,6 @@ from infinite_memory.search.calibration import Calibration
 from infinite_memory.search.collapsing import find_eligible_doc, find_scored_doc
 from infinite_memory.search.scoring import Explain, SegmentScores, add_step
 
-__all__ = ["mark_reached", "raise_linked"]
-
 _SHARE = 0.5
 
 

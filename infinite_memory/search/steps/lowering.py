@@ -10,8 +10,6 @@ from attrs import evolve
 from infinite_memory.search.collapsing import find_scored_doc
 from infinite_memory.search.scoring import Explain, SegmentScores, add_step
 
-__all__ = ["lower_totals"]
-
 
 def lower_totals(
     scores: Sequence[SegmentScores], explain: Explain, lowered: Mapping[str, float]

@@ -24,19 +24,6 @@ import Stemmer
 from infinite_memory.search.text.languages import function_words, languages_of, stem_in
 from infinite_memory.search.text.word_lists import simplify, standard_forms, stop_words
 
-__all__ = [
-    "cut_chinese",
-    "cut_chinese_for_search",
-    "find_dictionary_words",
-    "fold",
-    "foreign_languages",
-    "has_han",
-    "spelled_names",
-    "terms",
-    "word_spans",
-    "words",
-]
-
 # The Chinese characters: unified ideographs, their extensions, and the compatible ones.
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 _KANA_AND_SOUTH_EAST_ASIA = "\u3040-\u30ff\u31f0-\u31ff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"

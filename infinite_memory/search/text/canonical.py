@@ -10,8 +10,6 @@ import unicodedata
 
 from infinite_memory.search.text.code import is_code
 
-__all__ = ["CANONICAL_VERSION", "canonicalize"]
-
 CANONICAL_VERSION = 1
 """Raised with every change to `canonicalize` or `is_relative`, so that indexes are built again."""
 

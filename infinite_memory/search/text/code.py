@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_code"]
-
 _LINE = re.compile(
     r"[\w.\[\]'\"$]+\s*(?:=|[-+*/|&^%]=|==|!=|:=|=>|->)\s"
     r"|[\w.]+\(.*\)\s*[;:{]?$"

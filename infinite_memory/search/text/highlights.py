@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 
 from infinite_memory.search.text.passages import SENTENCE_END
 
-__all__ = ["Range", "cut_sentences", "densest_range", "is_dense_script", "widen_range"]
-
 Range = tuple[int, int]
 """A half-open range of characters."""
 

@@ -12,8 +12,6 @@ from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.checks import check_label
 from infinite_memory.core.values.profile import is_profile_key
 
-__all__ = ["check_key", "fold_key", "split_name"]
-
 _SEPARATOR = "/"
 # Dashes, connectors such as "_", and white space separate in every script.
 _SEPARATING_CATEGORIES = {"Pd", "Pc", "Zs", "Zl", "Zp"}

@@ -17,8 +17,6 @@ import Stemmer
 
 from infinite_memory.search.text.word_lists import stop_words
 
-__all__ = ["foreign_function_words", "function_words", "languages_of", "stem_in"]
-
 # The most frequent words of the languages, without accents, as `fold` returns them.
 _FUNCTION_WORDS = {
     "spanish": "el la los las de del que y en un una es por con para se al lo como mas pero sus le"

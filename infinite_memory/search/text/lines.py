@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["escape_controls", "one_line"]
-
 # Control characters but for the line feed and the tab, surrogates, line separators, what reverses
 # the direction of writing, and the invisible copies of ASCII.
 _STEERING = re.compile(

@@ -11,8 +11,6 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SENTENCE_END", "cut_passages"]
-
 Spans = NDArray[np.int32]
 
 # The look-behind and the possessive repeats keep the search linear in a long run of punctuation.

@@ -19,8 +19,6 @@ from infinite_memory.search.text.analyzer import (
 from infinite_memory.search.text.languages import function_words
 from infinite_memory.search.text.word_lists import chinese_stop_words, simplify
 
-__all__ = ["has_subject", "split_terms"]
-
 _KANA = re.compile("[\u3041-\u30fa]")
 _HAN_RUN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
 

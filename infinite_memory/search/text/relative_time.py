@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_relative"]
-
 # A single one of them is enough; "this", "next" and "within" count in front of any word.
 _WORDS = frozenset(
     """

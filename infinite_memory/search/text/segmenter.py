@@ -10,8 +10,6 @@ from infinite_memory.search.text.analyzer import cut_chinese, find_dictionary_wo
 from infinite_memory.search.text.question_terms import split_terms
 from infinite_memory.search.text.word_lists import chinese_stop_words, simplify
 
-__all__ = ["WordSegmenter"]
-
 _HAN_RUN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
 
 

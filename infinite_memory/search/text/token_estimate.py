@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["estimate_tokens"]
-
 _TOKENS = (
     # In this order, a piece of text with its tokens: a fixed number, or one for so many characters.
     (re.compile(r"[A-Z]?[a-z]+"), 5.0),

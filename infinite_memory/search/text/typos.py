@@ -7,8 +7,6 @@ from itertools import groupby
 
 from infinite_memory.search.text.keys import split_name
 
-__all__ = ["differs_by_typo", "find_near_names", "has_same_digits"]
-
 _TWO_EDITS_FROM = 9
 _ONE_EDIT_FROM = 5
 """In shorter words another letter is another word: team-a and team-b, cat and car."""

@@ -6,16 +6,6 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-__all__ = [
-    "acknowledgements",
-    "chinese_stop_words",
-    "cue_words",
-    "light_words",
-    "simplify",
-    "standard_forms",
-    "stop_words",
-]
-
 
 @cache
 def stop_words() -> frozenset[str]:

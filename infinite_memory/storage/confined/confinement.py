@@ -13,14 +13,6 @@ from infinite_memory.core.values.access.scope_pattern import ScopePattern, check
 from infinite_memory.core.values.entry import Action, Entry, JournalEnd, ScopeStep, entry_digest
 from infinite_memory.core.values.scope import Scope, fold_name
 
-__all__ = [
-    "Confinement",
-    "changed_by_others",
-    "no_keys_here",
-    "touched_ids",
-    "touched_scopes",
-]
-
 
 def changed_by_others(subject: str) -> Conflict:
     """Return the refusal of a commit whose caller saw an outdated state of `subject`."""

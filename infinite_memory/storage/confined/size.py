@@ -10,8 +10,6 @@ from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.memory import Memory, Status
 from infinite_memory.core.values.record import Size
 
-__all__ = ["measure"]
-
 _PAGE = 256
 
 

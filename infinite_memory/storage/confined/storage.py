@@ -32,8 +32,6 @@ from infinite_memory.storage.keys import list_keys
 from infinite_memory.storage.paging import check_limit
 from infinite_memory.storage.preconditions import check_commit
 
-__all__ = ["ConfinedStorage"]
-
 _PAGE = 256
 _FIRST_PENDING = 64
 

@@ -17,8 +17,6 @@ from infinite_memory.storage.confined.confinement import (
     no_keys_here,
 )
 
-__all__ = ["Translation", "mentioned_ids", "needs_scopes"]
-
 
 def mentioned_ids(commit: Commit) -> Iterator[str]:
     """Yield the id of every memory that `commit` writes or links."""

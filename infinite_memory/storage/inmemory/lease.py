@@ -7,8 +7,6 @@ from collections.abc import Mapping
 
 from attrs import define, field
 
-__all__ = ["InMemoryLease", "Leases"]
-
 
 @define(eq=False)
 class Leases:

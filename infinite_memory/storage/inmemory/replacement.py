@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 from infinite_memory.core.protocols import Storage
 
-__all__ = ["InMemoryReplacement"]
-
 
 class InMemoryReplacement:
     """See `Replacement`."""

@@ -23,8 +23,6 @@ from infinite_memory.core.values.memory import GLOBAL, Memory, Status
 from infinite_memory.core.values.record import Embedding, Record, Usage
 from infinite_memory.core.values.scope import Scope
 
-__all__ = ["State"]
-
 
 @attrs.define
 class State:

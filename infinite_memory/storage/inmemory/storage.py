@@ -39,8 +39,6 @@ from infinite_memory.storage.preconditions import (
 )
 from infinite_memory.storage.read_only import ReadOnlyStorage
 
-__all__ = ["InMemoryStorage"]
-
 
 class InMemoryStorage:
     """A storage for tests and for memories that need not outlive the process.

@@ -15,8 +15,6 @@ from infinite_memory.storage.damage import ACCESS_KEY, DamageLog, name_of
 from infinite_memory.storage.mongodb.documents import Document, fits, sealed
 from infinite_memory.storage.mongodb.schema import ACCESS_KEYS
 
-__all__ = ["decode_access_key", "encode_access_key", "find_access_keys"]
-
 _KIND = b"access key"
 _TIMES = ("created_at", "expires_at", "revoked_at")
 

@@ -11,16 +11,6 @@ import pymongo
 from attrs import define
 from pymongo import MongoClient
 
-__all__ = [
-    "BRIEF_SECONDS",
-    "close_client",
-    "has_answering_member",
-    "is_brief",
-    "limit_if_brief",
-    "limit_to_brief_calls",
-    "note_no_answer",
-]
-
 BRIEF_SECONDS = 1.0
 """How long a call may take while a store is closed."""
 

@@ -44,8 +44,6 @@ from infinite_memory.storage.mongodb.transactions import in_transaction
 from infinite_memory.storage.mongodb.usage import add_usage
 from infinite_memory.storage.preconditions import refuse_changes
 
-__all__ = ["Committer"]
-
 _IDS_AT_ONCE = 1000
 _Document = dict[str, Any]
 

@@ -37,8 +37,6 @@ from infinite_memory.storage.mongodb.schema import (
     USAGE,
 )
 
-__all__ = ["Before", "Plan", "linked_ids", "plan_commit", "written_ids"]
-
 
 @frozen(kw_only=True)
 class Plan:

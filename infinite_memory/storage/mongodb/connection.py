@@ -29,17 +29,6 @@ from infinite_memory.core.values.address import masked, secrets_in
 from infinite_memory.storage.mongodb.brief_calls import close_client, has_answering_member, is_brief
 from infinite_memory.storage.mongodb.errors import storage_error
 
-__all__ = [
-    "DEFAULT_DATABASE",
-    "IDLE_SECONDS",
-    "Connection",
-    "connect",
-    "is_unready",
-    "refuse_standalone",
-    "revive_server",
-    "version_of",
-]
-
 DEFAULT_DATABASE = "infinite_memory"
 """The database of an address that names none."""
 

@@ -30,8 +30,6 @@ from infinite_memory.storage.mongodb.schema import (
 )
 from infinite_memory.storage.obsolete_store import obsolete_store_error
 
-__all__ = ["create_collections", "ensure_store", "has_store", "insert_store"]
-
 _EXISTS = 48
 _MOST_READS = 100
 

@@ -11,8 +11,6 @@ from pymongo.database import Database
 
 from infinite_memory.storage.mongodb.documents import Document
 
-__all__ = ["DocumentWrites"]
-
 
 @define
 class DocumentWrites:

@@ -23,22 +23,6 @@ from infinite_memory.core.values.scope import Scope, Sensitivity, fold_name
 from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.mongodb.passages import Stored
 
-__all__ = [
-    "check_size",
-    "decode_memory",
-    "decode_revision",
-    "decode_scope",
-    "embedded_by",
-    "encode_memory",
-    "encode_revision",
-    "encode_scope",
-    "fits",
-    "revision_of",
-    "sealed",
-    "sequence_of",
-    "stored_of",
-]
-
 Document = dict[str, Any]
 
 MOST_BYTES = 16 * 1024 * 1024 - 16 * 1024

@@ -17,8 +17,6 @@ from pymongo.errors import (
 
 from infinite_memory.core.errors import InvalidInput, StorageError, StorageUnavailable, StoreDamaged
 
-__all__ = ["storage_error", "translate_errors"]
-
 _UNAUTHORIZED = 13
 _AUTHENTICATION_FAILED = 18
 _DISK_FULL = 14031

@@ -18,8 +18,6 @@ from infinite_memory.storage.mongodb.metadata import position
 from infinite_memory.storage.mongodb.records import GONE, RecordReader
 from infinite_memory.storage.mongodb.schema import ERASED, MEMORIES
 
-__all__ = ["FeedReader"]
-
 
 class FeedReader:
     """Reads the feed of a database; damaged records are noted in `damage`."""

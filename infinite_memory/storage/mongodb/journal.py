@@ -18,8 +18,6 @@ from infinite_memory.storage.mongodb.documents import Document, check_size
 from infinite_memory.storage.mongodb.metadata import journal_end
 from infinite_memory.storage.mongodb.schema import JOURNAL
 
-__all__ = ["JournalReader", "encode_entry", "next_entry"]
-
 
 def next_entry(end: JournalEnd, action: Action) -> Entry:
     """Return the entry for `action`, which follows the entry at `end`.

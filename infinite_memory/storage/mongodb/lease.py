@@ -16,16 +16,6 @@ from pymongo.database import Database
 from infinite_memory.storage.mongodb.schema import METADATA, STORE
 from infinite_memory.storage.mongodb.transactions import JOURNALED
 
-__all__ = [
-    "MongoLease",
-    "find_holder",
-    "lease_number_in",
-    "read_notes",
-    "set_expiry",
-    "take_lease",
-    "write_notes",
-]
-
 _Document: TypeAlias = dict[str, Any]
 
 LEASE_SECONDS = 12

@@ -15,8 +15,6 @@ from infinite_memory.storage.damage import DamageLog, link_name, name_of
 from infinite_memory.storage.mongodb.documents import Document, fits, sealed
 from infinite_memory.storage.mongodb.schema import LINKS
 
-__all__ = ["decode_link", "encode_link", "link_condition", "link_id", "links_of"]
-
 _KIND = b"link"
 _IDS_AT_ONCE = 1000
 

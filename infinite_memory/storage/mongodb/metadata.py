@@ -13,19 +13,6 @@ from infinite_memory.core.errors import SchemaTooNew, StorageUnavailable, StoreD
 from infinite_memory.core.values.entry import JournalEnd
 from infinite_memory.storage.mongodb.schema import METADATA, SCHEMA_VERSION, STORE
 
-__all__ = [
-    "SWAP",
-    "SwapUnfinished",
-    "active_model",
-    "encode_end",
-    "end_in",
-    "journal_end",
-    "position",
-    "refuse_newer",
-    "sequence_in",
-    "store_document",
-]
-
 _Document = Mapping[str, Any]
 
 SWAP = "swap"

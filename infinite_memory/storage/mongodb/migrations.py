@@ -16,8 +16,6 @@ from infinite_memory.storage.mongodb.metadata import refuse_newer
 from infinite_memory.storage.mongodb.schema import METADATA, SCHEMA_VERSION, STORE
 from infinite_memory.storage.mongodb.transactions import in_transaction
 
-__all__ = ["STEPS", "Step", "migrate"]
-
 Step = Callable[[Database[dict[str, Any]], ClientSession], None]
 """Converts the documents of a version to the next version, in the transaction of a session."""
 

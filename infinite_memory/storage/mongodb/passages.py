@@ -18,13 +18,6 @@ from numpy.typing import NDArray
 from infinite_memory.core.values.record import Embedding
 from infinite_memory.storage.integrity import seal, seal_fits
 
-__all__ = [
-    "Stored",
-    "decode_embedding",
-    "entry_for_embedding",
-    "passage_documents",
-]
-
 # BSON binary subtype of a vector: https://bsonspec.org, "BSON Binary Subtype 9 - Vector".
 _VECTOR_SUBTYPE = 9
 _FLOAT32_HEAD = b"\x27\x00"

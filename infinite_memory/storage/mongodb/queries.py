@@ -17,8 +17,6 @@ from infinite_memory.storage.mongodb.documents import decode_memory, sequence_of
 from infinite_memory.storage.mongodb.schema import MEMORIES
 from infinite_memory.storage.paging import Position, encode_cursor
 
-__all__ = ["QueryReader"]
-
 _Condition = dict[str, Any]
 
 

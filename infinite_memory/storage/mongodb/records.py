@@ -26,8 +26,6 @@ from infinite_memory.storage.mongodb.documents import (
 from infinite_memory.storage.mongodb.passages import decode_embedding
 from infinite_memory.storage.mongodb.schema import ERASED, MEMORIES, PASSAGES, REVISIONS
 
-__all__ = ["GONE", "RecordReader"]
-
 _BATCH_IDS = 1000
 _MAX_READS = 5
 _PASSAGE_FIELDS = ("memory_id", "model", "stamp", "number", "start", "end", "embedding")

@@ -4,26 +4,6 @@ from __future__ import annotations
 
 from pymongo import ASCENDING, DESCENDING, IndexModel
 
-__all__ = [
-    "ACCESS_KEYS",
-    "COLLECTIONS",
-    "COPY",
-    "EARLIER_STORE",
-    "ERASED",
-    "INDEXES",
-    "JOURNAL",
-    "LINKS",
-    "MEMORIES",
-    "METADATA",
-    "PASSAGES",
-    "RESTORING",
-    "REVISIONS",
-    "SCHEMA_VERSION",
-    "SCOPES",
-    "STORE",
-    "USAGE",
-]
-
 SCHEMA_VERSION = 3
 """Schema 1 had no access keys, schema 2 no activations."""
 

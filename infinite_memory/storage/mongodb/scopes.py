@@ -14,8 +14,6 @@ from infinite_memory.storage.damage import DamageLog
 from infinite_memory.storage.mongodb.documents import decode_scope
 from infinite_memory.storage.mongodb.schema import SCOPES
 
-__all__ = ["ScopeReader"]
-
 
 class ScopeReader:
     """Reads the scopes of a database; damaged scopes are noted in `damage`."""

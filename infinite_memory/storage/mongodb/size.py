@@ -10,8 +10,6 @@ from infinite_memory.core.values.record import Size
 from infinite_memory.storage.mongodb.connection import Connection
 from infinite_memory.storage.mongodb.schema import JOURNAL, LINKS, MEMORIES, REVISIONS
 
-__all__ = ["measure"]
-
 # A document that another program altered may lack a field, or hold another type in it.
 _COUNTABLE: dict[str, Any] = {
     "$match": {

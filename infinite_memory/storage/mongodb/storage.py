@@ -61,8 +61,6 @@ from infinite_memory.storage.paging import check_limit, decode_cursor
 from infinite_memory.storage.preconditions import check_commit
 from infinite_memory.storage.read_only import ReadOnlyStorage
 
-__all__ = ["MongoStorage"]
-
 _Result = TypeVar("_Result")
 
 _RETRY_SECONDS = 60.0

@@ -31,8 +31,6 @@ from infinite_memory.storage.mongodb.brief_calls import BRIEF_SECONDS, is_brief
 from infinite_memory.storage.mongodb.connection import Connection, is_unready, revive_server
 from infinite_memory.storage.mongodb.schema import METADATA, STORE
 
-__all__ = ["JOURNALED", "end_abandoned", "in_transaction"]
-
 _log = logging.getLogger("infinite_memory.storage")
 
 _Result = TypeVar("_Result")

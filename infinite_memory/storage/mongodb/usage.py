@@ -23,8 +23,6 @@ from infinite_memory.storage.mongodb.document_writes import DocumentWrites
 from infinite_memory.storage.mongodb.documents import Document, fits, sealed
 from infinite_memory.storage.mongodb.schema import USAGE
 
-__all__ = ["add_usage", "usage_of"]
-
 _KIND = b"usage"
 _IDS_AT_ONCE = 1000
 

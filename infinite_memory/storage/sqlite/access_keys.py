@@ -13,9 +13,7 @@ from infinite_memory.core.values.access.key import AccessKey, Right
 from infinite_memory.core.values.codec import from_micros, to_micros
 from infinite_memory.storage.damage import ACCESS_KEY, DamageLog, name_of
 from infinite_memory.storage.integrity import seal, seal_fits
-from infinite_memory.storage.sqlite.database import Snapshot
-
-__all__ = ["damaged_access_keys", "put_access_key", "read_access_keys"]
+from infinite_memory.storage.sqlite.readers import Snapshot
 
 _KIND = b"access key"
 _KEYS = (

@@ -28,13 +28,13 @@ from infinite_memory.core.values.scope import Scope, fold_name
 from infinite_memory.storage.damage import DamageLog
 from infinite_memory.storage.hash_chain import action_text
 from infinite_memory.storage.sqlite.access_keys import put_access_key, read_access_keys
-from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.feed import seal_erased
 from infinite_memory.storage.sqlite.files.lease import read_upkeep
 from infinite_memory.storage.sqlite.files.paths import Places
 from infinite_memory.storage.sqlite.links import erase_link, erase_links, put_link
 from infinite_memory.storage.sqlite.metadata import Ledger, append_entry
 from infinite_memory.storage.sqlite.queries import find_page, has_content
+from infinite_memory.storage.sqlite.readers import Snapshot
 from infinite_memory.storage.sqlite.records import seal_revision
 from infinite_memory.storage.sqlite.rows import (
     INSERT,
@@ -48,8 +48,6 @@ from infinite_memory.storage.sqlite.rows import (
 )
 from infinite_memory.storage.sqlite.scopes import ScopeReader, erase_scope, put_scope
 from infinite_memory.storage.sqlite.vectors import INSERT_EMBEDDING, encode_embedding
-
-__all__ = ["CommitWriter", "Encoded", "encode_commit"]
 
 _FIND_PLACE = (
     "SELECT number, CAST(revision AS INTEGER), 0 FROM memories WHERE id = ?1 "

@@ -10,16 +10,6 @@ import apsw
 from infinite_memory.core.errors import StorageUnavailable
 from infinite_memory.storage.sqlite.files.open_files import TrackedConnection
 
-__all__ = [
-    "BUSY_SECONDS",
-    "RULES",
-    "check_library",
-    "connect",
-    "connect_alone",
-    "connect_immutable",
-    "connect_reading",
-]
-
 BUSY_SECONDS = 30.0
 """How long a call waits for a lock before it gives up."""
 

@@ -27,15 +27,6 @@ from infinite_memory.storage.sqlite.files.preflight import inspect_store, look_w
 from infinite_memory.storage.sqlite.metadata import Ledger, insert_ledger
 from infinite_memory.storage.sqlite.schema import create_tables
 
-__all__ = [
-    "PAGE_BYTES",
-    "Places",
-    "create_beside",
-    "ensure_store",
-    "find_sound_store",
-    "prepare_folder",
-]
-
 PAGE_BYTES = 2048
 """The page size of a new database. A commit writes all of every page that it changes, about ten."""
 

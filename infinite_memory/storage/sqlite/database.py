@@ -44,8 +44,6 @@ from infinite_memory.storage.sqlite.readers import Readers, Snapshot, is_sound
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
 from infinite_memory.storage.sqlite.writer import Writer, open_writer
 
-__all__ = ["Database", "Snapshot"]
-
 _Result = TypeVar("_Result")
 
 _CHECKPOINT_BYTES = 4 << 20

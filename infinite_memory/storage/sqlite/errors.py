@@ -11,16 +11,6 @@ import apsw
 
 from infinite_memory.core.errors import StorageError, StorageUnavailable, StoreDamaged
 
-__all__ = [
-    "DAMAGE",
-    "damaged_database",
-    "full_disk",
-    "is_full",
-    "look_twice",
-    "misread_database",
-    "storage_error",
-]
-
 _Result = TypeVar("_Result")
 
 DAMAGE = (apsw.CorruptError, apsw.NotADBError)

@@ -10,13 +10,11 @@ from pathlib import Path
 from infinite_memory.core.values.record import Change, Changes
 from infinite_memory.storage.damage import DamageLog, name_of
 from infinite_memory.storage.integrity import seal, seal_fits
-from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.errors import DAMAGE
 from infinite_memory.storage.sqlite.metadata import read_ledger
+from infinite_memory.storage.sqlite.readers import Snapshot
 from infinite_memory.storage.sqlite.records import select_records
 from infinite_memory.storage.sqlite.rows import SEQUENCE
-
-__all__ = ["ERASED", "erased_fits", "read_changes", "read_pending", "seal_erased", "was_erased"]
 
 _KIND = b"erased"
 # A check of a row takes some microseconds, so `read_pending` checks only the first rows of a list.

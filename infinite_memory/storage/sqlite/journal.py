@@ -9,10 +9,8 @@ from typing import Any
 from infinite_memory.core.values.entry import Action, Entry, JournalEnd
 from infinite_memory.storage.damage import name_of
 from infinite_memory.storage.hash_chain import EntryDamaged, check_entry
-from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.metadata import read_ledger
-
-__all__ = ["misnamed_entries", "read_journal"]
+from infinite_memory.storage.sqlite.readers import Snapshot
 
 _LAST = 2**63 - 1
 _COLUMNS = "CAST(j.body AS BLOB), CAST(j.digest AS BLOB), CAST(p.digest AS BLOB)"

@@ -13,9 +13,7 @@ from infinite_memory.core.values.codec import from_micros, to_micros
 from infinite_memory.core.values.link import Link, LinkKey, LinkType
 from infinite_memory.storage.damage import DamageLog, link_name, name_of
 from infinite_memory.storage.integrity import seal, seal_fits
-from infinite_memory.storage.sqlite.database import Snapshot
-
-__all__ = ["damaged_links", "erase_link", "erase_links", "put_link", "read_links"]
+from infinite_memory.storage.sqlite.readers import Snapshot
 
 _KIND = b"link"
 _WEIGHT = struct.Struct("<d")

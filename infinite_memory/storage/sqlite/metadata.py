@@ -14,15 +14,6 @@ from infinite_memory.storage.hash_chain import EntryDamaged
 from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.sqlite.errors import damaged_database
 
-__all__ = [
-    "Ledger",
-    "append_entry",
-    "insert_ledger",
-    "read_identity",
-    "read_ledger",
-    "update_ledger",
-]
-
 _KIND = b"ledger"
 
 

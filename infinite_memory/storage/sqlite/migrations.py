@@ -16,8 +16,6 @@ from infinite_memory.storage.sqlite.schema import (
     create_activations,
 )
 
-__all__ = ["STEPS", "Step", "check_version", "migrate"]
-
 Step = Callable[[apsw.Connection], None]
 """Migrates the tables of a version to the next version, inside the transaction of the caller.
 

@@ -15,11 +15,9 @@ from infinite_memory.core.values.record import Page
 from infinite_memory.core.values.scope import fold_name
 from infinite_memory.storage.damage import DamageLog, name_of
 from infinite_memory.storage.paging import Position, encode_cursor
-from infinite_memory.storage.sqlite.database import Snapshot
+from infinite_memory.storage.sqlite.readers import Snapshot
 from infinite_memory.storage.sqlite.rows import SELECTED, decode_memory
 from infinite_memory.storage.sqlite.schema import COMMON_KINDS, ENDING, UNCOMMON
-
-__all__ = ["find_ids", "find_page", "has_content", "list_keys"]
 
 _CONTENT = "SELECT 1 FROM memories INDEXED BY memories_by_content WHERE content_hash "
 

@@ -14,8 +14,6 @@ import apsw
 from infinite_memory.core.clock import current_deadline
 from infinite_memory.storage.sqlite.connection import connect
 
-__all__ = ["Readers", "Snapshot", "is_sound", "release"]
-
 _MOST_IDLE = 4
 
 _logger = logging.getLogger("infinite_memory.storage")

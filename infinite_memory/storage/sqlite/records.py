@@ -14,18 +14,9 @@ from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.record import Embedding, Record
 from infinite_memory.storage.damage import DamageLog
 from infinite_memory.storage.integrity import seal, seal_fits
-from infinite_memory.storage.sqlite.database import Snapshot
+from infinite_memory.storage.sqlite.readers import Snapshot
 from infinite_memory.storage.sqlite.rows import SELECTED, SELECTED_COUNT, decode_memory, models_of
 from infinite_memory.storage.sqlite.vectors import SELECTED_EMBEDDING, decode_embedding
-
-__all__ = [
-    "SELECTED_REVISION",
-    "read_history",
-    "read_records",
-    "revision_fits",
-    "seal_revision",
-    "select_records",
-]
 
 _KIND = b"revision"
 _NUMBER = SELECTED_COUNT

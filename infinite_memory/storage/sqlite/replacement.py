@@ -32,8 +32,6 @@ from infinite_memory.storage.sqlite.files.lock import WriterLock
 from infinite_memory.storage.sqlite.files.paths import Places
 from infinite_memory.storage.sqlite.metadata import Ledger, read_ledger, update_ledger
 
-__all__ = ["DamagedReplacement", "SqliteReplacement", "prepare_beside", "prepare_in_place"]
-
 _logger = logging.getLogger("infinite_memory.storage")
 
 

@@ -19,20 +19,6 @@ from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType, MemoryF
 from infinite_memory.core.values.memory import JsonValue, Memory
 from infinite_memory.storage.integrity import seal, seal_fits
 
-__all__ = [
-    "COLUMN_DEFINITIONS",
-    "INSERT",
-    "SELECTED",
-    "SELECTED_COUNT",
-    "SEQUENCE",
-    "UPDATE",
-    "UPDATE_MODELS",
-    "MemoryRow",
-    "decode_memory",
-    "models_of",
-    "with_models",
-]
-
 _KIND = b"memory"
 _IN_TEXTS = {FieldType.TEXT, FieldType.CHOICE, FieldType.TEXTS, FieldType.OBJECT}
 _TEXT_FIELDS = tuple(field for field in MEMORY_FIELDS if field.value_type in _IN_TEXTS)

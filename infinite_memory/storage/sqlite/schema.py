@@ -19,18 +19,6 @@ from infinite_memory.core.values.ids import ENDING_CHARS
 from infinite_memory.core.values.memory import Kind
 from infinite_memory.storage.sqlite.rows import COLUMN_DEFINITIONS
 
-__all__ = [
-    "APPLICATION_ID",
-    "COMMON_KINDS",
-    "EARLIER_APPLICATION_ID",
-    "ENDING",
-    "SCHEMA_VERSION",
-    "UNCOMMON",
-    "create_access_keys",
-    "create_activations",
-    "create_tables",
-]
-
 APPLICATION_ID = 0x494D454D
 """The number in the header of every database of this package: IMEM in ASCII."""
 

@@ -13,9 +13,7 @@ from infinite_memory.core.values.memory import GLOBAL
 from infinite_memory.core.values.scope import Scope, Sensitivity
 from infinite_memory.storage.damage import DamageLog, name_of
 from infinite_memory.storage.integrity import seal, seal_fits
-from infinite_memory.storage.sqlite.database import Snapshot
-
-__all__ = ["ScopeReader", "damaged_scopes", "erase_scope", "put_scope"]
+from infinite_memory.storage.sqlite.readers import Snapshot
 
 _KIND = b"scope"
 _SCOPES = (

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import cast
 
-from infinite_memory.storage.sqlite.database import Database, Snapshot
+from infinite_memory.storage.sqlite.database import Database
 from infinite_memory.storage.sqlite.metadata import read_ledger
-
-__all__ = ["pin_database"]
+from infinite_memory.storage.sqlite.readers import Snapshot
 
 
 class _PinnedDatabase:

@@ -35,7 +35,7 @@ from infinite_memory.storage.preconditions import (
 from infinite_memory.storage.read_only import ReadOnlyStorage
 from infinite_memory.storage.sqlite.access_keys import read_access_keys
 from infinite_memory.storage.sqlite.commit import CommitWriter, encode_commit
-from infinite_memory.storage.sqlite.database import Database, Snapshot
+from infinite_memory.storage.sqlite.database import Database
 from infinite_memory.storage.sqlite.feed import read_changes, read_pending, was_erased
 from infinite_memory.storage.sqlite.files.lease import Leases, SqliteLease
 from infinite_memory.storage.sqlite.files.marker import read_copy_mark, write_copy_mark
@@ -43,15 +43,13 @@ from infinite_memory.storage.sqlite.journal import read_journal
 from infinite_memory.storage.sqlite.links import read_links
 from infinite_memory.storage.sqlite.metadata import read_ledger, update_ledger
 from infinite_memory.storage.sqlite.queries import find_ids, find_page, list_keys
+from infinite_memory.storage.sqlite.readers import Snapshot
 from infinite_memory.storage.sqlite.records import read_history, read_records, select_records
 from infinite_memory.storage.sqlite.replacement import SqliteReplacement, prepare_beside
 from infinite_memory.storage.sqlite.scopes import ScopeReader
 from infinite_memory.storage.sqlite.snapshot import pin_database
 from infinite_memory.storage.sqlite.usage import count_usage, read_usage
 from infinite_memory.storage.sqlite.verify import verify_store
-
-__all__ = ["SqliteStorage"]
-
 
 # How long the end of a process may wait to store its last usage counts.
 _USAGE_SECONDS = 2.0

@@ -15,9 +15,7 @@ from infinite_memory.core.values.codec import from_micros, to_micros
 from infinite_memory.core.values.record import Usage
 from infinite_memory.storage.damage import USAGE, DamageLog, name_of
 from infinite_memory.storage.integrity import seal, seal_fits
-from infinite_memory.storage.sqlite.database import Snapshot
-
-__all__ = ["count_usage", "damaged_usage", "read_usage"]
+from infinite_memory.storage.sqlite.readers import Snapshot
 
 _RECALLED = b"usage"
 _ACTIVATED = b"activation"

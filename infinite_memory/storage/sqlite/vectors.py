@@ -13,8 +13,6 @@ import numpy as np
 from infinite_memory.core.values.record import Embedding
 from infinite_memory.storage.integrity import seal, seal_fits
 
-__all__ = ["INSERT_EMBEDDING", "SELECTED_EMBEDDING", "decode_embedding", "encode_embedding"]
-
 _KIND = b"embedding"
 _SPANS = np.dtype("<i4")
 _VECTORS = np.dtype("<f4")

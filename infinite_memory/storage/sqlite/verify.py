@@ -28,18 +28,17 @@ from infinite_memory.storage.damage import (
 )
 from infinite_memory.storage.integrity import EMBED_AGAIN, check_record
 from infinite_memory.storage.sqlite.access_keys import damaged_access_keys
-from infinite_memory.storage.sqlite.database import Database, Snapshot
+from infinite_memory.storage.sqlite.database import Database
 from infinite_memory.storage.sqlite.errors import DAMAGE
 from infinite_memory.storage.sqlite.feed import ERASED, erased_fits
 from infinite_memory.storage.sqlite.journal import misnamed_entries
 from infinite_memory.storage.sqlite.links import damaged_links
 from infinite_memory.storage.sqlite.metadata import Ledger, read_ledger
+from infinite_memory.storage.sqlite.readers import Snapshot
 from infinite_memory.storage.sqlite.records import SELECTED_REVISION, revision_fits, select_records
 from infinite_memory.storage.sqlite.rows import SELECTED, SEQUENCE, decode_memory, models_of
 from infinite_memory.storage.sqlite.scopes import damaged_scopes
 from infinite_memory.storage.sqlite.usage import damaged_usage
-
-__all__ = ["verify_store"]
 
 _RESTORE = (
     "keep a copy of the whole folder, then restore a backup; "

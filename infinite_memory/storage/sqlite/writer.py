@@ -29,8 +29,6 @@ from infinite_memory.storage.sqlite.metadata import (
 from infinite_memory.storage.sqlite.migrations import check_version
 from infinite_memory.storage.sqlite.readers import release
 
-__all__ = ["Writer", "open_writer"]
-
 _Result = TypeVar("_Result")
 
 

@@ -9,15 +9,6 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from infinite_memory_mcp.arguments import Arguments, decode_json
 
-__all__ = [
-    "ATTACHMENTS",
-    "Attachments",
-    "ConversationArguments",
-    "Messages",
-    "Weights",
-    "contents_of",
-]
-
 
 def _as_messages(value: Any) -> Any:
     """Return a list for a single message; the messages are checked by the library."""

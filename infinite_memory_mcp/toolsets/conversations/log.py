@@ -10,8 +10,9 @@ from pydantic import Field
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.search.text.quotation import quote_label, quote_lines
+from infinite_memory.search.text.token_estimate import estimate_tokens
 from infinite_memory_mcp.arguments import Arguments, Limit, Tokens
-from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_tokens, fit_count
+from infinite_memory_mcp.budget import DEFAULT_TOKENS, fit_count
 from infinite_memory_mcp.data import memory_to_data, object_schema
 from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.toolsets.conversations.arguments import (
@@ -32,8 +33,6 @@ from infinite_memory_mcp.view import View, view_of_memories
 if TYPE_CHECKING:
     from infinite_memory.features.chats.log.values import Conversation, ConversationMessages
     from infinite_memory.store.memory_store import MemoryStore
-
-__all__ = ["LOG"]
 
 _HEAD_TOKENS = 300
 _ROW_TOKENS = 15

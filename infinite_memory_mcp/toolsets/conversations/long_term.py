@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from infinite_memory.features.reminders.long_term.values import Activation, LongTermMemory
     from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["LONG_TERM"]
-
 _DEFAULT = "default"
 _PREVIEW_CHARS, _CONDITION_CHARS, _ERROR_CHARS = 120, 600, 200
 _MAX_TEXT_CHARS = 4000

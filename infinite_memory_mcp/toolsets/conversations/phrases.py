@@ -20,8 +20,6 @@ from infinite_memory.core.errors import (
     ReadOnly,
 )
 
-__all__ = ["Language", "explain_errors", "language_of", "say", "say_count"]
-
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _KANA = re.compile("[\u3041-\u30fa]")
 _WORD = re.compile(r"[A-Za-z]+")

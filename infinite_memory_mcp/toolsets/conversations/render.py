@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from infinite_memory.core.values.conversation.attachment import shown_text
 from infinite_memory.search.text.quotation import quote_label
-from infinite_memory_mcp.budget import estimate_tokens, fit_count
+from infinite_memory.search.text.token_estimate import estimate_tokens
+from infinite_memory_mcp.budget import fit_count
 from infinite_memory_mcp.excerpt import beginning_of, excerpt_lines, window_of
 from infinite_memory_mcp.toolsets.conversations.phrases import Language, language_of, say
 from infinite_memory_mcp.view import View
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from infinite_memory.core.values.memory import Memory
     from infinite_memory.features.chats.log.values import Conversation, ConversationTerm
     from infinite_memory.features.chats.short_term.patterns import ConversationStats, TermStats
-
-__all__ = ["fit_blocks", "render_block", "render_conversations", "render_stats"]
 
 _HEAD_TOKENS = 300
 _PART_TOKENS = 200

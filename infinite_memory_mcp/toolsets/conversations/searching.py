@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from infinite_memory.features.chats.combined_search import ConversationHit
     from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["SEARCHING"]
-
 _TERMS = list_choices(*Term)
 _ORDERS = list_choices(*Order)
 

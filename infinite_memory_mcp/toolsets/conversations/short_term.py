@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from infinite_memory.features.chats.short_term.recalling import ShortTermHit, ShortTermRecall
     from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["SHORT_TERM"]
-
 _SHOWN_KEYWORDS = 10
 _SHOWN_COUNTS = 24
 

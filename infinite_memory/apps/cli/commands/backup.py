@@ -43,8 +43,6 @@ from infinite_memory.features.archive.container.encryption import check_passphra
 from infinite_memory.features.archive.recovery import restore_damaged
 from infinite_memory.features.archive.restore import RestoreRequest
 
-__all__ = ["backup_command", "restore_command"]
-
 Result = TypeVar("Result")
 _MOST_FINDINGS = 20
 

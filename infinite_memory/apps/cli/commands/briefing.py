@@ -12,8 +12,6 @@ from infinite_memory.core.paths import absolute_path
 from infinite_memory.features.overviews.briefing.values import DEFAULT_TOKENS
 from infinite_memory.features.overviews.knowledge.values import DEFAULT_TOKENS as KNOWLEDGE_TOKENS
 
-__all__ = ["briefing_command", "know_command"]
-
 
 @click.command("briefing")
 @click.option("--scope", metavar="NAME", help="The scope; by default the configured one.")

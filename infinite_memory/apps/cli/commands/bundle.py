@@ -19,8 +19,6 @@ from infinite_memory.apps.connect.probe import ProbeFailed, probe_server
 from infinite_memory.core.errors import ConfigurationError, InvalidInput
 from infinite_memory.core.values.messages import format_size
 
-__all__ = ["bundle_command"]
-
 _NAME = re.compile(
     r"(?=.{3,200}\Z)[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*/[A-Za-z0-9]([\w.-]*[A-Za-z0-9])?"
 )

@@ -14,8 +14,6 @@ from infinite_memory.core.files.atomic import write_atomically
 from infinite_memory.core.files.regular import read_regular
 from infinite_memory.core.paths import find_user_home
 
-__all__ = ["completion_command"]
-
 _PROGRAM = "infinite-memory"
 _VARIABLE = "_INFINITE_MEMORY_COMPLETE"
 _SCRIPTS = {

@@ -39,8 +39,6 @@ from infinite_memory.apps.connect.platform import Platform
 from infinite_memory.apps.hooks.clients import find_hook_client
 from infinite_memory.core.errors import ConfigurationError
 
-__all__ = ["connect_command"]
-
 _NAMES = ", ".join(client.name for client in CLIENTS)
 _HOOKED = ("claude-code",)  # whose hooks were tried
 

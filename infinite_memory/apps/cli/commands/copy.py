@@ -18,8 +18,6 @@ from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.verification import Finding
 from infinite_memory.features.archive.copying import copy_store
 
-__all__ = ["copy_command"]
-
 
 @click.command("copy")
 @click.argument("source", metavar="FROM")

@@ -14,7 +14,7 @@ from infinite_memory.apps.cli.exits import ExitCode
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, progress_bars, remark
-from infinite_memory.apps.cli.render import format_counts, one_line
+from infinite_memory.apps.cli.render import format_counts
 from infinite_memory.core.values.exchange import (
     ExchangeProgress,
     ExchangeStep,
@@ -28,9 +28,8 @@ from infinite_memory.core.values.memory import Kind
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.features.archive.exchange.table import FORMATS
+from infinite_memory.search.text.lines import one_line
 from infinite_memory.store.memory_store import MemoryStore
-
-__all__ = ["export_command", "import_command"]
 
 _SHOWN_PROBLEMS = 20
 _SAMPLE_CHARS = 80

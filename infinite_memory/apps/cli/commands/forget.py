@@ -13,7 +13,7 @@ from infinite_memory.apps.cli.exits import ExitCode
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, is_terminal, remark
-from infinite_memory.apps.cli.render import one_line, receipt_json, receipt_sentence
+from infinite_memory.apps.cli.render import receipt_json, receipt_sentence
 from infinite_memory.apps.cli.waiting import waiting
 from infinite_memory.core.errors import Conflict, NotFound, StoreDamaged
 from infinite_memory.core.values.codec import shown_json
@@ -22,9 +22,8 @@ from infinite_memory.core.values.memory import Kind, Status
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import BulkReceipt, Preview, Receipt
 from infinite_memory.core.values.timestamps import read_moment, show_moment
+from infinite_memory.search.text.lines import one_line
 from infinite_memory.store.memory_store import MemoryStore
-
-__all__ = ["forget_command"]
 
 _TEXT_CHARS = 200
 _TIMES = ("since", "until")

@@ -10,8 +10,6 @@ from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import emit_json, emit_table
 from infinite_memory.engine.health import HealthStatus
 
-__all__ = ["health_command"]
-
 
 @click.command("health")
 @common_options

@@ -12,8 +12,6 @@ from infinite_memory.apps.cli.options import (
 )
 from infinite_memory.apps.hooks.command import run_hook
 
-__all__ = ["hook_command"]
-
 
 @click.command("hook")
 @click.argument("event")

@@ -17,8 +17,6 @@ from infinite_memory.core.errors import ConfigurationError
 from infinite_memory.core.values.address import masked
 from infinite_memory.core.values.verification import Diagnosis, State
 
-__all__ = ["config_command", "doctor_command"]
-
 
 @click.command("config")
 @common_options

@@ -11,7 +11,6 @@ from infinite_memory.apps.cli.completions import complete_ids
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, emit_table, remark
-from infinite_memory.apps.cli.render import one_line
 from infinite_memory.core.values.codec import iso
 from infinite_memory.core.values.conversation.attachment import shown_text
 from infinite_memory.core.values.entry import Action, Actor, Entry
@@ -19,8 +18,7 @@ from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.engine.undo.reversal import MemoryChange
 from infinite_memory.engine.undo.undo import Undone
-
-__all__ = ["log_command", "undo_command"]
+from infinite_memory.search.text.lines import one_line
 
 
 @click.command("log")

@@ -18,8 +18,6 @@ from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, emit_ta
 from infinite_memory.core.values.access.key import AccessKey, KeyState, access_key_json
 from infinite_memory.core.values.timestamps import show_moment
 
-__all__ = ["keys_command"]
-
 
 @click.group("keys", invoke_without_command=True)
 @common_options

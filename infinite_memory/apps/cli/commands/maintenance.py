@@ -23,8 +23,6 @@ from infinite_memory.engine.retrieval.language_hint import (
 )
 from infinite_memory.engine.stats import Stats
 
-__all__ = ["stats_command", "verify_command"]
-
 
 @click.command("stats")
 @common_options

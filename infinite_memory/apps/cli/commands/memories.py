@@ -27,13 +27,7 @@ from infinite_memory.apps.cli.output import (
     is_terminal,
     remark,
 )
-from infinite_memory.apps.cli.render import (
-    key_lines,
-    memory_lines,
-    one_line,
-    receipt_json,
-    receipt_sentence,
-)
+from infinite_memory.apps.cli.render import key_lines, memory_lines, receipt_json, receipt_sentence
 from infinite_memory.apps.cli.scope_hints import name_create_option
 from infinite_memory.core.errors import KeyElsewhere
 from infinite_memory.core.values.codec import shown_json
@@ -43,13 +37,7 @@ from infinite_memory.core.values.memory import Memory, Status
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.record import Usage
 from infinite_memory.core.values.timestamps import show_moment
-
-__all__ = [
-    "conflicts_command",
-    "history_command",
-    "revise_command",
-    "show_command",
-]
+from infinite_memory.search.text.lines import one_line
 
 
 @click.command("show")

@@ -18,8 +18,6 @@ from infinite_memory.search.embedding import BUNDLED, MULTILINGUAL
 from infinite_memory.search.embedding.multilingual import has_multilingual, install_multilingual
 from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["embed_pending", "use"]
-
 _BAR = "Embedding"
 # Some seconds of work, after which the bar moves.
 _STEP_MEMORIES = 64

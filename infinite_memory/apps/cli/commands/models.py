@@ -19,9 +19,6 @@ from infinite_memory.search.embedding import configured_model
 from infinite_memory.search.embedding.export import Precision, export_model
 from infinite_memory.search.embedding.manifest import Manifest, check_digest
 
-__all__ = ["embed_command", "model_command"]
-
-
 _PRECISIONS = [str(precision) for precision in Precision]
 
 

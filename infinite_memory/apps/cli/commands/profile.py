@@ -17,9 +17,6 @@ from infinite_memory.core.values.codec import iso
 from infinite_memory.core.values.memory import JsonValue
 from infinite_memory.core.values.profile import Profile
 
-__all__ = ["profile_command"]
-
-
 _user = click.option("--user", default="user", show_default=True, help="The user.")
 _UPDATE_EXAMPLE = '\'{"preferences": {"editor": "vim"}}\''
 

@@ -14,7 +14,7 @@ from infinite_memory.apps.cli.fields import conditions_but_when, filter_options,
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import emit_json, emit_table, is_terminal, remark
-from infinite_memory.apps.cli.render import effective_status, one_line
+from infinite_memory.apps.cli.render import effective_status
 from infinite_memory.apps.cli.scope_hints import describe_other_scopes, searched_scopes
 from infinite_memory.core.clock import system_clock
 from infinite_memory.core.values.codec import iso, landmark_json, reading_json, shown_json
@@ -24,10 +24,8 @@ from infinite_memory.core.values.memory import Memory, Status
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.recall_page import Digest, Landmark, Recalled
 from infinite_memory.core.values.timestamps import show_moment
+from infinite_memory.search.text.lines import one_line
 from infinite_memory.times import read_as_of
-
-__all__ = ["list_command", "recall_command"]
-
 
 _MOST_STEPS = 31
 

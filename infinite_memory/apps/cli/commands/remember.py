@@ -32,8 +32,6 @@ from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
 from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["emit_receipt", "remember_command"]
-
 
 @click.command("remember")
 @click.argument("text", required=False)

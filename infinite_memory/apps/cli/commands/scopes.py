@@ -12,9 +12,6 @@ from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, emit_table
 from infinite_memory.core.values.scope import Scope, Sensitivity
 
-__all__ = ["scopes_command"]
-
-
 _description = click.option("--description", metavar="TEXT", help="What belongs in the scope.")
 _keyword = click.option(
     "--keyword",

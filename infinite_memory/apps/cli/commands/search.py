@@ -30,8 +30,6 @@ from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import describe_feedback
 from infinite_memory.core.values.timestamps import show_moment
 
-__all__ = ["not_useful_command", "search_command", "why_not_command"]
-
 _ARCHIVED = "an archived memory may: --depth exhaustive shows it."
 
 

@@ -23,8 +23,6 @@ from infinite_memory.apps.cli.waiting import end_waiting
 from infinite_memory.core.paths import find_user_home
 from infinite_memory.core.values.address import is_folder
 
-__all__ = ["serve_command"]
-
 _ADDRESS = "127.0.0.1:8765"
 _LABEL = "org.infinite-memory.server"
 _PLAIN = re.compile(r"[\w@%+=:,./~-]+", re.ASCII)

@@ -10,15 +10,13 @@ from infinite_memory.apps.cli.exits import ExitCode
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, refuse_scopes, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_json_line, emit_lines, remark
-from infinite_memory.apps.cli.render import one_line
 from infinite_memory.apps.cli.stopping import stopped_by_signals
 from infinite_memory.apps.cli.waiting import end_waiting
 from infinite_memory.features.background.upkeep.describe import describe_report, shown_steps
 from infinite_memory.features.background.upkeep.report import JobReport, UpkeepReport
 from infinite_memory.features.background.worker.jobs import JOBS
+from infinite_memory.search.text.lines import one_line
 from infinite_memory.store.memory_store import MemoryStore
-
-__all__ = ["optimize_command", "worker_command"]
 
 _UNDO = "infinite-memory undo {}"
 _LINE_CHARS = 400

@@ -24,16 +24,6 @@ from infinite_memory.features.projects.insights import Insights, Period, Step
 from infinite_memory.features.projects.solved_again import SolvedAgain
 from infinite_memory.search.text.lines import one_line
 
-__all__ = [
-    "Chart",
-    "activity_chart",
-    "hard_chart",
-    "outcome_chart",
-    "repository_chart",
-    "solved_chart",
-    "time_chart",
-]
-
 _LABEL_CHARS = 42
 _HOVER_CHARS = 140
 _BAR_HEIGHT, _PAIR_HEIGHT, _LEGEND_HEIGHT, _MARGIN = 44, 68, 28, 48

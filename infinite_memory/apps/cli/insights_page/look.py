@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["DRAWING"]
-
 DRAWING = """
 "use strict";
 (() => {

@@ -37,8 +37,6 @@ from infinite_memory.features.archive.exchange.web_page import (
 from infinite_memory.features.projects.insights import Insights
 from infinite_memory.features.projects.patterns import Pattern
 
-__all__ = ["make_page"]
-
 _ROUNDED_MINUTES = 600
 _NO_TIME = "No piece of work says how many minutes it took."
 

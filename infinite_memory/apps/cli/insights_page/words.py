@@ -10,18 +10,6 @@ from infinite_memory.features.projects.insights import Insights
 from infinite_memory.features.projects.solved_again import SolvedAgain
 from infinite_memory.features.sessions.repository import PREFIX
 
-__all__ = [
-    "describe_recalls",
-    "describe_solved_again",
-    "describe_spot",
-    "format_minutes",
-    "format_pieces",
-    "format_share",
-    "plain_name",
-    "repository_name",
-    "shorten_path",
-]
-
 
 def repository_name(scope: str) -> str:
     """Return the name of a repository without the beginning that all have."""

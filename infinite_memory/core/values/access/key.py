@@ -15,8 +15,6 @@ from infinite_memory.core.values.checks import check_choice
 from infinite_memory.core.values.codec import iso
 from infinite_memory.core.values.memory import JsonValue
 
-__all__ = ["AccessKey", "KeyState", "NewKey", "Right", "access_key_json", "check_rights"]
-
 
 class Right(StrEnum):
     """A permission of the holder of a key; a right includes the rights before it."""

@@ -11,8 +11,6 @@ from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.checks import check_label
 from infinite_memory.core.values.scope import fold_name
 
-__all__ = ["EVERYTHING", "ScopePattern", "check_scope_pattern", "check_scope_patterns"]
-
 EVERYTHING = "*"
 """The pattern that every name matches."""
 

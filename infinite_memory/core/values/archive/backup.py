@@ -12,16 +12,6 @@ from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.verification import Finding
 
-__all__ = [
-    "Backup",
-    "BackupProgress",
-    "BackupStep",
-    "RestoreMode",
-    "Restored",
-    "describe_encryption",
-    "describe_keys_left_out",
-]
-
 
 class BackupStep(StrEnum):
     """A phase of a backup or a restore."""

@@ -11,8 +11,6 @@ from attrs import asdict, field, frozen
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.verification import Finding
 
-__all__ = ["Copied", "CopyMark", "CopyProgress", "CopyStep"]
-
 
 class CopyStep(StrEnum):
     """A phase of a copy."""

@@ -20,19 +20,6 @@ from infinite_memory.core.values.link import Link, LinkType
 from infinite_memory.core.values.memory import JsonValue, Memory
 from infinite_memory.core.values.messages import format_size
 
-__all__ = [
-    "ATTACHMENT_REASON",
-    "Attachment",
-    "AttachmentContent",
-    "AttachmentMatch",
-    "attachment_of",
-    "describe_attachment",
-    "is_content",
-    "is_reference",
-    "present",
-    "shown_text",
-]
-
 ATTACHMENT_REASON = "attachment"
 """The reason of the link from a memory to its attachment, and from there to stored bytes."""
 

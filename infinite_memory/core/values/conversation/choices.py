@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["Order", "Term"]
-
 
 class Term(StrEnum):
     """The term of a memory of a conversation, or both."""

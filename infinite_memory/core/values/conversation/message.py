@@ -12,8 +12,6 @@ from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.checks import check_field, check_label, check_moment, check_text
 from infinite_memory.core.values.timestamps import read_moment
 
-__all__ = ["ChatMessage", "check_conversation_id", "check_messages", "render_messages"]
-
 MAX_MESSAGES = 10_000
 _FIELDS = ("role", "content", "name", "speaker", "timestamp", "id")
 _MOST_MILLISECONDS = 253_402_300_799_999

@@ -12,8 +12,6 @@ from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.conversation.message import ChatMessage
 from infinite_memory.core.values.memory import JsonValue
 
-__all__ = ["Language", "Occasion", "Trigger", "Verdict"]
-
 
 class Language(StrEnum):
     """The language of a condition: rules as data, or an expression in JavaScript."""

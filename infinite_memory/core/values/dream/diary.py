@@ -8,8 +8,6 @@ from attrs import frozen
 
 from infinite_memory.core.plain import PlainData
 
-__all__ = ["Cycle", "DreamedLink", "DreamedTopic"]
-
 
 @frozen(kw_only=True)
 class DreamedLink(PlainData):

@@ -7,8 +7,6 @@ from attrs import frozen
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.memory import Memory
 
-__all__ = ["Judgement", "Pair"]
-
 
 @frozen(kw_only=True)
 class Pair(PlainData):

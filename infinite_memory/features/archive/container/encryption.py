@@ -30,8 +30,6 @@ from infinite_memory.features.archive.container.writer import Sink
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["HEADER", "ChunkSink", "ChunkSource", "EncryptionHeader", "check_passphrase"]
-
 HEADER = struct.Struct("<BBBx16s7sx16s")
 """log2 of n, r and p of scrypt, salt, prefix of the nonces, check value of the key."""
 

@@ -35,8 +35,6 @@ from infinite_memory.features.archive.container.manifest import Manifest
 from infinite_memory.features.archive.container.reader import ArchiveReader, Source, unpack_frame
 from infinite_memory.features.archive.container.writer import ArchiveWriter, Sink
 
-__all__ = ["Outline", "open_archive", "read_outline", "writing_archive"]
-
 
 @frozen(kw_only=True)
 class Outline:

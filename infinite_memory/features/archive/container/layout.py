@@ -8,26 +8,6 @@ from __future__ import annotations
 import struct
 from enum import IntEnum, StrEnum
 
-__all__ = [
-    "END",
-    "FORMAT_VERSION",
-    "FRAME",
-    "MAGIC",
-    "MAX_FRAME_BYTES",
-    "MAX_RECORD_BYTES",
-    "PART_OF",
-    "PHASES",
-    "PREAMBLE",
-    "RECORD",
-    "SCHEMA_VERSION",
-    "TRAILER",
-    "Codec",
-    "Encryption",
-    "Part",
-    "RecordType",
-    "is_ratio_allowed",
-]
-
 MAGIC = b"\x89IMA\r\n\x1a\n"
 """The first bytes; as in PNG, a transfer that changes line ends or bits destroys them."""
 

@@ -19,8 +19,6 @@ from infinite_memory.features.archive.container.strict_json import (
 )
 from infinite_memory.features.archive.container.totals import PartTotal
 
-__all__ = ["Head", "Manifest"]
-
 
 @frozen(kw_only=True)
 class Head(PlainData):

@@ -24,8 +24,6 @@ from infinite_memory.features.archive.container.layout import (
 from infinite_memory.features.archive.container.manifest import Manifest
 from infinite_memory.features.archive.container.totals import Totals
 
-__all__ = ["ArchiveReader", "Source", "unpack_frame"]
-
 _PARTS = tuple(Part)
 _WAY_OUT = "use another backup, or copy the file again from where it is whole; nothing was changed"
 _TYPES = {record_type.value.encode(): record_type for record_type in RecordType}

@@ -9,19 +9,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn
 
-__all__ = [
-    "is_storable",
-    "read_choice",
-    "read_count",
-    "read_flag",
-    "read_number",
-    "read_object",
-    "read_text",
-    "read_texts",
-    "read_time",
-    "refuse_unstorable",
-]
-
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 

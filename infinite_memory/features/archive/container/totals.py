@@ -10,8 +10,6 @@ from attrs import frozen
 from infinite_memory.core.plain import PlainData
 from infinite_memory.features.archive.container.layout import PART_OF, RECORD, Part, RecordType
 
-__all__ = ["PartTotal", "Totals", "frame_record"]
-
 
 @frozen(kw_only=True)
 class PartTotal(PlainData):

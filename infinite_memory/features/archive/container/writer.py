@@ -20,8 +20,6 @@ from infinite_memory.features.archive.container.layout import (
 from infinite_memory.features.archive.container.manifest import Manifest
 from infinite_memory.features.archive.container.totals import Totals, frame_record
 
-__all__ = ["ArchiveWriter", "Sink"]
-
 _LEVEL = 3
 _PART_NUMBERS = {part: number for number, part in enumerate(Part)}
 

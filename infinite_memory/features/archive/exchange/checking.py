@@ -24,8 +24,6 @@ from infinite_memory.features.archive.exchange.records import (
     ScopeRecord,
 )
 
-__all__ = ["Candidate", "Checker"]
-
 _CHECKED = (
     *("text", "kind", "title", "tags", "context", "conversation_id", "speaker", "origin"),
     *("happened_at", "valid_from", "valid_to", "key", "status", "important", "sources"),

@@ -38,8 +38,6 @@ from infinite_memory.features.archive.exchange.formats.markdown import day_head,
 from infinite_memory.features.archive.exchange.output_file import writing_file
 from infinite_memory.features.archive.exchange.selection import Selection, read_links, read_memories
 
-__all__ = ["ExportRequest", "guess_format", "run_export"]
-
 _ENDINGS = {".jsonl": ExportFormat.JSONL, ".csv": ExportFormat.CSV}
 _STEP = 500
 

@@ -20,8 +20,6 @@ from infinite_memory.core.files.locks import FileLock
 from infinite_memory.core.files.regular import open_regular
 from infinite_memory.features.archive.exchange.formats.markdown import MARK
 
-__all__ = ["ExportFolder", "file_name", "writing_folder"]
-
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f"*/:<>?\\|%]|^[. ]|[. ]$')
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)", re.IGNORECASE)
 _MAX_NAME_BYTES = 180

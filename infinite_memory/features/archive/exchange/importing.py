@@ -36,8 +36,6 @@ from infinite_memory.features.archive.exchange.planning import (
 from infinite_memory.features.archive.exchange.records import Item, LinkRecord, ScopeRecord
 from infinite_memory.features.archive.exchange.run import begin_run, next_part
 
-__all__ = ["ImportRequest", "run_import"]
-
 # As any other import: a commit holds the lock of the writers.
 _COMMIT_MEMORIES = 20_000
 _COMMIT_CHARS = 64 << 20

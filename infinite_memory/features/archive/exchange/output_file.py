@@ -13,8 +13,6 @@ from infinite_memory.core.files.atomic import sync_folder
 from infinite_memory.core.paths import absolute_path
 from infinite_memory.features.archive.part_file import PartFile, writing_part
 
-__all__ = ["OutputFile", "check_path", "writing_file"]
-
 _BUFFER_BYTES = 1 << 20
 
 

@@ -23,8 +23,6 @@ from infinite_memory.features.archive.exchange.checking import Candidate
 from infinite_memory.features.archive.exchange.records import LinkRecord
 from infinite_memory.features.archive.merge import find_erased_for_good, plan_revisions, put_all
 
-__all__ = ["Plan", "PlannedLinks", "plan_links", "plan_part"]
-
 _FIELDS = tuple([field.name for field in MEMORY_FIELDS])
 # The order among memories with the same key may have assigned these.
 _MOVED_BY_KEY = {"valid_from", "valid_to"}

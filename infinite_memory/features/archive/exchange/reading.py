@@ -16,19 +16,6 @@ from infinite_memory.core.values.timestamps import read_moment
 from infinite_memory.features.archive.exchange.records import Item
 from infinite_memory.features.archive.exchange.source import Source
 
-__all__ = [
-    "FormatReader",
-    "Options",
-    "Recognise",
-    "format_version_error",
-    "parse_object",
-    "read_lines",
-    "read_seconds",
-    "read_time_text",
-    "storable",
-    "text_of",
-]
-
 _MAX_SECONDS = 253_402_300_799  # the end of the year 9999
 _MILLISECONDS_FROM = 100_000_000_000
 

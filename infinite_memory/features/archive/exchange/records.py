@@ -13,8 +13,6 @@ from infinite_memory.core.values.link import LinkType
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.scope import Scope
 
-__all__ = ["DraftRecord", "Item", "LinkRecord", "MemoryRecord", "ScopeRecord"]
-
 
 @frozen(kw_only=True)
 class DraftRecord:

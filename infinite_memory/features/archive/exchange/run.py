@@ -8,8 +8,6 @@ from infinite_memory.core.values.entry import Operation
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.undo.groups import Part, part_of
 
-__all__ = ["begin_run", "next_part"]
-
 _LATEST = 200
 _NAME_CHARS = 100
 

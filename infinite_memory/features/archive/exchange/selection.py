@@ -18,8 +18,6 @@ from infinite_memory.engine.scopes import ALL
 from infinite_memory.engine.services import Services
 from infinite_memory.storage.attachments import select_all_attachments
 
-__all__ = ["Selection", "choose_memories", "read_links", "read_memories"]
-
 _KEPT = tuple([str(status) for status in Status if status is not Status.FORGOTTEN])
 _PAGE = 1000
 

@@ -20,8 +20,6 @@ from attrs import field, frozen
 from infinite_memory.core.errors import InvalidInput, NotFound
 from infinite_memory.core.files.regular import open_regular
 
-__all__ = ["Source", "open_source"]
-
 _HEAD_BYTES = 1 << 16
 _MOST_FILES = 1_000_000
 _MOST_ZIP_NAMES = 100_000

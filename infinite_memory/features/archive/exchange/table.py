@@ -46,8 +46,6 @@ from infinite_memory.features.archive.exchange.importers.sessions import (
 from infinite_memory.features.archive.exchange.reading import FormatReader, Recognise
 from infinite_memory.features.archive.exchange.source import Source
 
-__all__ = ["FORMATS", "ImportFormat", "choose_format"]
-
 
 @frozen(kw_only=True)
 class ImportFormat:

@@ -16,16 +16,6 @@ from collections.abc import Iterable, Sequence
 from infinite_memory.core.errors import ConfigurationError, install_hint
 from infinite_memory.search.text.lines import escape_controls, one_line
 
-__all__ = [
-    "escape_html",
-    "escape_text",
-    "guard_script",
-    "load_plotly",
-    "make_head",
-    "make_table",
-    "to_script_data",
-]
-
 _CELL_CHARS = 300
 _CLOSING = re.compile(r"</(script)", re.IGNORECASE)
 _STYLE = """

@@ -10,8 +10,6 @@ from infinite_memory.features.archive.container.layout import Part
 from infinite_memory.features.archive.container.totals import PartTotal, Totals
 from infinite_memory.features.archive.transfer.export import Export, Progress
 
-__all__ = ["compare_parts", "without_keys"]
-
 _KINDS = {
     Part.SCOPES: RecordKind.SCOPE,
     Part.MEMORIES: RecordKind.MEMORY,

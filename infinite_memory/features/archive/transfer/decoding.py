@@ -11,8 +11,6 @@ from infinite_memory.features.archive.container.manifest import Head, Manifest
 from infinite_memory.features.archive.container.totals import Totals
 from infinite_memory.features.archive.transfer.records import Record, decode_record
 
-__all__ = ["Decoder"]
-
 
 class Decoder:
     """Decodes the records of one archive, in their order; `name` is the archive in errors.

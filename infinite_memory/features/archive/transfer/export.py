@@ -25,8 +25,6 @@ from infinite_memory.features.archive.transfer.records import (
     encode_usage,
 )
 
-__all__ = ["Encoded", "Export", "Progress"]
-
 Encoded: TypeAlias = tuple[RecordType, bytes]
 """The type of a record, and its content."""
 

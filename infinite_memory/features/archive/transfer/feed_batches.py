@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterator
 from infinite_memory.core.protocols import Storage
 from infinite_memory.core.values.record import Change, Changes
 
-__all__ = ["FeedBatches"]
-
 _FIRST_LIMIT = 256
 _MOST_LIMIT = 2048
 _BATCH_BYTES = 8 << 20

@@ -23,8 +23,6 @@ from infinite_memory.features.archive.transfer.decoding import Decoder
 from infinite_memory.features.archive.transfer.export import Encoded, Progress
 from infinite_memory.features.archive.transfer.records import ErasedId, MemoryUsage
 
-__all__ = ["Import", "erase_ids"]
-
 _COMMIT_WRITES = 2048
 _COMMIT_BYTES = 8 << 20
 _RECORD_BYTES = 1000

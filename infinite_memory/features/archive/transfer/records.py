@@ -32,21 +32,6 @@ from infinite_memory.features.archive.container.strict_json import (
     refuse_unstorable,
 )
 
-__all__ = [
-    "ErasedId",
-    "MemoryUsage",
-    "Record",
-    "decode_record",
-    "encode_access_key",
-    "encode_embedding",
-    "encode_entry",
-    "encode_erased",
-    "encode_link",
-    "encode_revision",
-    "encode_scope",
-    "encode_usage",
-]
-
 # The context of a memory has 8 MiB at most, whatever the configuration says.
 _MAX_HEAD_BYTES = 9 << 20
 # An operation writes 20,000 memories and links at most in one entry.

@@ -19,8 +19,6 @@ from infinite_memory.features.background.dreamer.view import DREAMER, CycleView
 from infinite_memory.features.background.upkeep.context import JobContext
 from infinite_memory.features.background.upkeep.report import StepAction, UpkeepStep
 
-__all__ = ["DreamCycle"]
-
 _NOTHING: frozenset[str] = frozenset()
 
 

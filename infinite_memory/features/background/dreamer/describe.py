@@ -8,8 +8,6 @@ from infinite_memory.core.values.dream.diary import Cycle, DreamedLink, DreamedT
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.search.text.quotation import quote_label
 
-__all__ = ["cycle_ids", "describe_cycle"]
-
 _SHOWN = 10
 
 

@@ -16,8 +16,6 @@ from infinite_memory.features.background.dreamer.view import DREAMER
 from infinite_memory.search.text.analyzer import has_han, terms, words
 from infinite_memory.search.text.segmenter import WordSegmenter
 
-__all__ = ["list_common_words", "read_diary"]
-
 _MOST_ENTRIES = 50_000
 _MOST_WORDS = 5
 _MAX_CHARS = 20_000

@@ -27,8 +27,6 @@ from infinite_memory.features.background.upkeep.job import Job, Plan
 from infinite_memory.features.background.upkeep.summaries.choice import choose_summariser
 from infinite_memory.search.text.quotation import quote_label
 
-__all__ = ["DREAM", "dream_job"]
-
 _MOST_ENTRIES = 5000
 _CYCLES_NOTE = "dream/cycles"
 """The note with the number of the cycles so far, the seed of the next one."""

@@ -12,8 +12,6 @@ from infinite_memory.engine.retrieval.recall_by_time import timeline_of
 from infinite_memory.engine.scopes import known_scope
 from infinite_memory.features.background.upkeep.context import JobContext
 
-__all__ = ["check_scope", "choose_scope"]
-
 _FEWEST_MEMORIES = 2
 
 

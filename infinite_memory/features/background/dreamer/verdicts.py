@@ -39,8 +39,6 @@ from infinite_memory.features.background.upkeep.context import JobContext
 from infinite_memory.features.background.upkeep.job import Job, Plan
 from infinite_memory.search.text.quotation import quote_label
 
-__all__ = ["Verdicts", "check_verdicts", "verdicts_job"]
-
 _MOST_PAIRS = 100
 _MOST_TOPICS = 5
 _FEWEST_SOURCES, _MOST_SOURCES = FEWEST_MEMBERS, MOST_MEMBERS

@@ -13,8 +13,6 @@ from infinite_memory.core.values.memory import Memory, Status
 from infinite_memory.engine.services import Services
 from infinite_memory.features.background.upkeep.context import JobContext
 
-__all__ = ["DREAMER", "CycleView"]
-
 DREAMER = "dreamer"
 """Who made the links of the dreamer, as they say it."""
 

@@ -25,9 +25,6 @@ from infinite_memory.features.background.upkeep.notes import read_notes
 from infinite_memory.features.background.upkeep.summaries.extractive import NAME
 from infinite_memory.features.background.upkeep.summaries.wanted import SourceText, quote_sources
 
-__all__ = ["DreamMaterial", "GroupMaterial", "PairMaterial", "find_material"]
-
-
 _SECONDS = 3.0
 _FEWEST_CHARS_OF_PAIR = 80
 

@@ -15,8 +15,6 @@ from infinite_memory.features.background.upkeep.job import MAX_CHANGES
 from infinite_memory.features.background.upkeep.policies.verdict import Verdict
 from infinite_memory.features.background.upkeep.report import StepAction, UpkeepStep
 
-__all__ = ["Changes", "archive_puts"]
-
 
 @define
 class Changes:

@@ -17,8 +17,6 @@ from infinite_memory.core.config import Summaries
 from infinite_memory.engine.embed import Stop, never
 from infinite_memory.search.text.quotation import disarm_tags_in
 
-__all__ = ["ChatEndpoint", "ChatError", "open_chat"]
-
 _MAX_ANSWER_BYTES = 1 << 20
 _MAX_CONNECT_SECONDS = 10.0
 _SECONDS_BETWEEN_STOPS = 0.2

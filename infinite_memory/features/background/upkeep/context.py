@@ -12,8 +12,6 @@ from infinite_memory.engine.embed import never
 from infinite_memory.engine.services import Services
 from infinite_memory.features.background.upkeep.notes import write_notes
 
-__all__ = ["JobContext"]
-
 
 class JobContext:
     """The store, the time and the settings of one run of the upkeep.

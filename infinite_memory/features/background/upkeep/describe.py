@@ -14,8 +14,6 @@ from infinite_memory.features.background.upkeep.report import (
 )
 from infinite_memory.search.text.quotation import quote_label
 
-__all__ = ["SHOWN_STEPS", "describe_report", "shown_steps"]
-
 SHOWN_STEPS = 5
 """How many steps of a job are described; the others are counted."""
 

@@ -15,8 +15,6 @@ from infinite_memory.features.background.upkeep.report import UpkeepStep
 if TYPE_CHECKING:
     from infinite_memory.features.background.upkeep.context import JobContext
 
-__all__ = ["MADE_BY", "MAX_CHANGES", "Job", "Plan", "Work"]
-
 MADE_BY = "upkeep"
 """Who made the links of the upkeep, as they say it."""
 

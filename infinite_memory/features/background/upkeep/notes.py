@@ -10,15 +10,6 @@ from infinite_memory.core.errors import StorageError
 from infinite_memory.core.protocols import SupportsLease
 from infinite_memory.engine.services import Services
 
-__all__ = [
-    "last_run",
-    "last_run_note",
-    "read_notes",
-    "waiting_note",
-    "waiting_since",
-    "write_notes",
-]
-
 _log = logging.getLogger(__name__)
 
 

@@ -8,8 +8,6 @@ from attrs import frozen
 
 from infinite_memory.core.plain import PlainData
 
-__all__ = ["JobReport", "StepAction", "UpkeepReport", "UpkeepStep"]
-
 
 class StepAction(StrEnum):
     """The effect of a step of the upkeep on a memory."""

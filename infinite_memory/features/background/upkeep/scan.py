@@ -12,8 +12,6 @@ from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.record import Page
 from infinite_memory.features.background.upkeep.context import JobContext
 
-__all__ = ["RollingScan"]
-
 _PAGE = 500
 
 

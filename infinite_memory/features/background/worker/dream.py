@@ -11,8 +11,6 @@ from infinite_memory.features.background.upkeep.notes import read_notes
 from infinite_memory.features.background.upkeep.report import JobReport
 from infinite_memory.features.background.worker.run import run_job
 
-__all__ = ["accept", "dream"]
-
 
 def dream(services: Services, *, seed: int | None, scope: str | None, dry_run: bool) -> JobReport:
     """Run one cycle, whether it is due or not; see `MemoryStore.dream`.

@@ -10,8 +10,6 @@ from infinite_memory.engine.services import Services
 from infinite_memory.features.background.upkeep.notes import last_run, read_notes
 from infinite_memory.features.background.worker.optimize import available_jobs
 
-__all__ = ["check_upkeep"]
-
 
 def check_upkeep(services: Services) -> tuple[str | None, list[Diagnosis]]:
     """Return who holds the lease of the worker, None if nobody does, and a finding about it.

@@ -15,8 +15,6 @@ from infinite_memory.features.background.upkeep.jobs.link_duplicates import LINK
 from infinite_memory.features.background.upkeep.jobs.retire import RETIRE
 from infinite_memory.features.background.upkeep.jobs.summarise import SUMMARISE
 
-__all__ = ["JOBS"]
-
 JOBS: tuple[Job, ...] = (
     BACKUP,
     EMBED,

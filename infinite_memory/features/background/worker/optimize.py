@@ -21,8 +21,6 @@ from infinite_memory.features.background.worker.run import run_job
 from infinite_memory.features.background.worker.schedule import due_jobs
 from infinite_memory.storage.read_only import ReadOnlyStorage
 
-__all__ = ["available_jobs", "may_work", "optimize", "scheduled_jobs"]
-
 _NO_TIME = "the jobs before it took the time of the call; ask for it again"
 
 

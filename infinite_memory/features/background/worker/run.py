@@ -19,8 +19,6 @@ from infinite_memory.features.background.upkeep.job import Job, Plan
 from infinite_memory.features.background.upkeep.notes import last_run_note
 from infinite_memory.features.background.upkeep.report import JobReport
 
-__all__ = ["run_job"]
-
 _ATTEMPTS = 5
 _RECHECKS = 20
 _RECENT_ENTRIES = 20

@@ -9,8 +9,6 @@ from infinite_memory.core.values.codec import iso
 from infinite_memory.features.background.upkeep.job import Job
 from infinite_memory.features.background.upkeep.notes import last_run, waiting_note, waiting_since
 
-__all__ = ["due_jobs", "is_quiet", "notes_of_waiting"]
-
 _LATEST = timedelta(days=1)
 """How long a heavy job waits for a quiet hour, which a machine may sleep through."""
 

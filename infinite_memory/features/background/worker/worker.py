@@ -33,8 +33,6 @@ from infinite_memory.features.background.worker.optimize import may_work, schedu
 from infinite_memory.features.background.worker.run import run_job
 from infinite_memory.features.background.worker.schedule import due_jobs, is_quiet, notes_of_waiting
 
-__all__ = ["WORKER", "OnReport", "Pace", "Worker"]
-
 WORKER = "worker"
 """The client that the journal names for what the worker does."""
 

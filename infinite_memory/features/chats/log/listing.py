@@ -18,8 +18,6 @@ from infinite_memory.features.chats.log.reading import iterate_memories
 from infinite_memory.features.chats.log.values import Conversation, ConversationTerm
 from infinite_memory.features.chats.short_term.entry import is_short_term
 
-__all__ = ["list_conversations"]
-
 _MOST_READ = 10_000
 
 

@@ -17,8 +17,6 @@ from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.services import Services
 from infinite_memory.features.chats.log.overlap import count_known, find_row
 
-__all__ = ["find_present", "name_messages"]
-
 _RECENT = timedelta(hours=1)
 _MOST_STARTS = 8
 _MOST_GAPS = 16

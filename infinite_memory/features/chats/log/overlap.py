@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-__all__ = ["count_known", "find_row"]
-
 # So many messages in a row are not said again by chance.
 _LONG_ROW = 4
 

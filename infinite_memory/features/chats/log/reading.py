@@ -19,8 +19,6 @@ from infinite_memory.engine.writes.bulk_erase import erase_all
 from infinite_memory.engine.writes.bulk_forget import forget_all
 from infinite_memory.features.chats.log.values import ConversationMessages
 
-__all__ = ["conversation_criteria", "delete_conversation", "iterate_memories", "read_conversation"]
-
 _PAGE = 1000
 # A commit holds the lock of the writers.
 _MOST_AT_ONCE = 20_000

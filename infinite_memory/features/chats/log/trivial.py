@@ -9,8 +9,6 @@ from infinite_memory.search.text.analyzer import cut_chinese, fold, has_han, wor
 from infinite_memory.search.text.question_terms import has_subject
 from infinite_memory.search.text.word_lists import acknowledgements, simplify
 
-__all__ = ["is_trivial"]
-
 # Longer texts are read by nobody as a mere "ok".
 _MAX_CHARS = 40
 _MAX_WORDS = 6

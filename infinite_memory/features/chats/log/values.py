@@ -9,8 +9,6 @@ from attrs import frozen
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.memory import Memory
 
-__all__ = ["Conversation", "ConversationMessages", "ConversationTerm", "LoggedMessages"]
-
 
 @frozen(kw_only=True)
 class LoggedMessages(PlainData):

@@ -28,8 +28,6 @@ from infinite_memory.features.chats.log.naming import find_present, name_message
 from infinite_memory.features.chats.log.trivial import is_trivial
 from infinite_memory.features.chats.log.values import LoggedMessages
 
-__all__ = ["load_last", "log_messages"]
-
 # As many of the last messages are compared with those of a call.
 _COMPARED = 2000
 _MICROSECOND = timedelta(microseconds=1)

@@ -32,8 +32,6 @@ from infinite_memory.features.chats.short_term.entry import (
 from infinite_memory.features.chats.short_term.keywords import DocumentFrequencies, find_keywords
 from infinite_memory.search.text.segmenter import WordSegmenter
 
-__all__ = ["add_short_term", "check_recent", "check_role_weights", "keywords_now"]
-
 # The same messages again within the hour are a call that was repeated.
 _REPEATED = timedelta(hours=1)
 _MOST_WEIGHT = 1000.0

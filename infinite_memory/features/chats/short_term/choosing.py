@@ -11,8 +11,6 @@ from attrs import frozen
 from infinite_memory.core.config import ShortTerm
 from infinite_memory.features.chats.short_term.relevance import flashback_weight, relevance
 
-__all__ = ["Candidate", "Choice", "Chosen", "choose"]
-
 
 @frozen(kw_only=True)
 class Candidate:

@@ -9,8 +9,6 @@ from infinite_memory.core.config import ShortTerm
 from infinite_memory.features.chats.short_term.choosing import Candidate
 from infinite_memory.features.chats.short_term.relevance import vitality
 
-__all__ = ["find_faded"]
-
 
 def find_faded(
     candidates: Sequence[Candidate], now: datetime, constants: ShortTerm

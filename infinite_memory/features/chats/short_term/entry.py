@@ -14,16 +14,6 @@ from infinite_memory.engine.retrieval.search_request import build_criteria
 from infinite_memory.engine.services import Services
 from infinite_memory.features.chats.short_term.choosing import Candidate
 
-__all__ = [
-    "KIND",
-    "ShortTermEntry",
-    "all_entries",
-    "candidates_of",
-    "entries_of",
-    "is_short_term",
-    "short_term_context",
-]
-
 KIND = Kind.DISCUSSION
 """The kind of the memories that hold short-term memories."""
 

@@ -13,8 +13,6 @@ from infinite_memory.core.protocols import Segmenter
 from infinite_memory.core.values.conversation.message import ChatMessage
 from infinite_memory.features.chats.log.trivial import is_trivial
 
-__all__ = ["DocumentFrequencies", "find_keywords"]
-
 _DIGITS = 4
 
 

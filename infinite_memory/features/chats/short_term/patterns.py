@@ -26,16 +26,6 @@ from infinite_memory.features.chats.short_term.entry import (
 from infinite_memory.features.chats.short_term.relevance import time_penalty
 from infinite_memory.features.chats.short_term.spelling import spell_keywords
 
-__all__ = [
-    "ConversationStats",
-    "KeywordCount",
-    "MemoryPatterns",
-    "TermStats",
-    "analyze_patterns",
-    "conversation_stats",
-    "find_frequent_conversation",
-]
-
 _REMINDERS = frozenset({Kind.REMINDER})
 _MESSAGES = frozenset({Kind.MESSAGE})
 _DIGITS = 4

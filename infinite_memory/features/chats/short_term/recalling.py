@@ -26,8 +26,6 @@ from infinite_memory.features.chats.short_term.entry import (
     entries_of,
 )
 
-__all__ = ["ShortTermHit", "ShortTermRecall", "draw_seed", "search_short_term"]
-
 _SEED_BYTES = 8
 
 

@@ -8,8 +8,6 @@ from datetime import datetime, timedelta
 
 from infinite_memory.core.config import ShortTerm
 
-__all__ = ["flashback_weight", "overlap", "relevance", "time_penalty", "vitality"]
-
 _MILLISECOND = timedelta(milliseconds=1)
 _DAY = timedelta(days=1)
 

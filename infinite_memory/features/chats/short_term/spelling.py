@@ -6,8 +6,6 @@ from collections.abc import Iterable
 
 from infinite_memory.search.text.analyzer import terms, words
 
-__all__ = ["spell_keywords"]
-
 _READ_CHARS = 100_000
 
 

@@ -19,8 +19,6 @@ from infinite_memory.features.chats.short_term.cleanup import find_faded
 from infinite_memory.features.chats.short_term.entry import candidates_of, entries_of
 from infinite_memory.features.chats.text_pattern import read_pattern
 
-__all__ = ["Cleanup", "clean_up", "forget_short_term"]
-
 _MOST_AT_ONCE = 5000
 
 

@@ -26,8 +26,6 @@ from infinite_memory.features.overviews.briefing.values import (
 )
 from infinite_memory.features.reminders.dates import due_at
 
-__all__ = ["brief", "find_briefed_scopes"]
-
 _LOWEST_TOKENS, _HIGHEST_TOKENS = 200, 100_000
 _TEXT_CHARS = 240
 _CURRENT = frozenset({Status.CURRENT})

@@ -17,8 +17,6 @@ from infinite_memory.features.overviews.briefing.values import (
 from infinite_memory.search.text.quotation import NOTICE, escape_line, quote_label, quote_lines
 from infinite_memory.search.text.token_estimate import estimate_tokens
 
-__all__ = ["write_briefing"]
-
 _TITLES = {
     BriefingPart.DUE: "Due:",
     BriefingPart.USER: "About the user:",

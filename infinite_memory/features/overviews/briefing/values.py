@@ -11,15 +11,6 @@ from attrs import field, frozen
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.memory import Kind, Memory
 
-__all__ = [
-    "DEFAULT_TOKENS",
-    "Additions",
-    "Briefing",
-    "BriefingItem",
-    "BriefingPart",
-    "BriefingSection",
-]
-
 DEFAULT_TOKENS = 1500
 """The default budget of a briefing, in tokens."""
 

@@ -21,8 +21,6 @@ from infinite_memory.engine.retrieval.search_request import SearchRequest, build
 from infinite_memory.engine.retrieval.summaries import outdated_sources
 from infinite_memory.engine.services import Services
 
-__all__ = ["Candidates", "find_candidates"]
-
 _POOL = 200
 # A memory with a lower score hardly concerns the topic: one in twenty of them answers.
 _LEAST_SCORE = 0.05

@@ -24,8 +24,6 @@ from infinite_memory.features.overviews.knowledge.values import Highlight, Knowl
 from infinite_memory.search.text.highlights import is_dense_script
 from infinite_memory.search.text.token_estimate import estimate_tokens
 
-__all__ = ["describe_topic"]
-
 _LOWEST_TOKENS, _HIGHEST_TOKENS = 200, 100_000
 # A highlight has at least so many tokens, or the whole of a short text; with few, it has more.
 _LEAST_TOKENS, _MOST_TOKENS = 45, 250

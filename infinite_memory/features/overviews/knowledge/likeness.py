@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.search.text.analyzer import terms
 
-__all__ = ["measure_likeness"]
-
 Matrix = NDArray[np.float64]
 _MOST_PASSAGES = 4
 _MOST_CHARS = 4000

@@ -6,8 +6,6 @@ from collections.abc import Collection, Mapping
 
 from infinite_memory.core.values.memory import Kind, Memory
 
-__all__ = ["find_leaves", "order_summaries"]
-
 
 def find_leaves(summary: Memory, known: Mapping[str, Memory]) -> frozenset[str]:
     """Return the ids of the memories that a summary was made from, through other summaries.

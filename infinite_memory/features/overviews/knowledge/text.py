@@ -15,8 +15,6 @@ from infinite_memory.features.overviews.knowledge.values import Highlight, Knowl
 from infinite_memory.search.text.quotation import NOTICE, quote_label, quote_lines
 from infinite_memory.search.text.token_estimate import estimate_tokens
 
-__all__ = ["write_knowledge"]
-
 _Item = TypeVar("_Item", Highlight, KnownSummary)
 _TOPIC_CHARS = 80
 _LEAST_CHARS = 20

@@ -9,8 +9,6 @@ from attrs import frozen
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.memory import Kind
 
-__all__ = ["DEFAULT_TOKENS", "Highlight", "Knowledge", "KnownSummary"]
-
 DEFAULT_TOKENS = 1000
 """The default budget of an overview of a topic, in tokens."""
 

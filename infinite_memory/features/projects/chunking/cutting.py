@@ -19,8 +19,6 @@ from infinite_memory.features.projects.chunking.rules import (
 )
 from infinite_memory.features.sessions.events.event import Event, EventKind, Todo
 
-__all__ = ["CutPiece", "cut_session"]
-
 _MAX_REQUEST_CHARS = 1000
 
 

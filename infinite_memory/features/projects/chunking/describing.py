@@ -22,8 +22,6 @@ from infinite_memory.features.projects.errors import find_error, normalize_error
 from infinite_memory.features.projects.exclusion import EXCLUDED, Exclusion
 from infinite_memory.features.sessions.events.event import Event, EventKind, Todo
 
-__all__ = ["DescribedPiece", "describe_piece", "exclude_files"]
-
 _TITLE_CHARS = 100
 _REQUEST_CHARS, _ANSWER_CHARS, _COMMAND_CHARS = 600, 900, 160
 _CODE_CHARS, _ERROR_CHARS = 1500, 1500

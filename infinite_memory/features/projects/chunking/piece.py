@@ -9,8 +9,6 @@ from functools import cached_property
 
 from infinite_memory.features.sessions.events.event import Event, EventKind, Todo
 
-__all__ = ["Piece", "completed_by", "is_work"]
-
 _UNDOES = re.compile(
     r"\bgit\s+(?:-C\s+\S+\s+)?(?:checkout\b(?!\s+-b)[^;&|]*(?:--|\s\.)|restore\b|reset\s+--hard)"
 )

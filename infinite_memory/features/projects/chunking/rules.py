@@ -13,8 +13,6 @@ from infinite_memory.core.config import Chunking
 from infinite_memory.features.projects.chunking.piece import Piece, is_work
 from infinite_memory.features.sessions.events.event import EventKind
 
-__all__ = ["CutReason", "Embed", "cut_before_turn", "cut_within_turn"]
-
 Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 """Returns the unit vectors of texts, float32, shape (texts, dimensions)."""
 

@@ -14,8 +14,6 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-__all__ = ["MAX_CHARS", "normalize_error"]
-
 MAX_CHARS = 40_000
 """Of a longer text, only the first and the last half of as many characters are read."""
 

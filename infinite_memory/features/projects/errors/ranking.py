@@ -9,8 +9,6 @@ from collections.abc import Collection, Mapping, Sequence
 from infinite_memory.features.projects.errors.signature import ErrorSignature
 from infinite_memory.search.text.analyzer import terms
 
-__all__ = ["compare_errors", "rank_solutions"]
-
 _NAME, _MESSAGE, _TEXT, _FRAMES = 0.15, 0.35, 0.40, 0.10
 # Settled on the half of the cases that is there to tune on; 0.1 to 0.3 do nearly as well.
 _SEARCH = 0.2

@@ -18,8 +18,6 @@ from attrs import frozen
 from infinite_memory.core.plain import PlainData
 from infinite_memory.features.projects.errors.normalize import normalize_error
 
-__all__ = ["ErrorSignature", "find_error"]
-
 _MAX_FRAMES = 4
 _MAX_MESSAGE = 400
 _SHORT = 8

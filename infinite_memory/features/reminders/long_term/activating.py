@@ -30,8 +30,6 @@ from infinite_memory.features.reminders.long_term.values import (
     TriggerFailure,
 )
 
-__all__ = ["activate", "describe_all"]
-
 _RANDOM = 2
 _SEED_BYTES = 6
 _MAX_SEED = 2**53

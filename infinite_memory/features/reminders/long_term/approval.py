@@ -18,8 +18,6 @@ from infinite_memory.core.values.entry import Action, MemoryStep, Operation
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.features.reminders.long_term.context import read_enabled_at, read_trigger_of
 
-__all__ = ["is_approved"]
-
 _log = logging.getLogger(__name__)
 _PAGE = 64
 _FOREIGN = frozenset({Operation.IMPORT, Operation.MERGE})

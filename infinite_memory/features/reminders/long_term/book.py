@@ -26,15 +26,6 @@ from infinite_memory.features.reminders.long_term.naming import (
 )
 from infinite_memory.features.reminders.long_term.values import LongTermMemory
 
-__all__ = [
-    "NOT_APPROVED",
-    "SWITCHED_OFF",
-    "TrackedMemory",
-    "find_evaluator",
-    "read_book",
-    "select_tracked",
-]
-
 SWITCHED_OFF = "it is switched off"
 NOT_APPROVED = (
     "its condition came with an import, a merge or a change of its context, and was not approved"

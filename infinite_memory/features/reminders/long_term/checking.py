@@ -16,16 +16,6 @@ from infinite_memory.engine.services import Services
 from infinite_memory.features.reminders.long_term.book import TrackedMemory, find_evaluator
 from infinite_memory.features.reminders.long_term.firing import is_limited, may_fire, read_firings
 
-__all__ = [
-    "CODE_SECONDS",
-    "Checked",
-    "begin_code",
-    "check_conditions",
-    "find_resting",
-    "is_code",
-    "prepare_conditions",
-]
-
 CODE_SECONDS = 0.5
 """How long the conditions that are code may take in a call, all together."""
 _LATE_FIRST = 3

@@ -11,14 +11,6 @@ from infinite_memory.core.values.conversation.trigger import Trigger
 from infinite_memory.core.values.memory import JsonValue, Kind, Memory
 from infinite_memory.features.reminders.triggers.reading import trigger_from_json, trigger_to_json
 
-__all__ = [
-    "read_earlier_firings",
-    "read_enabled_at",
-    "read_situation",
-    "read_trigger_of",
-    "write_trigger",
-]
-
 _TRIGGER = "trigger"
 _ENABLED_AT = "enabled_at"
 _EARLIER_FIRINGS = "earlier_firings"

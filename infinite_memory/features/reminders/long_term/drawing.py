@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from typing import TypeVar
 
-__all__ = ["draw"]
-
 Value = TypeVar("Value")
 
 

@@ -26,8 +26,6 @@ from infinite_memory.features.reminders.long_term.checking import (
 )
 from infinite_memory.features.reminders.long_term.values import DueReminder, DueReminders
 
-__all__ = ["DEFAULT_WITHIN", "HoldingNow", "find_due", "find_holding_now"]
-
 DEFAULT_WITHIN = timedelta(days=7)
 """How far ahead reminders are looked for."""
 

@@ -25,8 +25,6 @@ from infinite_memory.features.reminders.long_term.context import (
 )
 from infinite_memory.features.reminders.long_term.finding import find_named
 
-__all__ = ["disable", "enable"]
-
 
 def enable(
     services: Services,

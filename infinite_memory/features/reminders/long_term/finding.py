@@ -17,8 +17,6 @@ from infinite_memory.features.reminders.long_term.naming import (
     fold_memory_name,
 )
 
-__all__ = ["check_conversation", "find_named"]
-
 _MAX_LISTED = 5
 
 

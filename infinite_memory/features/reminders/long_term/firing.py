@@ -19,8 +19,6 @@ from infinite_memory.core.values.record import Usage
 from infinite_memory.engine.services import Services
 from infinite_memory.features.reminders.long_term.context import read_earlier_firings
 
-__all__ = ["Firings", "count_firing", "is_limited", "may_fire", "read_firings", "read_total"]
-
 _log = logging.getLogger(__name__)
 
 

@@ -8,8 +8,6 @@ from hashlib import blake2b
 from infinite_memory.core.values.checks import check_label
 from infinite_memory.core.values.scope import fold_name
 
-__all__ = ["DEFAULT_CONVERSATION", "check_name", "fold_memory_name", "name_id"]
-
 DEFAULT_CONVERSATION = "default"
 """The conversation of a long-term memory whose caller names none."""
 

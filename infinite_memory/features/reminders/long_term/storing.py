@@ -42,8 +42,6 @@ from infinite_memory.features.reminders.long_term.naming import (
 )
 from infinite_memory.features.reminders.triggers.reading import read_trigger
 
-__all__ = ["NewMemory", "add", "check_trigger", "delete", "update"]
-
 _CREATED, _UPDATED = "created_context", "updated_context"
 _MESSAGES_KEPT = 4
 _MESSAGE_CHARS = 200

@@ -11,15 +11,6 @@ from attrs import frozen
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.conversation.trigger import Trigger
 
-__all__ = [
-    "Activation",
-    "DueReminder",
-    "DueReminders",
-    "LongTermMemory",
-    "TriggerFailure",
-    "describe_unchecked",
-]
-
 
 @frozen(kw_only=True)
 class LongTermMemory(PlainData):

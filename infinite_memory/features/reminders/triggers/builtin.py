@@ -14,8 +14,6 @@ from infinite_memory.features.reminders.triggers.javascript.evaluator import Jav
 from infinite_memory.features.reminders.triggers.measuring import MeasuredEvaluator
 from infinite_memory.features.reminders.triggers.rules.evaluator import RulesEvaluator
 
-__all__ = ["open_evaluators"]
-
 _NAMES = tuple(language.value for language in Language)
 
 

@@ -15,8 +15,6 @@ from attrs import frozen
 from infinite_memory.search.text.analyzer import fold
 from infinite_memory.search.text.word_lists import simplify
 
-__all__ = ["DEFAULT_DEPTH", "MOST_CHARS", "Keyword", "fold_message"]
-
 DEFAULT_DEPTH = 4
 """How many of the last messages a condition looks at by default."""
 MOST_CHARS = 200_000

@@ -9,8 +9,6 @@ from infinite_memory.core.protocols import TriggerEvaluator
 from infinite_memory.core.values.conversation.trigger import Occasion, Verdict
 from infinite_memory.core.values.memory import JsonValue
 
-__all__ = ["MeasuredEvaluator"]
-
 
 class MeasuredEvaluator:
     """Records how long the conditions of a language take, and how many fail or take too long.

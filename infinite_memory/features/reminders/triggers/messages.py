@@ -9,8 +9,6 @@ from attrs import evolve
 from infinite_memory.core.values.conversation.message import ChatMessage
 from infinite_memory.features.reminders.triggers.keywords import MOST_CHARS
 
-__all__ = ["choose_messages"]
-
 
 def choose_messages(messages: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
     """Return the last messages, as many as have `MOST_CHARS` characters together, oldest first.

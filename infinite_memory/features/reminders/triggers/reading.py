@@ -10,8 +10,6 @@ from infinite_memory.core.values.checks import check_count, check_field
 from infinite_memory.core.values.conversation.trigger import Language, Trigger
 from infinite_memory.core.values.memory import JsonValue
 
-__all__ = ["read_trigger", "trigger_from_json", "trigger_to_json"]
-
 _MOST_MINUTES = 60 * 24 * 366 * 100
 _MOST_FIRINGS = 1_000_000_000
 _LIMITS = ("cooldown_minutes", "most_firings")

@@ -15,8 +15,6 @@ from infinite_memory.features.sessions.events.event import Event, EventKind
 from infinite_memory.features.sessions.events.folders import Folders
 from infinite_memory.features.sessions.events.tools import Call, event_of_call
 
-__all__ = ["EventBuilder", "text_in"]
-
 _MAX_CHARS = 100_000
 _MAX_NAME_CHARS = 200
 _MAX_DEPTH = 50

@@ -17,8 +17,6 @@ from infinite_memory.features.sessions.events.event import Event
 from infinite_memory.features.sessions.transcripts.claude_code import read_record
 from infinite_memory.features.sessions.transcripts.lines import read_numbered
 
-__all__ = ["read_claude_code_events"]
-
 _EXIT = re.compile(r"\AExit code -?\d+\n?")
 _SKIPPED = ("isMeta", "isSidechain", "isCompactSummary")
 

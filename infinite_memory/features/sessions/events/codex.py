@@ -17,8 +17,6 @@ from infinite_memory.features.sessions.events.builder import EventBuilder, text_
 from infinite_memory.features.sessions.events.event import Event
 from infinite_memory.features.sessions.transcripts.lines import read_numbered
 
-__all__ = ["is_added_by_codex", "read_codex_events"]
-
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
 _ANSWERS = ("function_call_output", "custom_tool_call_output")
 _EXIT = re.compile(r"(?:Process exited with code|Exit code:)\s*(-?\d+)")

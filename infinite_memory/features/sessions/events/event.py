@@ -9,8 +9,6 @@ from attrs import frozen
 
 from infinite_memory.core.plain import PlainData
 
-__all__ = ["Event", "EventKind", "Todo"]
-
 
 class EventKind(StrEnum):
     """The kind of an event."""

@@ -6,8 +6,6 @@ from pathlib import Path, PurePosixPath
 
 from infinite_memory.features.sessions.repository import find_work_tree
 
-__all__ = ["Folders"]
-
 
 class Folders:
     """The roots of the repositories that a session worked in, as far as they are known.

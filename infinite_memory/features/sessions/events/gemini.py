@@ -17,8 +17,6 @@ from infinite_memory.features.sessions.events.builder import EventBuilder, text_
 from infinite_memory.features.sessions.events.event import Event
 from infinite_memory.features.sessions.transcripts.lines import read_numbered
 
-__all__ = ["read_gemini_events"]
-
 _MAX_BYTES = 256 << 20
 _SPEAKERS = {"user": "user", "gemini": "assistant", "model": "assistant"}
 _EXIT = re.compile(r"^Exit Code: (-?\d+)", re.MULTILINE)

@@ -15,8 +15,6 @@ from infinite_memory.features.sessions.events.event import Event
 from infinite_memory.features.sessions.events.gemini import read_gemini_events
 from infinite_memory.features.sessions.transcripts.lines import read_numbered
 
-__all__ = ["CLIENTS", "NAMES", "SessionFile", "find_session_files", "read_session"]
-
 CLIENTS: Mapping[str, Callable[[Path], Iterator[Event]]] = {
     "claude-code": read_claude_code_events,
     "codex": read_codex_events,

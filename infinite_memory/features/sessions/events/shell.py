@@ -6,8 +6,6 @@ import re
 import shlex
 from itertools import pairwise
 
-__all__ = ["find_commit", "find_folder", "find_written"]
-
 _MAX_CHARS = 20_000
 _CD = re.compile(r"\s*cd\s+(?P<folder>\"[^\"]+\"|'[^']+'|[^\s;&|]+)\s*(?:&&|;|\n|$)")
 _DASH_C = re.compile(r"\bgit\s+-C\s+(?P<folder>\"[^\"]+\"|'[^']+'|[^\s;&|]+)")

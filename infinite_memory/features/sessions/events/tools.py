@@ -15,8 +15,6 @@ from infinite_memory.features.sessions.events.event import Event, EventKind, Tod
 from infinite_memory.features.sessions.events.folders import Folders
 from infinite_memory.features.sessions.events.shell import find_commit, find_folder, find_written
 
-__all__ = ["Call", "event_of_call", "relative_to"]
-
 MAX_OUTPUT_CHARS = 8000
 _MAX_TEXT_CHARS = 20_000
 _COMMANDS = ("command", "cmd", "script")

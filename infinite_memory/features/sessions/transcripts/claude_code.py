@@ -18,8 +18,6 @@ from infinite_memory.core.values.timestamps import read_moment
 from infinite_memory.features.sessions.transcripts.lines import read_objects
 from infinite_memory.features.sessions.transcripts.message import Message
 
-__all__ = ["read_claude_code", "read_record"]
-
 _SPEAKERS = ("user", "assistant")
 # Records whose text neither the person nor the assistant wrote.
 _ADDED = ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage")

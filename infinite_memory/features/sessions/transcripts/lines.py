@@ -10,8 +10,6 @@ from typing import IO, Any
 
 from infinite_memory.core.files.regular import open_regular
 
-__all__ = ["read_numbered", "read_objects"]
-
 _MAX_LINE_BYTES = 8 << 20
 _CHUNK_BYTES = 1 << 20
 

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from attrs import field, frozen
 
-__all__ = ["Message", "ReadTranscript"]
-
 
 @frozen(kw_only=True)
 class Message:

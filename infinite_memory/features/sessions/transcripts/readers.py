@@ -7,6 +7,4 @@ from collections.abc import Mapping
 from infinite_memory.features.sessions.transcripts.claude_code import read_claude_code
 from infinite_memory.features.sessions.transcripts.message import ReadTranscript
 
-__all__ = ["READERS"]
-
 READERS: Mapping[str, ReadTranscript] = {"claude-code": read_claude_code}

@@ -17,8 +17,6 @@ from infinite_memory.search.embedding.export.graph import INPUT, GraphBuilder
 from infinite_memory.search.embedding.export.layers import linear, lookup
 from infinite_memory.search.embedding.export.precision import Precision
 
-__all__ = ["BertShape", "build_bert"]
-
 Array = NDArray[np.float32]
 
 

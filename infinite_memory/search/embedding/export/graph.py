@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from infinite_memory.core.errors import EmbedderError, install_hint
 
-__all__ = ["INPUT", "OUTPUT", "GraphBuilder", "import_onnx"]
-
 INPUT = "input_ids"
 OUTPUT = "embedding"
 _OPSET = 20

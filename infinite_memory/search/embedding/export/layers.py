@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from infinite_memory.search.embedding.export.graph import GraphBuilder
 from infinite_memory.search.embedding.export.precision import Precision
 
-__all__ = ["linear", "lookup"]
-
 Array = NDArray[np.float32]
 
 

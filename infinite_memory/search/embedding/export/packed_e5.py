@@ -19,8 +19,6 @@ from infinite_memory.core.errors import EmbedderError
 from infinite_memory.search.embedding.export.bert import BertShape
 from infinite_memory.search.embedding.export.source import Source
 
-__all__ = ["read_packed_e5"]
-
 _MAGIC = b"E5S1"
 _NAME = "multilingual-e5-small-q4"
 _QUERY_PREFIX, _DOCUMENT_PREFIX = "query: ", "passage: "

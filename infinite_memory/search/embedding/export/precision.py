@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["Precision"]
-
 
 class Precision(StrEnum):
     """How weights are kept and multiplied; `docs/embedding.md` has the measurements."""

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from infinite_memory.core.errors import EmbedderError
 from infinite_memory.core.files.regular import open_regular
 
-__all__ = ["read_tensors"]
-
 _MAX_HEADER_BYTES = 16 * 1024 * 1024
 _MAX_RANK = 8
 _DTYPES = {"F32": "<f4", "F16": "<f2", "F64": "<f8"}

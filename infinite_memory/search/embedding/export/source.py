@@ -26,8 +26,6 @@ from infinite_memory.search.embedding.sentence_transformers import (
     read_object,
 )
 
-__all__ = ["Source", "read_source"]
-
 _STEPS = ("Transformer", "Pooling", "Normalize")
 _POOLING = ("mean", "cls")
 

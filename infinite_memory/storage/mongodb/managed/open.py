@@ -27,8 +27,6 @@ from infinite_memory.storage.mongodb.managed.server import Server
 from infinite_memory.storage.mongodb.managed.sharing import Users, hold_start_lock
 from infinite_memory.storage.mongodb.storage import MongoStorage
 
-__all__ = ["ManagedStorage", "open_existing_managed", "open_managed"]
-
 # The first caller that misses the server starts it, which should not take long. With timeoutMS, a
 # limit for the whole call, the driver would look for the server until the limit has passed.
 _SETTINGS: dict[str, Any] = {

@@ -18,8 +18,6 @@ from infinite_memory.core.errors import StorageUnavailable
 from infinite_memory.core.files.atomic import write_atomically
 from infinite_memory.core.files.regular import read_regular
 
-__all__ = ["ServerPaths"]
-
 # No port is opened; the name of the socket has the number.
 _SOCKET = "mongodb-27017.sock"
 # The path of a socket may have 107 characters on Linux and 103 on macOS.

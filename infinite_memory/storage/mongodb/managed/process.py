@@ -22,8 +22,6 @@ from infinite_memory.core.files.regular import open_regular, read_regular
 from infinite_memory.storage.mongodb.managed.paths import ServerPaths
 from infinite_memory.storage.mongodb.managed.sharing import inheritable_lock
 
-__all__ = ["SET_NAME", "Process"]
-
 SET_NAME = "infinite-memory"
 """The name of the replica set, which has one member."""
 

@@ -23,8 +23,6 @@ from infinite_memory.core.files.regular import read_regular
 from infinite_memory.storage.mongodb.managed.paths import ServerPaths
 from infinite_memory.storage.mongodb.managed.process import SET_NAME, Process
 
-__all__ = ["Server"]
-
 _USER = "infinite_memory"
 _DATABASE = "infinite_memory"
 _READY_SECONDS = 60.0

@@ -15,8 +15,6 @@ from pathlib import Path
 from infinite_memory.core.errors import ConfigurationError, StorageUnavailable
 from infinite_memory.core.files.locks import FileLock
 
-__all__ = ["Users", "hold_start_lock", "inheritable_lock"]
-
 _WAIT_SECONDS = 120.0
 
 

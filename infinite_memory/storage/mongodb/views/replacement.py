@@ -36,8 +36,6 @@ from infinite_memory.storage.mongodb.schema import COLLECTIONS, METADATA, RESTOR
 from infinite_memory.storage.mongodb.transactions import end_abandoned, in_transaction
 from infinite_memory.storage.preconditions import refuse_replacement
 
-__all__ = ["MongoReplacement", "finish_swap", "prepare_beside"]
-
 _NAMESPACE_NOT_FOUND = 26
 _PREFIXED = "^restoring_[0-9a-f]{8}_"
 # A server ends the transaction of a dead client after 60 s; this package does so after 5 s, if the

@@ -18,8 +18,6 @@ from pymongo.database import Database
 
 from infinite_memory.storage.mongodb.connection import Connection
 
-__all__ = ["pin_connection"]
-
 _READS = ("find", "find_one", "aggregate", "count_documents")
 
 

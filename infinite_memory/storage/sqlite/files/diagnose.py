@@ -23,8 +23,6 @@ from infinite_memory.storage.sqlite.files.paths import Places
 from infinite_memory.storage.sqlite.files.preflight import inspect_store, look_without_lock
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
 
-__all__ = ["diagnose_files", "diagnose_library"]
-
 
 def diagnose_library() -> Diagnosis:
     """Return whether the SQLite library is free of the defect that damages shared databases."""

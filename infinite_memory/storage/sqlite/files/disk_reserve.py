@@ -7,8 +7,6 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["OPENING_BYTES", "RESERVE_BYTES", "Reserve"]
-
 RESERVE_BYTES = 8 << 20
 """Enough to forget a text of 1 MiB softly: its pages and their copy in the history, in the log and
 then in the database."""

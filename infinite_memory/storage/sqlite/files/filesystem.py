@@ -17,8 +17,6 @@ from infinite_memory.core.errors import StorageUnavailable
 if sys.platform != "win32":
     import pwd
 
-__all__ = ["Mount", "check_surroundings", "mount_of", "read_mounts"]
-
 _MOUNTS = Path("/proc/self/mountinfo")
 _ROOT = 0
 _ESCAPE = re.compile(r"\\([0-7]{3})")

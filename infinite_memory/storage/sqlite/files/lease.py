@@ -21,8 +21,6 @@ from infinite_memory.core.files.locks import FileLock, is_locked
 from infinite_memory.core.files.regular import open_regular
 from infinite_memory.storage.sqlite.files.paths import Places
 
-__all__ = ["Leases", "SqliteLease", "UpkeepFile", "read_upkeep"]
-
 _MAX_BYTES = 1 << 20
 
 

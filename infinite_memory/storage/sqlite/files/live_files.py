@@ -17,8 +17,6 @@ from infinite_memory.core.errors import StorageUnavailable
 from infinite_memory.storage.sqlite.files.open_files import FileIdentity, file_identity
 from infinite_memory.storage.sqlite.files.paths import Places
 
-__all__ = ["NOTHING_STORED", "UNKNOWN_OUTCOME", "LiveFiles", "look_at_files", "moved_files"]
-
 NOTHING_STORED = "nothing was stored by this call"
 UNKNOWN_OUTCOME = (
     "whether this call has stored anything is not known, so look for the memory before you store it"

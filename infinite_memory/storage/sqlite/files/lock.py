@@ -12,8 +12,6 @@ from pathlib import Path
 from infinite_memory.core.errors import StorageUnavailable
 from infinite_memory.core.files.locks import FileLock
 
-__all__ = ["FairLock", "WriterBusy", "WriterLock"]
-
 
 class WriterBusy(StorageUnavailable):
     """A different writer did not release the lock in time."""

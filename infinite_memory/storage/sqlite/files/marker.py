@@ -11,14 +11,6 @@ from infinite_memory.core.files.atomic import write_atomically
 from infinite_memory.core.files.regular import read_regular
 from infinite_memory.core.values.archive.copying import CopyMark
 
-__all__ = [
-    "is_earlier_marker",
-    "read_copy_mark",
-    "read_marker",
-    "write_copy_mark",
-    "write_marker",
-]
-
 _LINE = re.compile(r"Infinite Memory store ([0-9a-f-]{36})\n")
 _EARLIER_LINE = re.compile(rb"infinite-memory store [0-9a-f-]{36}\n")
 

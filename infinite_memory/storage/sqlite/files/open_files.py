@@ -23,8 +23,6 @@ from attrs import frozen
 from infinite_memory.core.errors import StorageUnavailable
 from infinite_memory.storage.forks import crossed_fork
 
-__all__ = ["TrackedConnection", "check_not_inherited", "file_identity", "track_database"]
-
 FileIdentity = tuple[int, int]
 """The device of a file and its inode number."""
 

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from attrs import frozen
 
-__all__ = ["Places"]
-
 
 @frozen
 class Places:

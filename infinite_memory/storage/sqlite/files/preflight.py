@@ -26,8 +26,6 @@ from infinite_memory.storage.sqlite.metadata import read_identity
 from infinite_memory.storage.sqlite.migrations import check_version
 from infinite_memory.storage.sqlite.schema import APPLICATION_ID, EARLIER_APPLICATION_ID
 
-__all__ = ["inspect_store", "look_without_lock"]
-
 _Result = TypeVar("_Result")
 
 _MAGIC = b"SQLite format 3\0"

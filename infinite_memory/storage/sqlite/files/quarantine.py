@@ -6,8 +6,6 @@ from pathlib import Path
 
 from infinite_memory.core.errors import StoreDamaged
 
-__all__ = ["Suspicion"]
-
 # No lock guards the dictionary, since a forked child could inherit a held lock: every use is a
 # single operation on it.
 _errors: dict[tuple[str, int, int], StoreDamaged] = {}

@@ -13,8 +13,6 @@ from pathlib import Path
 
 from infinite_memory.core.files.atomic import sync_folder
 
-__all__ = ["ScrubMark"]
-
 _logger = logging.getLogger("infinite_memory.storage")
 
 

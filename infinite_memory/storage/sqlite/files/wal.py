@@ -17,8 +17,6 @@ from pathlib import Path
 
 import apsw
 
-__all__ = ["count_skipped_pages"]
-
 _HEADER = struct.Struct(">8I")
 _FRAME = struct.Struct(">6I")
 _MAGIC = (0x377F0682, 0x377F0683)

@@ -10,12 +10,10 @@ from infinite_memory.apps.cli.completions import complete_scopes
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, remark
-from infinite_memory.apps.cli.render import one_line
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.features.reminders.long_term.values import DueReminder, describe_unchecked
-
-__all__ = ["due_command"]
+from infinite_memory.search.text.lines import one_line
 
 _TEXT_CHARS = 240
 

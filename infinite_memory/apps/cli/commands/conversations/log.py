@@ -19,14 +19,12 @@ from infinite_memory.apps.cli.output import (
     is_terminal,
     remark,
 )
-from infinite_memory.apps.cli.render import one_line
 from infinite_memory.apps.cli.waiting import waiting
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.features.chats.log.values import Conversation, ConversationMessages
 from infinite_memory.features.chats.short_term.patterns import ConversationStats
-
-__all__ = ["conversations_command"]
+from infinite_memory.search.text.lines import one_line
 
 _ID_CHARS, _HEADING_CHARS = 80, 80
 

@@ -11,14 +11,12 @@ from infinite_memory.apps.cli.completions import complete_triggers
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, emit_table, remark
-from infinite_memory.apps.cli.render import one_line
 from infinite_memory.core.values.checks import check_labels
 from infinite_memory.core.values.conversation.trigger import Trigger
 from infinite_memory.core.values.receipt import Outcome, Receipt
 from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.features.reminders.long_term.values import LongTermMemory
-
-__all__ = ["triggers_command"]
+from infinite_memory.search.text.lines import one_line
 
 _NAME_CHARS, _CONDITION_CHARS, _STATE_CHARS = 40, 60, 160
 

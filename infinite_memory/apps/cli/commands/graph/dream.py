@@ -9,12 +9,10 @@ from infinite_memory.apps.cli.exits import ExitCode
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, remark
-from infinite_memory.apps.cli.render import one_line
 from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.features.background.dreamer.describe import cycle_ids, describe_cycle
 from infinite_memory.features.background.upkeep.report import UpkeepReport
-
-__all__ = ["dream_command"]
+from infinite_memory.search.text.lines import one_line
 
 _UNDO = "infinite-memory undo {}"
 _LINE_CHARS = 400

@@ -16,8 +16,6 @@ from infinite_memory.core.values.memory import Status
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.features.archive.exchange.graphs.values import ExportedGraph, GraphFormat
 
-__all__ = ["export_graph"]
-
 _STATUSES = [str(status) for status in Status if status is not Status.FORGOTTEN]
 
 

@@ -20,7 +20,7 @@ from infinite_memory.apps.cli.output import (
     is_terminal,
     remark,
 )
-from infinite_memory.apps.cli.render import one_line, provenance
+from infinite_memory.apps.cli.render import provenance
 from infinite_memory.core.errors import NotFound
 from infinite_memory.core.values.codec import shown_json
 from infinite_memory.core.values.conversation.attachment import present
@@ -29,9 +29,8 @@ from infinite_memory.core.values.memory import Memory, shorten
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.features.graph.values import Related
+from infinite_memory.search.text.lines import one_line
 from infinite_memory.store.memory_store import MemoryStore
-
-__all__ = ["graph_command"]
 
 _TEXT_CHARS = 240
 _REASON_CHARS = 400

@@ -6,8 +6,6 @@ import click
 
 from infinite_memory.features.graph.values import Relation
 
-__all__ = ["relation_option"]
-
 relation_option = click.option(
     "--type",
     "-t",

@@ -9,8 +9,6 @@ import click
 from infinite_memory.apps.cli.output import is_terminal
 from infinite_memory.apps.cli.waiting import end_waiting
 
-__all__ = ["read_error"]
-
 _PART_BYTES = 1 << 16
 # A byte that is no character becomes one of three bytes, and the library takes 1 MiB.
 _KEPT_BYTES = 300_000

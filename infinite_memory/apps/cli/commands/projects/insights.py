@@ -22,7 +22,6 @@ from infinite_memory.apps.cli.insights_page.words import (
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, remark
-from infinite_memory.apps.cli.render import one_line
 from infinite_memory.core.clock import system_clock
 from infinite_memory.core.paths import absolute_path
 from infinite_memory.core.values.messages import format_count
@@ -30,8 +29,7 @@ from infinite_memory.core.values.timestamps import in_zone
 from infinite_memory.features.archive.exchange.output_file import writing_file
 from infinite_memory.features.projects.hard_spots import HardSpot
 from infinite_memory.features.projects.insights import Insights
-
-__all__ = ["insights_command"]
+from infinite_memory.search.text.lines import one_line
 
 _MOST_SHOWN = 5
 _NAME_CHARS, _SUMMARY_CHARS = 60, 90

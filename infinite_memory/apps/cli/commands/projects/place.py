@@ -14,8 +14,6 @@ from infinite_memory.apps.cli.completions import complete_files, complete_reposi
 from infinite_memory.core.paths import expand_path, find_working_folder
 from infinite_memory.features.sessions.repository import find_work_tree
 
-__all__ = ["Place", "choose_place", "file_option", "repository_argument", "repository_option"]
-
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 

@@ -32,8 +32,6 @@ from infinite_memory.core.values.messages import format_count
 from infinite_memory.features.sessions.repository import scope_of_folder
 from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["project_command"]
-
 T = TypeVar("T")
 _ALL = "every repository"
 _ARGUMENT, _OPTION = "REPOSITORY", "--repository"

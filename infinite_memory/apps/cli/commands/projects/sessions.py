@@ -12,7 +12,6 @@ from infinite_memory.apps.cli.exits import ExitCode
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_json_line, emit_lines, remark
-from infinite_memory.apps.cli.render import one_line
 from infinite_memory.apps.cli.stopping import stopped_by_signals
 from infinite_memory.apps.cli.waiting import end_waiting
 from infinite_memory.core.errors import NotFound, StorageError
@@ -21,9 +20,8 @@ from infinite_memory.core.values.messages import format_count
 from infinite_memory.features.projects.ingest import IngestedSessions, SessionChunk
 from infinite_memory.features.projects.watching import SessionWatch, default_folders
 from infinite_memory.features.sessions.repository import PREFIX
+from infinite_memory.search.text.lines import one_line
 from infinite_memory.store.memory_store import MemoryStore
-
-__all__ = ["ingest_session_command"]
 
 _LOOK_SECONDS = 5.0
 _SUMMARY_CHARS = 90

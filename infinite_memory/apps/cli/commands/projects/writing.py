@@ -22,8 +22,6 @@ from infinite_memory.core.values.receipt import Receipt
 from infinite_memory.features.projects.chunk import CHUNK_KINDS, Difficulty, WorkOutcome
 from infinite_memory.store.memory_store import MemoryStore
 
-__all__ = ["decide", "learn", "note"]
-
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _TYPES = sorted(str(kind) for kind in CHUNK_KINDS)

@@ -22,8 +22,6 @@ from infinite_memory.features.archive.exchange.reading import Options
 from infinite_memory.features.archive.exchange.records import Item
 from infinite_memory.features.archive.exchange.source import Source
 
-__all__ = ["header_row", "is_csv_export", "memory_row", "read_csv"]
-
 _FIRST = ("id", "happened_at", "scope", "kind", "speaker", "title", "text", "tags")
 _COLUMNS = (*_FIRST, *(field.name for field in MEMORY_FIELDS if field.name not in _FIRST))
 _TYPES = {field.name: field.value_type for field in MEMORY_FIELDS}

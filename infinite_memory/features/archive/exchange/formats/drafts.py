@@ -12,8 +12,6 @@ from infinite_memory.features.archive.exchange.reading import Options, parse_obj
 from infinite_memory.features.archive.exchange.records import Item
 from infinite_memory.features.archive.exchange.source import Source
 
-__all__ = ["is_drafts", "read_drafts_file"]
-
 
 def is_drafts(source: Source) -> bool:
     """Return whether the first line of a file is an object with a text."""

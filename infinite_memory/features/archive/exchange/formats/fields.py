@@ -17,8 +17,6 @@ from infinite_memory.features.archive.exchange.reading import read_time_text
 from infinite_memory.features.archive.exchange.records import DraftRecord, MemoryRecord
 from infinite_memory.features.archive.transfer.records import decode_record
 
-__all__ = ["filled_fields", "read_fields"]
-
 _ALWAYS = {"id", "kind", "happened_at", "stored_at", "revision"}
 _OF_THE_STORE = {"status", "stored_at", "revision"}
 _TIMES = tuple(field.name for field in MEMORY_FIELDS if field.value_type is FieldType.TIME)

@@ -33,19 +33,6 @@ from infinite_memory.features.archive.exchange.records import (
 from infinite_memory.features.archive.exchange.source import Source
 from infinite_memory.features.archive.transfer.records import decode_record
 
-__all__ = [
-    "ENCODER",
-    "FORMAT",
-    "VERSION",
-    "end_line",
-    "head_line",
-    "is_jsonl_export",
-    "link_line",
-    "memory_line",
-    "read_jsonl",
-    "scope_line",
-]
-
 FORMAT = "infinite-memory"
 VERSION = 1
 ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -30,8 +30,6 @@ from infinite_memory.features.archive.exchange.records import Item, ScopeRecord
 from infinite_memory.features.archive.exchange.source import Source
 from infinite_memory.features.archive.transfer.records import decode_record
 
-__all__ = ["MARK", "day_head", "is_markdown_export", "read_markdown", "scope_head", "section"]
-
 MARK = "infinite_memory_export"
 VERSION = 1
 _FENCE = "---"

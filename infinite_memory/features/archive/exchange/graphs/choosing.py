@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from infinite_memory.core.protocols import Storage
 from infinite_memory.features.archive.exchange.selection import read_links
 
-__all__ = ["choose_strongest"]
-
 _MOST_NEIGHBOURS = 12
 
 

@@ -33,8 +33,6 @@ from infinite_memory.features.archive.exchange.output_file import writing_file
 from infinite_memory.features.archive.exchange.selection import read_memories
 from infinite_memory.features.graph.neighbourhood import find_neighbourhood
 
-__all__ = ["run_graph_export"]
-
 
 @frozen(kw_only=True)
 class _Graph:

@@ -13,8 +13,6 @@ from xml.sax.saxutils import escape, quoteattr
 
 from infinite_memory.features.archive.exchange.graphs.values import GraphEdge, GraphNode
 
-__all__ = ["graphml"]
-
 # Whatever is no Char of XML 1.0, section 2.2.
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # A parser turns a bare carriage return into a line feed.

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator
 
 from infinite_memory.features.archive.exchange.graphs.values import GraphEdge, GraphNode
 
-__all__ = ["node_link"]
-
 
 def node_link(nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> Iterator[str]:
     """Yield the document in pieces, with a line for each node and each edge.

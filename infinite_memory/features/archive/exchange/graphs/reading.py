@@ -13,8 +13,6 @@ from infinite_memory.features.archive.exchange.graphs.values import GraphEdge, G
 from infinite_memory.features.archive.exchange.selection import read_links, read_memories
 from infinite_memory.features.graph.neighbourhood import find_relations
 
-__all__ = ["make_nodes", "read_nodes", "read_relations", "read_stored_links"]
-
 _PAGE = 1000
 
 

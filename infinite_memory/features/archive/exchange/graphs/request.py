@@ -16,8 +16,6 @@ from infinite_memory.features.archive.exchange.graphs.values import GraphFormat
 from infinite_memory.features.archive.exchange.output_file import check_path
 from infinite_memory.features.archive.exchange.selection import Selection, choose_memories
 
-__all__ = ["Around", "GraphRequest", "Whole", "make_request"]
-
 _DEPTH = 2
 _FEW = 150
 _MOST_DRAWN, _MOST_AROUND, _MOST = 300, 1000, 10_000_000

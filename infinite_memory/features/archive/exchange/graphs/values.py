@@ -15,8 +15,6 @@ from infinite_memory.core.values.conversation.attachment import present
 from infinite_memory.core.values.link import Link
 from infinite_memory.core.values.memory import Memory
 
-__all__ = ["ExportedGraph", "GraphEdge", "GraphFormat", "GraphNode"]
-
 
 class GraphFormat(StrEnum):
     """A format of an export of the graph."""

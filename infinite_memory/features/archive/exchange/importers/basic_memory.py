@@ -28,8 +28,6 @@ from infinite_memory.features.archive.exchange.reading import Options
 from infinite_memory.features.archive.exchange.records import DraftRecord, Item, LinkRecord
 from infinite_memory.features.archive.exchange.source import Source
 
-__all__ = ["is_basic_memory", "read_basic_memory"]
-
 _CLIENT = "basic-memory"
 _KINDS = {str(kind): kind for kind in Kind}
 _OBSERVATION = re.compile(r"\s*[-*] \[[^\]\n]+\] (?P<content>.*)")

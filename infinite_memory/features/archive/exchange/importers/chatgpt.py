@@ -21,8 +21,6 @@ from infinite_memory.features.archive.exchange.reading import Options, read_seco
 from infinite_memory.features.archive.exchange.records import DraftRecord, Item
 from infinite_memory.features.archive.exchange.source import Source
 
-__all__ = ["is_chatgpt", "read_chatgpt"]
-
 _CLIENT = "chatgpt"
 _SPEAKERS = ("user", "assistant")
 _WRITTEN = ("text", "multimodal_text", "code")

@@ -20,8 +20,6 @@ from infinite_memory.features.archive.exchange.reading import Options, read_time
 from infinite_memory.features.archive.exchange.records import DraftRecord, Item
 from infinite_memory.features.archive.exchange.source import Source
 
-__all__ = ["is_claude", "read_claude"]
-
 _CLIENT = "claude"
 _SPEAKERS = {"human": "user", "assistant": "assistant"}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -13,8 +13,6 @@ from infinite_memory.core.values.memory import Kind, Origin
 from infinite_memory.features.archive.exchange.reading import Options, storable
 from infinite_memory.features.archive.exchange.records import DraftRecord
 
-__all__ = ["Conversation", "divide"]
-
 _MICROSECOND = timedelta(microseconds=1)
 _MILLISECOND = timedelta(milliseconds=1)
 _MAX_ID_CHARS = 128

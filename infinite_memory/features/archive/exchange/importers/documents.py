@@ -25,8 +25,6 @@ from infinite_memory.features.archive.exchange.reading import Options
 from infinite_memory.features.archive.exchange.records import DraftRecord, Item
 from infinite_memory.features.archive.exchange.source import Source
 
-__all__ = ["is_documents", "read_documents"]
-
 _TEXTS = (".md", ".markdown", ".txt", ".text", ".rst", ".org")
 _MARKDOWN = (".md", ".markdown")
 _PDF = (".pdf",)

@@ -10,8 +10,6 @@ from infinite_memory.core.errors import InvalidInput
 from infinite_memory.features.archive.exchange.importers.shallow_yaml import load_shallow_yaml
 from infinite_memory.features.archive.exchange.reading import read_time_text
 
-__all__ = ["plain_value", "split_front_matter", "tags_of", "time_of"]
-
 _MAX_CHARS = 1 << 16
 _FENCE = "---"
 

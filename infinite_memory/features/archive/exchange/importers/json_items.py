@@ -10,8 +10,6 @@ from typing import IO, Any
 from infinite_memory.core.values.exchange import ImportProblem
 from infinite_memory.features.archive.exchange.source import Source
 
-__all__ = ["ITEMS", "conversation_files", "items_of", "read_conversations"]
-
 ITEMS = "item"
 """The path of the values of an array at the top of a document."""
 

@@ -23,8 +23,6 @@ from infinite_memory.features.archive.exchange.reading import Options, read_time
 from infinite_memory.features.archive.exchange.records import DraftRecord, Item
 from infinite_memory.features.archive.exchange.source import Source
 
-__all__ = ["is_mem0", "read_mem0"]
-
 _CLIENT = "mem0"
 _NAMES = ("user_id", "agent_id", "app_id", "run_id", "actor_id", "role", "categories")
 _HISTORY = {"memory_id", "old_memory", "new_memory", "event"}

@@ -23,8 +23,6 @@ from infinite_memory.features.archive.exchange.reading import (
 from infinite_memory.features.archive.exchange.records import DraftRecord, Item, LinkRecord
 from infinite_memory.features.archive.exchange.source import Source
 
-__all__ = ["is_memory_server", "read_memory_server"]
-
 _CLIENT = "mcp-memory"
 _TITLE_CHARS = 200
 

@@ -20,8 +20,6 @@ from infinite_memory.features.archive.exchange.reading import Options, read_seco
 from infinite_memory.features.archive.exchange.records import DraftRecord, Item
 from infinite_memory.features.archive.exchange.source import Source
 
-__all__ = ["is_memory_service", "read_memory_service"]
-
 _CLIENT = "mcp-memory-service"
 _COLUMNS = {"content_hash", "content", "tags", "memory_type", "metadata", "created_at"}
 _KINDS = {str(kind): kind for kind in Kind}

@@ -28,15 +28,6 @@ from infinite_memory.features.archive.exchange.records import Item
 from infinite_memory.features.archive.exchange.source import Source
 from infinite_memory.features.sessions.transcripts.claude_code import read_record
 
-__all__ = [
-    "is_claude_code",
-    "is_codex",
-    "is_gemini",
-    "read_claude_code_sessions",
-    "read_codex",
-    "read_gemini",
-]
-
 _CLAUDE_CODE, _CODEX, _GEMINI = "claude-code", "codex", "gemini-cli"
 _LOOKED_AT = 100
 _LOOKED_AT_LINES = 20

@@ -9,8 +9,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-__all__ = ["load_shallow_yaml"]
-
 _MAX_LEVELS = 32
 
 

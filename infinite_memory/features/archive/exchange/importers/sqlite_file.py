@@ -12,8 +12,6 @@ import apsw
 
 from infinite_memory.core.errors import InvalidInput
 
-__all__ = ["is_sqlite", "read_table", "table_columns"]
-
 _MAGIC = b"SQLite format 3\0"
 
 

@@ -10,8 +10,6 @@ from infinite_memory.features.background.dreamer.pairs.endpoint_judge import End
 from infinite_memory.features.background.dreamer.pairs.judging import LocalJudge
 from infinite_memory.features.background.upkeep.chat_endpoint import open_chat
 
-__all__ = ["choose_judge"]
-
 
 def choose_judge(config: Config, stop: Stop, *, given: Judge | None = None) -> Judge:
     """Return the judge of the caller, or of the configuration; `stop` ends its waiting.

@@ -15,8 +15,6 @@ from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.timestamps import in_zone
 from infinite_memory.features.background.upkeep.chat_endpoint import ChatEndpoint, ChatError
 
-__all__ = ["EndpointJudge"]
-
 _PAIRS_AT_ONCE = 20
 _SECONDS = 60.0
 _MAX_TEXT_CHARS = 1000

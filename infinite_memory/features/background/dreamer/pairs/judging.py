@@ -9,8 +9,6 @@ from infinite_memory.core.values.dream.pair import Judgement, Pair
 from infinite_memory.core.values.memory import Kind
 from infinite_memory.features.background.dreamer.pairs.nearness import add_evidence
 
-__all__ = ["LocalJudge"]
-
 # The least evidence of memories that belong together, in standard deviations; the precision is
 # measured by `benchmarks.dreaming`. Two memories that also share a conversation or a near memory
 # need less.

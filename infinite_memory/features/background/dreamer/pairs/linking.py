@@ -16,8 +16,6 @@ from infinite_memory.core.values.link import Link, LinkType
 from infinite_memory.core.values.memory import shorten
 from infinite_memory.features.background.dreamer.view import DREAMER, CycleView
 
-__all__ = ["LinkPlan", "plan_links"]
-
 _MOST_NEW = 100
 _MOST_STRENGTHENED = 100
 _MOST_OF_A_MEMORY = 12

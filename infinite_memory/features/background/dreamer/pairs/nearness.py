@@ -19,8 +19,6 @@ from infinite_memory.core.values.dream.neighbor import Neighbor
 from infinite_memory.core.values.dream.pair import Pair
 from infinite_memory.core.values.memory import Memory
 
-__all__ = ["NEAREST", "Surroundings", "Usual", "add_evidence", "make_pair"]
-
 NEAREST = 50
 """The most memories that are compared with a memory to learn what is usual around it."""
 

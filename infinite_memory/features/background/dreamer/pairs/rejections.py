@@ -19,8 +19,6 @@ from infinite_memory.core.values.link import Link, LinkType
 from infinite_memory.engine.journal import iter_sound_entries
 from infinite_memory.features.background.dreamer.view import DREAMER
 
-__all__ = ["Rejected", "read_rejected"]
-
 _NOTE = "dream/rejected"
 _MOST_PAIRS = 5000
 _MOST_ENTRIES = 5000

@@ -23,8 +23,6 @@ from infinite_memory.features.background.dreamer.pairs.seeds import Seed, SeedSc
 from infinite_memory.features.background.dreamer.view import CycleView
 from infinite_memory.search.text.question_terms import split_terms
 
-__all__ = ["MAX_PAIRS", "Sampled", "sample_pairs"]
-
 MAX_PAIRS = 200
 """The most pairs of a cycle."""
 

@@ -16,8 +16,6 @@ from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.retrieval.recall_by_time import timeline_of
 from infinite_memory.features.background.dreamer.view import DREAMER, CycleView
 
-__all__ = ["Seed", "SeedScan", "told_memories"]
-
 # With five partners each, all but those in turn fit into the pairs of a cycle.
 _NEW, _TURNS, _RECENT, _RANDOM = 12, 20, 4, 6
 _FEED_PAGE, _FEED_PAGES = 12, 16

@@ -15,17 +15,6 @@ from typing import Any, TypeAlias
 
 from attrs import frozen
 
-__all__ = [
-    "FEWEST_MEMBERS",
-    "MOST_MEMBERS",
-    "Cluster",
-    "Edge",
-    "Weights",
-    "count_distinct",
-    "find_clusters",
-    "is_tight",
-]
-
 FEWEST_MEMBERS, MOST_MEMBERS = 3, 40
 
 Edge: TypeAlias = tuple[str, str]

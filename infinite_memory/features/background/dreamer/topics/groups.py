@@ -39,8 +39,6 @@ from infinite_memory.features.background.dreamer.topics.neighbourhood import (
 from infinite_memory.features.background.dreamer.topics.similarity import weigh_similar
 from infinite_memory.features.background.dreamer.view import CycleView
 
-__all__ = ["Group", "GroupSearch", "find_groups", "is_free"]
-
 _log = logging.getLogger(__name__)
 _MOST_BEGUN = 100
 _MOST_COMPARED = 100

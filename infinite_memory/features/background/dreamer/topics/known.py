@@ -21,8 +21,6 @@ from infinite_memory.features.background.dreamer.topics.material import (
 )
 from infinite_memory.features.background.dreamer.view import CycleView
 
-__all__ = ["KnownTopics", "digest_text", "note_name", "read_known", "read_page"]
-
 _log = logging.getLogger(__name__)
 _MOST_LOOKED_AT = 100
 _MOST_FORGOTTEN = 300

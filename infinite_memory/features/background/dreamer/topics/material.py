@@ -14,15 +14,6 @@ from infinite_memory.core.values.memory import JsonValue, Kind, Memory, Origin, 
 from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.features.background.dreamer.view import CycleView
 
-__all__ = [
-    "MOST_LEVELS",
-    "TopicMaterial",
-    "digest_of",
-    "dreamed_of",
-    "level_of",
-    "load_material",
-]
-
 MOST_LEVELS = 3
 """A topic summary of this level is summarised no further."""
 

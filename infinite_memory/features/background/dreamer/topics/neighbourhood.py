@@ -15,8 +15,6 @@ from infinite_memory.features.background.dreamer.topics.clustering import Edge, 
 from infinite_memory.features.background.dreamer.view import CycleView
 from infinite_memory.search.text.canonical import canonicalize
 
-__all__ = ["Neighbourhood", "read_neighbourhood"]
-
 _HOPS = 3
 _MOST_READ = 600
 _TYPES = frozenset({LinkType.SEMANTIC, LinkType.NEAR_DUPLICATE_OF})

@@ -18,8 +18,6 @@ from infinite_memory.search.text.word_lists import (
     stop_words,
 )
 
-__all__ = ["Phrase", "read_phrases"]
-
 _MOST_WORDS = 4
 _MAX_CHARS = 20_000
 _MAX_PHRASE_CHARS = 40

@@ -23,8 +23,6 @@ from infinite_memory.features.background.upkeep.summaries.candidates import leng
 from infinite_memory.features.background.upkeep.summaries.material import Material
 from infinite_memory.search.text.canonical import canonicalize
 
-__all__ = ["TopicPlan", "join_plans", "plan_topic", "plan_topics"]
-
 _MOST_WRITTEN = 5
 # A text that says nothing has no summary, and is tried again when its turn comes.
 _MOST_TRIED = 10

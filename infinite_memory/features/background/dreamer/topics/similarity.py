@@ -14,8 +14,6 @@ from infinite_memory.features.background.dreamer.view import CycleView
 from infinite_memory.search.similarity import score_cosines
 from infinite_memory.search.text.analyzer import terms
 
-__all__ = ["weigh_similar"]
-
 _MOST_SIMILAR = 5
 _COMPARED = 50
 _LEAST_SCORE = 0.5

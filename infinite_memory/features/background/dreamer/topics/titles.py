@@ -18,8 +18,6 @@ from attrs import define, field
 from infinite_memory.features.background.dreamer.topics.phrases import Phrase, read_phrases
 from infinite_memory.search.text.analyzer import has_han, terms
 
-__all__ = ["MAX_TITLE_CHARS", "CountHolding", "make_title"]
-
 MAX_TITLE_CHARS = 60
 
 CountHolding = Callable[[str], tuple[int, int]]

@@ -17,8 +17,6 @@ from infinite_memory.features.background.dreamer.topics.titles import make_title
 from infinite_memory.features.background.dreamer.view import DREAMER, CycleView
 from infinite_memory.search.text.analyzer import terms
 
-__all__ = ["archive_topic", "build_topic", "erased_links_of", "links_of"]
-
 _WEIGHT = 1.0
 _REASON = "a source of the topic summary"
 

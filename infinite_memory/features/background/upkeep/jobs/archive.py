@@ -22,8 +22,6 @@ from infinite_memory.features.background.upkeep.policies.verdict import Verdict
 from infinite_memory.features.background.upkeep.scan import RollingScan
 from infinite_memory.search.text.canonical import canonicalize
 
-__all__ = ["ARCHIVE"]
-
 _MOST_READ = 2500
 _NOTE = "archive/position"
 

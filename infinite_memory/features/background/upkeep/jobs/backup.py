@@ -13,8 +13,6 @@ from infinite_memory.features.background.upkeep.context import JobContext
 from infinite_memory.features.background.upkeep.job import Job, Plan
 from infinite_memory.features.background.upkeep.policies.backups import choose_outdated
 
-__all__ = ["BACKUP"]
-
 _LABEL = "-scheduled"
 
 

@@ -8,8 +8,6 @@ from datetime import timedelta
 from infinite_memory.features.background.upkeep.context import JobContext
 from infinite_memory.features.background.upkeep.job import Job, Plan
 
-__all__ = ["COMPACT"]
-
 
 def _plan(context: JobContext) -> Plan:
     def compact() -> Sequence[str]:

@@ -10,8 +10,6 @@ from infinite_memory.engine.embed import catch_up
 from infinite_memory.features.background.upkeep.context import JobContext
 from infinite_memory.features.background.upkeep.job import Job, Plan
 
-__all__ = ["EMBED"]
-
 _MOST = 1000
 
 

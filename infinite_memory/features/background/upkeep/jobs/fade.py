@@ -19,8 +19,6 @@ from infinite_memory.features.chats.short_term.entry import (
     candidates_of,
 )
 
-__all__ = ["FADE"]
-
 _VERDICT = Verdict(StepAction.ARCHIVE, "a short-term memory that has faded")
 
 

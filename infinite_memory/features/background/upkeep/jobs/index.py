@@ -10,8 +10,6 @@ from infinite_memory.features.background.upkeep.context import JobContext
 from infinite_memory.features.background.upkeep.job import Job, Plan
 from infinite_memory.search.index import SearchIndex
 
-__all__ = ["INDEX"]
-
 _MOST_COUNTED = 1_000_000
 
 

@@ -21,8 +21,6 @@ from infinite_memory.features.background.upkeep.policies.value import value_of
 from infinite_memory.features.background.upkeep.policies.verdict import Verdict
 from infinite_memory.features.background.upkeep.report import StepAction
 
-__all__ = ["LIMIT"]
-
 _PAGE = 1000
 _MEGABYTE = 1_000_000
 

@@ -19,8 +19,6 @@ from infinite_memory.features.background.upkeep.policies.duplicates import (
 )
 from infinite_memory.features.background.upkeep.report import StepAction, UpkeepStep
 
-__all__ = ["LINK_DUPLICATES"]
-
 _MOST_READ = 500
 _NEAREST = 3
 _NOTE = "link-duplicates/position"

@@ -20,8 +20,6 @@ from infinite_memory.features.background.upkeep.job import MAX_CHANGES, Job, Pla
 from infinite_memory.features.background.upkeep.policies.verdict import Verdict
 from infinite_memory.features.background.upkeep.report import StepAction
 
-__all__ = ["RETIRE"]
-
 
 def _plan(context: JobContext) -> Plan:
     """Return the plan for the first retired scope that holds current memories."""

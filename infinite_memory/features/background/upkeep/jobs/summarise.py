@@ -34,8 +34,6 @@ from infinite_memory.features.background.upkeep.summaries.material import (
     make_summary,
 )
 
-__all__ = ["SUMMARISE"]
-
 _MOST_SUMMARIES = 20
 
 

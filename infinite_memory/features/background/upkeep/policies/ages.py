@@ -9,8 +9,6 @@ from attrs import frozen
 
 from infinite_memory.core.config import Retention, Upkeep
 
-__all__ = ["Ages", "ages_of"]
-
 
 @frozen(kw_only=True)
 class Ages:

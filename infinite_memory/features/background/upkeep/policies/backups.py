@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
-__all__ = ["choose_outdated"]
-
 _Name = TypeVar("_Name")
 
 

@@ -7,8 +7,6 @@ import re
 from infinite_memory.search.text.analyzer import words
 from infinite_memory.search.text.highlights import is_dense_script
 
-__all__ = ["LOWEST_COSINE", "are_near_duplicates", "is_long_enough"]
-
 LOWEST_COSINE = 0.97
 _FEWEST_WORDS = 4
 _FEWEST_DENSE_CHARS = 8

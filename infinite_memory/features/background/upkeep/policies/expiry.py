@@ -13,8 +13,6 @@ from infinite_memory.features.background.upkeep.policies.verdict import Verdict,
 from infinite_memory.features.background.upkeep.report import StepAction
 from infinite_memory.search.text.quotation import quote_label
 
-__all__ = ["judge_expired", "told_at"]
-
 
 def told_at(revisions: Sequence[Memory]) -> datetime:
     """Return when a memory happened or got its text, whichever is later.

@@ -15,8 +15,6 @@ from infinite_memory.search.text.highlights import is_dense_script
 from infinite_memory.search.text.question_terms import has_subject
 from infinite_memory.search.text.quotation import quote_label
 
-__all__ = ["MAX_CHARS", "judge_noise"]
-
 MAX_CHARS = 60
 """A longer message is not looked at: three words are shorter."""
 

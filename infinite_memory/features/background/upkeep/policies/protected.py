@@ -5,8 +5,6 @@ from __future__ import annotations
 from infinite_memory.core.values.memory import Kind, Memory
 from infinite_memory.engine.profile import is_profile_fact
 
-__all__ = ["is_protected"]
-
 _KINDS = frozenset({Kind.FACT, Kind.DECISION, Kind.LESSON, Kind.REMINDER, Kind.SUMMARY})
 
 

@@ -13,8 +13,6 @@ from infinite_memory.features.background.upkeep.policies.verdict import Verdict,
 from infinite_memory.features.background.upkeep.report import StepAction
 from infinite_memory.features.chats.short_term.entry import is_short_term
 
-__all__ = ["judge_unused"]
-
 
 def judge_unused(memory: Memory, usage: Usage | None, ages: Ages, now: datetime) -> Verdict | None:
     """Return the verdict on a memory that is old, was never recalled and is not protected.

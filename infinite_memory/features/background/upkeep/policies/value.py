@@ -12,8 +12,6 @@ from infinite_memory.core.values.record import Usage
 from infinite_memory.engine.priority import compute_priority
 from infinite_memory.features.background.upkeep.policies.verdict import last_touched
 
-__all__ = ["value_of"]
-
 _MESSAGE = 0.5
 """The share of the value of another kind that a message has: most of a conversation is chatter."""
 

@@ -9,8 +9,6 @@ from attrs import frozen
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.features.background.upkeep.report import StepAction, UpkeepStep
 
-__all__ = ["Verdict", "last_touched"]
-
 
 @frozen
 class Verdict:

@@ -21,15 +21,6 @@ from infinite_memory.features.background.upkeep.summaries.material import (
     next_month,
 )
 
-__all__ = [
-    "POSITION_NOTE",
-    "find_material",
-    "length_for",
-    "load_finished",
-    "scan_for_material",
-    "to_archive",
-]
-
 POSITION_NOTE = "summarise/position"
 """The note of how far the scan came."""
 

@@ -9,8 +9,6 @@ from infinite_memory.features.background.upkeep.chat_endpoint import open_chat
 from infinite_memory.features.background.upkeep.summaries.endpoint import EndpointSummariser
 from infinite_memory.features.background.upkeep.summaries.extractive import ExtractiveSummariser
 
-__all__ = ["choose_summariser"]
-
 
 def choose_summariser(config: Config, stop: Stop, *, given: Summariser | None = None) -> Summariser:
     """Return the summariser of the caller, or of the configuration; `stop` ends its waiting."""

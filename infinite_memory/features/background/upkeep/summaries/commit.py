@@ -14,8 +14,6 @@ from infinite_memory.engine.services import Services
 from infinite_memory.features.background.upkeep.job import MADE_BY
 from infinite_memory.features.background.upkeep.summaries.material import links_to_sources
 
-__all__ = ["are_unchanged", "summary_commit"]
-
 
 def summary_commit(
     services: Services, summary: Memory, sources: Sequence[Memory], replaced: Sequence[Memory]

@@ -11,8 +11,6 @@ from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.timestamps import in_zone
 from infinite_memory.features.background.upkeep.chat_endpoint import ChatEndpoint, ChatError
 
-__all__ = ["EndpointSummariser"]
-
 _MAX_SENT_CHARS = 60_000
 _MIN_SENT_CHARS = 100
 _INSTRUCTIONS = (

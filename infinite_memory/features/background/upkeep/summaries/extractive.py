@@ -25,8 +25,6 @@ from infinite_memory.features.background.upkeep.summaries.sentences import (
 from infinite_memory.search.text.analyzer import terms
 from infinite_memory.search.text.highlights import cut_sentences
 
-__all__ = ["NAME", "ExtractiveSummariser"]
-
 NAME = "extractive"
 
 _MAX_SENTENCE_CHARS = 300

@@ -16,19 +16,6 @@ from infinite_memory.core.values.memory import Kind, Memory, Origin, Status
 from infinite_memory.core.values.timestamps import in_zone
 from infinite_memory.features.background.upkeep.job import MADE_BY
 
-__all__ = [
-    "MOST_SOURCES",
-    "WRITTEN_BY",
-    "Material",
-    "find_summaries",
-    "links_to_sources",
-    "load_conversation",
-    "load_month",
-    "make_summary",
-    "month_of",
-    "next_month",
-]
-
 MOST_SOURCES = 500
 """The most memories that one summary is made from; a longer conversation has several."""
 

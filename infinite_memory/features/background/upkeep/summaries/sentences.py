@@ -19,8 +19,6 @@ from infinite_memory.search.text.relative_time import is_relative
 from infinite_memory.search.text.word_lists import cue_words
 from infinite_memory.times import find_range
 
-__all__ = ["Sentence", "resolve_dates", "term_values", "weigh"]
-
 # A name: a word with a capital inside a sentence, or several; an identifier or a path.
 _NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][\w'-]+|\b[A-Z][\w'-]+ [A-Z][\w'-]+|\w+[_./]\w+|`[^`]+`")
 _NUMBER = re.compile(r"\d")

@@ -36,8 +36,6 @@ from infinite_memory.features.background.upkeep.summaries.material import (
     make_summary,
 )
 
-__all__ = ["store_summary"]
-
 _SOMEBODY = "a client"
 _ID_DIGITS = 32
 _MAX_TITLE_CHARS = 200

@@ -17,8 +17,6 @@ from infinite_memory.features.background.upkeep.summaries.candidates import find
 from infinite_memory.features.background.upkeep.summaries.extractive import NAME
 from infinite_memory.features.background.upkeep.summaries.material import WRITTEN_BY, Material
 
-__all__ = ["SourceText", "WantedSummary", "find_wanted", "quote_sources"]
-
 _MOST_SUMMARIES_READ = 200
 _FEWEST_CHARS_OF_TEXT = 40
 _CUT = "…"

@@ -27,8 +27,6 @@ if sys.platform != "win32":
 
 from infinite_memory.features.reminders.triggers.keywords import MOST_CHARS, Keyword, fold_message
 
-__all__ = ["main"]
-
 _MEMORY_BYTES = 32 << 20
 _STACK_BYTES = 512 << 10
 _PROCESS_BYTES = 256 << 20

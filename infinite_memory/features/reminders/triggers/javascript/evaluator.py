@@ -33,8 +33,6 @@ from infinite_memory.features.reminders.triggers.javascript.worker import (
 from infinite_memory.features.reminders.triggers.javascript.workers import CLOSED, NO_START, Workers
 from infinite_memory.features.reminders.triggers.messages import choose_messages
 
-__all__ = ["JavaScriptEvaluator", "Prepared"]
-
 _log = logging.getLogger(__name__)
 
 _SECONDS = 0.5

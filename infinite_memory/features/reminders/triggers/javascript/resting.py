@@ -7,8 +7,6 @@ from collections.abc import Callable
 
 from attrs import define, field
 
-__all__ = ["LateConditions"]
-
 _STRIKES = 3
 _REST_SECONDS = 3600.0
 _MOST_CONDITIONS = 10_000

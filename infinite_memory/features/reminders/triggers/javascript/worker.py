@@ -16,8 +16,6 @@ from queue import Empty, SimpleQueue
 from typing import Any
 from zoneinfo import ZoneInfo
 
-__all__ = ["Worker", "WorkerEnded", "WorkerLate"]
-
 _START_SECONDS = 30.0
 _CHUNK = 1 << 16
 # The paths of this interpreter go along as arguments, since the child gets no environment.

@@ -14,8 +14,6 @@ from infinite_memory.features.reminders.triggers.javascript.worker import (
     WorkerLate,
 )
 
-__all__ = ["CLOSED", "NO_START", "Workers"]
-
 CLOSED = "the store is closed"
 NO_START = (
     "the process for conditions in JavaScript does not start: run `python -m pip check` to see"

@@ -32,8 +32,6 @@ from infinite_memory.features.reminders.triggers.rules.recurrence import compile
 from infinite_memory.features.reminders.triggers.rules.regex import compile_regex
 from infinite_memory.features.reminders.triggers.rules.values import list_texts
 
-__all__ = ["CompiledRules", "compile_rules"]
-
 Check = Callable[[Moment], bool]
 """Returns whether a part of a condition holds."""
 

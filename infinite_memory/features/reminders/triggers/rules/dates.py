@@ -13,15 +13,6 @@ from infinite_memory.core.errors import InvalidInput
 from infinite_memory.features.reminders.triggers.rules.moment import Moment
 from infinite_memory.features.reminders.triggers.rules.values import list_texts
 
-__all__ = [
-    "compile_between",
-    "compile_on",
-    "compile_since",
-    "compile_until",
-    "compile_weekdays",
-    "read_local_time",
-]
-
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _YEARLY = re.compile(r"(?:--)?([0-9]{1,2})-([0-9]{1,2})")
 _TIME = re.compile(r"([0-9]{1,2}):([0-9]{2})")

@@ -12,8 +12,6 @@ from infinite_memory.core.values.memory import JsonValue
 from infinite_memory.features.reminders.triggers.rules.compiling import CompiledRules, compile_rules
 from infinite_memory.features.reminders.triggers.rules.moment import Moment
 
-__all__ = ["RulesEvaluator"]
-
 _log = logging.getLogger(__name__)
 
 

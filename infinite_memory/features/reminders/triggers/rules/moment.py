@@ -13,8 +13,6 @@ from infinite_memory.core.values.scope import fold_name
 from infinite_memory.features.reminders.triggers.keywords import fold_message
 from infinite_memory.features.reminders.triggers.messages import choose_messages
 
-__all__ = ["ANYONE", "Moment"]
-
 ANYONE = "any"
 """The role that every message has."""
 

@@ -16,8 +16,6 @@ from infinite_memory.core.errors import InvalidInput
 from infinite_memory.features.reminders.triggers.rules.dates import read_local_time
 from infinite_memory.features.reminders.triggers.rules.moment import Moment
 
-__all__ = ["compile_recurs"]
-
 _DAY = timedelta(days=1)
 _LONGEST_MINUTES = 366 * 24 * 60
 _MOST_TIMES = 10_000

@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 from infinite_memory.core.errors import InvalidInput
 
-__all__ = ["compile_regex"]
-
 _MOST_CHARS = 1000
 _MOST_BYTES = 1 << 20
 """The memory of a compiled expression."""

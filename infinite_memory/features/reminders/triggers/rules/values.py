@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from infinite_memory.core.errors import InvalidInput
 
-__all__ = ["list_texts"]
-
 _MOST_TEXTS = 1000
 _MOST_CHARS = 500
 

@@ -16,8 +16,6 @@ from infinite_memory.features.archive.exchange.graphs.picture.places import Plac
 from infinite_memory.features.archive.exchange.graphs.values import GraphEdge, GraphNode
 from infinite_memory.search.text.lines import escape_controls, one_line
 
-__all__ = ["describe_edge", "make_labels", "make_traces", "name_kind"]
-
 _ROW_CHARS, _END_CHARS, _LABEL_CHARS = 200, 80, 60
 _MOST_TOLD = 6
 # The upper end of a class of weights, and the width of its lines in pixels.

@@ -8,8 +8,6 @@ from attrs import frozen
 
 from infinite_memory.features.archive.exchange.graphs.values import GraphEdge
 
-__all__ = ["PictureLine", "choose_lines"]
-
 _MOST_COMPUTED = 3
 
 

@@ -29,8 +29,6 @@ from infinite_memory.features.archive.exchange.web_page import (
     to_script_data,
 )
 
-__all__ = ["Picture", "make_page"]
-
 _TITLE_CHARS = 80
 
 

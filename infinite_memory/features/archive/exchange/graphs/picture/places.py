@@ -10,8 +10,6 @@ import numpy as np
 
 from infinite_memory.features.archive.exchange.graphs.picture.lines import PictureLine
 
-__all__ = ["Place", "find_places"]
-
 Place = tuple[float, float]
 
 _SEED = 7
