@@ -26,9 +26,9 @@ from typing import Any
 
 from infinite_memory.core.values.conversation.message import ChatMessage
 from infinite_memory.core.values.conversation.trigger import Occasion
+from infinite_memory.features.reminders.triggers.builtin import RulesEvaluator
 from infinite_memory.features.reminders.triggers.javascript.evaluator import JavaScriptEvaluator
 from infinite_memory.features.reminders.triggers.keywords import fold_message
-from infinite_memory.features.reminders.triggers.rules.evaluator import RulesEvaluator
 
 _ROUNDS = 9
 _MESSAGE = (

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from attrs import evolve
 
 from infinite_memory.core.values.criteria import Depth
-from infinite_memory.core.values.hits import Hit, Hits
+from infinite_memory.core.values.hits import Explanation, Hit, Hits
 from infinite_memory.core.values.memory import Kind, Memory, Status
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable, Similar
@@ -22,8 +22,6 @@ from infinite_memory_mcp.excerpt import (
     excerpt_of,
     window_of,
 )
-from infinite_memory_mcp.render_explanation import render_explanation
-from infinite_memory_mcp.render_relations import render_relations
 from infinite_memory_mcp.view import MAX_IDS, PLAIN, View
 
 # For what stands around the entries of an answer.
@@ -45,6 +43,60 @@ _SEARCHABLE = {
     Searchable.WORDS: "found by its words from now on, by meaning as soon as it is embedded",
     Searchable.NOT: "not found by a search",
 }
+
+
+def render_relations(hit: Hit, view: View) -> Iterator[str]:
+    """Yield a line for the memories of every relation to a hit."""
+    for label, ids in (
+        ("the same, older", hit.twins),
+        ("covers", hit.covers),
+        ("outdated, since these were changed or replaced", hit.outdated),
+    ):
+        if ids:
+            yield f"{label}: {view.join_ids(ids)}"
+    if hit.not_useful_for:
+        said = "; ".join(quote_label(question) for question in hit.not_useful_for)
+        yield f"lower, marked as not useful for: {said}"
+    for label, others in (("told later", hit.told_later), ("told earlier", hit.told_earlier)):
+        for told in others:
+            yield f"{label}, on {view.format_date(told.happened_at)}: id {view.shorten(told.id)}"
+            if told.id not in view.shown:
+                yield quote_lines(told.text)
+    if hit.reached is not None:
+        yield f"reached {hit.reached.way} from {view.shorten(hit.reached.match)}"
+    for predecessor in hit.supersedes:
+        until = view.format_limit(predecessor.ended_at)
+        yield f"superseded, until {until}: id {view.shorten(predecessor.id)}"
+        yield quote_lines(" ".join(predecessor.text.split()))
+
+
+def render_explanation(explanation: Explanation) -> str:
+    """Return the steps of the ranking of a hit in a line."""
+
+    def format_rank(rank: int | None) -> str:
+        return "not found" if rank is None else f"rank {rank}"
+
+    cosine = "" if explanation.cosine is None else f", cosine {explanation.cosine:.3f}"
+    steps = (
+        (explanation.sentences, "its sentences one by one"),
+        (explanation.speaker, "its speaker is named in the query"),
+        (explanation.around, "what was said around it"),
+        (explanation.quoted, "what the query quotes"),
+        (explanation.is_question, "it is a question itself"),
+        (explanation.important, "marked important"),
+        (explanation.conversation, "its conversation"),
+        (explanation.summary, "it is a summary"),
+        (explanation.time, "it is of the time that the query names"),
+        (explanation.not_useful, "marked as not useful for such a query"),
+        (explanation.later, "it was told later than a near one"),
+        (explanation.linked, "links lead to it from a better match"),
+    )
+    contributions = "".join(f", {label} {value:+.2f}" for value, label in steps if value)
+    return (
+        f"why: meaning {explanation.meaning:.2f} ({format_rank(explanation.meaning_rank)}{cosine})"
+        f", words {explanation.words:+.2f} ({format_rank(explanation.words_rank)},"
+        f" BM25 {explanation.bm25:.2f}){contributions}"
+    )
 
 
 def render_receipt(receipt: Receipt, view: View = PLAIN) -> str:

@@ -14,7 +14,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 
@@ -25,12 +25,14 @@ from numpy.typing import NDArray
 from infinite_memory.core.errors import EmbedderError
 from infinite_memory.core.observe.recorder import measure_arm
 from infinite_memory.core.values.criteria import Depth
+from infinite_memory.core.values.hits import Explanation, Reached
 from infinite_memory.core.values.question import Arm, Candidate, Question, Ranking
 from infinite_memory.search.bm25 import QueryTerms, bm25
 from infinite_memory.search.calibration import Calibration, calibrate
 from infinite_memory.search.collapsing import (
     Group,
     ScoredDoc,
+    find_eligible_doc,
     find_scored_doc,
     rank_of,
     select_best_docs,
@@ -64,6 +66,7 @@ from infinite_memory.search.scoring import (
     Explain,
     SegmentScores,
     Weights,
+    add_step,
     drop_empty_time,
     lift_totals,
     remove_time_words,
@@ -74,8 +77,6 @@ from infinite_memory.search.scoring import (
 )
 from infinite_memory.search.segment import Segment
 from infinite_memory.search.sentences import score_sentences, split_sentences
-from infinite_memory.search.steps.linked import mark_reached, raise_linked
-from infinite_memory.search.steps.lowering import lower_totals
 from infinite_memory.search.text.analyzer import spelled_names
 from infinite_memory.search.text.question_terms import split_terms
 
@@ -92,6 +93,92 @@ _EMBEDDING = "embedding"
 
 Embed = Callable[[str], NDArray[np.float32]]
 Scores = NDArray[np.float32]
+
+
+# A linked memory has at least half of the score of the match, times the weight of the links: what
+# belongs to a memory that probably answers is worth a look before all that probably does not. The
+# share is a choice, not fitted: no labelled set has links.
+_SHARE = 0.5
+
+
+def lower_totals(
+    scores: Sequence[SegmentScores], explain: Explain, lowered: Mapping[str, float]
+) -> tuple[Sequence[SegmentScores], Explain]:
+    """Return `scores` with the totals of the memories in `lowered` multiplied by their shares.
+
+    `lowered` maps the ids of memories to shares in (0, 1); `explain` explains the totals of
+    `scores`, and the second value explains the new ones. A memory that does not match, or does not
+    meet the criteria, is passed over.
+    """
+    found = {
+        memory_id: scored_doc
+        for memory_id in lowered
+        if (scored_doc := find_scored_doc(scores, memory_id)) is not None
+    }
+    if not found:
+        return scores, explain
+    totals = {id(segment_scores): segment_scores.total.copy() for segment_scores in scores}
+    for memory_id, (segment_scores, position) in found.items():
+        totals[id(segment_scores)][position] *= np.float32(lowered[memory_id])
+    after = [evolve(segment_scores, total=totals[id(segment_scores)]) for segment_scores in scores]
+    return after, add_step(
+        explain,
+        lambda steps, gain, total: evolve(steps, not_useful=gain, total=total),
+        scores,
+        after,
+    )
+
+
+def raise_linked(
+    scores: Sequence[SegmentScores],
+    explain: Explain,
+    reached: Mapping[str, Reached],
+    curve: Calibration,
+) -> tuple[Sequence[SegmentScores], Explain, frozenset[str]]:
+    """Return `scores` with the totals of linked memories raised, their explanation, and the ids.
+
+    `explain` explains `scores`, `curve` turns totals into scores, and the ids are those of the
+    memories whose totals were raised. A memory that the search leaves out is not raised.
+    """
+    after, raised = list(scores), set()
+    for memory_id, way in reached.items():
+        linked, match = find_eligible_doc(scores, memory_id), find_scored_doc(scores, way.match)
+        if linked is None or match is None:
+            continue
+        segment_scores, position = linked
+        score = curve.score(float(match[0].total[match[1]]))
+        least = curve.total(_SHARE * way.weight * score)
+        if segment_scores.total[position] >= least:
+            continue
+        index = next(n for n, column in enumerate(scores) if column is segment_scores)
+        if after[index] is segment_scores:
+            after[index] = evolve(segment_scores, total=segment_scores.total.copy())
+        after[index].total[position] = least
+        raised.add(memory_id)
+    if not raised:
+        return scores, explain, frozenset()
+    return after, add_step(explain, _record, scores, after), frozenset(raised)
+
+
+def mark_reached(
+    ranking: Ranking, reached: Mapping[str, Reached], raised: frozenset[str]
+) -> Ranking:
+    """Return `ranking` with the ways to the candidates whose ids are in `raised`."""
+    if not raised:
+        return ranking
+    return evolve(
+        ranking,
+        candidates=tuple(
+            evolve(candidate, reached=reached[candidate.id])
+            if candidate.id in raised
+            else candidate
+            for candidate in ranking.candidates
+        ),
+    )
+
+
+def _record(steps: Explanation, gain: float, total: float) -> Explanation:
+    return evolve(steps, linked=gain, total=total)
 
 
 def rank(

@@ -7,11 +7,11 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from socket import socket
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import anyio
 import uvicorn
@@ -31,11 +31,14 @@ from infinite_memory_mcp.http.handles import Handles
 from infinite_memory_mcp.http.hosts import HostCheck
 from infinite_memory_mcp.http.metrics import MetricsPage
 from infinite_memory_mcp.http.protocol import HeadDeadlineProtocol
-from infinite_memory_mcp.http.shared_store import SharedStore
 from infinite_memory_mcp.http.slots import FairSlots
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.server import RIGHTS, build_server, check_tool_filter
 from infinite_memory_mcp.settings import CLIENT, announce
+
+if TYPE_CHECKING:
+    from infinite_memory.store.memory_store import MemoryStore
+
 
 if sys.platform != "win32":
     import resource
@@ -50,6 +53,40 @@ _USAGE = 2
 _STORAGE = 4
 _MAX_FILES = 65536
 _FILES_OF_THE_STORE = 256
+
+
+_MAX_NAMES = 64
+
+
+class SharedStore(LazyStore):
+    """A store whose callers are many clients; the journal names the one that called.
+
+    A client without a name, and a client that comes when 64 others have given theirs, is called
+    `CLIENT`.
+    """
+
+    def __init__(
+        self,
+        opener: Callable[[], MemoryStore],
+        *,
+        recorder: Recorder,
+        stopping: threading.Event | None = None,
+    ) -> None:
+        """Open with `opener`, whose store is that of the clients without a name."""
+        super().__init__(opener, client=CLIENT, recorder=recorder, stopping=stopping)
+        self._naming = threading.Lock()
+        self._handles: dict[str, MemoryStore] = {}
+
+    def _store_of(self, client: str | None) -> MemoryStore:
+        store = self.get()
+        if client is None or client == CLIENT:
+            return store
+        with self._naming:
+            handle = self._handles.get(client)
+            if handle is None and len(self._handles) < _MAX_NAMES:
+                # Closed with the store.
+                handle = self._handles[client] = store.confine(scopes="*", client=client)
+        return store if handle is None else handle
 
 
 def build_application(memory: LazyStore, options: HttpOptions) -> HttpApplication:

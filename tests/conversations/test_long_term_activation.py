@@ -18,7 +18,7 @@ from infinite_memory import (
     InvalidInput,
     MemoryStore,
 )
-from infinite_memory.features.reminders.long_term.drawing import draw
+from infinite_memory.features.reminders.long_term.activating import draw
 from infinite_memory.testing.embedders import HashingEmbedder
 from tests.stopped_clock import StoppedClock
 

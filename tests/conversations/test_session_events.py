@@ -9,7 +9,7 @@ import pytest
 from infinite_memory.features.sessions.events.event import Event, EventKind, Todo
 from infinite_memory.features.sessions.events.folders import Folders
 from infinite_memory.features.sessions.events.reading import CLIENTS, recognise_client
-from infinite_memory.features.sessions.events.shell import find_commit, find_folder, find_written
+from infinite_memory.features.sessions.events.tools import find_commit, find_folder, find_written
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from attrs import evolve
 
 from infinite_memory import Hit, MemoryStore
 from infinite_memory.core.values.hits import Told
-from infinite_memory.engine.retrieval.equals import order_equals
+from infinite_memory.engine.retrieval.search import order_equals
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 NAMES = ("harbour", "journey", "engines", "kitchen")

@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from infinite_memory import Config
-from infinite_memory.engine.retrieval.question_likeness import QuestionLikeness
+from infinite_memory.engine.retrieval.feedback import QuestionLikeness
 from infinite_memory.search.embedding import CheckedEmbedder, configured_embedder
 
 ALIKE = [

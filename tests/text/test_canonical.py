@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory.search.text.canonical import canonicalize
-from infinite_memory.search.text.code import is_code
+from infinite_memory.search.text.canonical import canonicalize, is_code
 from infinite_memory.search.text.relative_time import is_relative
 
 NUMBERS = st.integers(0, 10_000)

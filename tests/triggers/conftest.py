@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from infinite_memory.features.reminders.triggers.builtin import RulesEvaluator
 from infinite_memory.features.reminders.triggers.javascript.evaluator import JavaScriptEvaluator
-from infinite_memory.features.reminders.triggers.rules.evaluator import RulesEvaluator
 
 
 @pytest.fixture(scope="session")

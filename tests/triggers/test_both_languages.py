@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from infinite_memory.features.reminders.triggers.builtin import RulesEvaluator
 from infinite_memory.features.reminders.triggers.javascript.evaluator import JavaScriptEvaluator
-from infinite_memory.features.reminders.triggers.rules.evaluator import RulesEvaluator
 from tests.triggers.cases import CONVERSATION, KEYWORDS, QUESTIONS, holds, occasion
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from infinite_memory import InvalidInput
 from infinite_memory.core.values.conversation.trigger import Occasion
-from infinite_memory.features.reminders.triggers.rules.evaluator import RulesEvaluator
+from infinite_memory.features.reminders.triggers.builtin import RulesEvaluator
 from tests.triggers.cases import holds
 
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -13,17 +13,19 @@ from pydantic import ValidationError
 from infinite_memory.core.config import Retention, ScopeRules, Upkeep
 from infinite_memory.core.values.memory import Kind, Memory, Status
 from infinite_memory.core.values.record import Usage
-from infinite_memory.features.background.upkeep.policies.ages import ages_of
-from infinite_memory.features.background.upkeep.policies.backups import choose_outdated
-from infinite_memory.features.background.upkeep.policies.duplicates import (
+from infinite_memory.features.background.upkeep.jobs.archive import (
+    judge_expired,
+    judge_noise,
+    judge_unused,
+)
+from infinite_memory.features.background.upkeep.jobs.backup import choose_outdated
+from infinite_memory.features.background.upkeep.jobs.limit import value_of
+from infinite_memory.features.background.upkeep.jobs.link_duplicates import (
     are_near_duplicates,
     is_long_enough,
 )
-from infinite_memory.features.background.upkeep.policies.expiry import judge_expired
-from infinite_memory.features.background.upkeep.policies.noise import judge_noise
+from infinite_memory.features.background.upkeep.policies.ages import ages_of
 from infinite_memory.features.background.upkeep.policies.protected import is_protected
-from infinite_memory.features.background.upkeep.policies.unused import judge_unused
-from infinite_memory.features.background.upkeep.policies.value import value_of
 from infinite_memory.features.background.upkeep.report import StepAction
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

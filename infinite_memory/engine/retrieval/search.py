@@ -2,27 +2,195 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 
 from attrs import evolve
 
 from infinite_memory.core.errors import InvalidInput
-from infinite_memory.core.values.criteria import Depth, Mode
+from infinite_memory.core.values.criteria import Criteria, Depth, Mode
 from infinite_memory.core.values.hits import LIKELY, Hit, Hits, Told
 from infinite_memory.core.values.memory import Memory, Status, shorten
 from infinite_memory.core.values.question import Question, Ranking
-from infinite_memory.engine.retrieval.empty_time import note_empty_time
-from infinite_memory.engine.retrieval.equals import order_equals
+from infinite_memory.core.values.time_range import Reading, TimeRange
+from infinite_memory.engine.priority import compute_priority
+from infinite_memory.engine.retrieval.browse import load_page
 from infinite_memory.engine.retrieval.feedback import Ranked, rank_with_feedback
 from infinite_memory.engine.retrieval.highlights import highlight_long_texts
-from infinite_memory.engine.retrieval.newest_conversation import load_newest_conversation
 from infinite_memory.engine.retrieval.overview import overview
 from infinite_memory.engine.retrieval.predecessors import load_predecessors
 from infinite_memory.engine.retrieval.search_request import SearchRequest, build_question
 from infinite_memory.engine.services import Services
+from infinite_memory.search.text.analyzer import terms
+from infinite_memory.search.text.question_terms import split_terms
+from infinite_memory.times import find_range
 
 _CURRENT, _ARCHIVED = frozenset({Status.CURRENT}), frozenset({Status.ARCHIVED})
 _TOLD_CHARS = 100
+
+
+# A shorter time, such as "at 9 am", may be that of any day.
+_SHORTEST = timedelta(hours=4)
+# With more terms, a question has a subject that its time only describes.
+_MOST_TERMS = 3
+# The beginning of a text, in which it may name the time that it is about.
+_HEAD_CHARS = 2000
+
+
+# The scores of many good matches are rounded to the same number; their totals still tell them
+# apart where one matches clearly better.
+_LEAST_SHARE = 0.98
+
+
+_LAST_TIME = re.compile(
+    r"\b(?:last|previous) (?:time|chat|talk|conversation|session)\b"
+    r"|\bletzte[snr]? (?:mal|gespräch)\b|\bla última (?:vez|conversación)\b"
+    r"|\bla dernière (?:fois|conversation)\b"
+    "|上(?:一)?次|上回|前回",
+    re.IGNORECASE,
+)
+# "Talk", or "talk" and "meet": with more words the question has a subject of its own.
+_MOST_WORDS = 2
+_BATCH = 200
+_MOST_BATCHES = 5
+
+
+def load_newest_conversation(services: Services, question: Question) -> tuple[Memory, ...]:
+    """Return the last memories of the newest conversation that `question` may read, oldest first.
+
+    If none of the newest 1,000 memories belongs to a conversation, they are the newest memories.
+    Without any if the question asks for something else than the last time, or has a subject of its
+    own. At most `question.limit` memories are returned.
+    """
+    is_first_page = question.offset == 0 and question.depth is not Depth.EXHAUSTIVE
+    if not is_first_page or not _asks_for_last_time(question.text):
+        return ()
+    told = evolve(question.criteria, topic_summaries=False)
+    conversation_id = told.conversation_id or _find_newest(services, told)
+    criteria = evolve(told, conversation_id=conversation_id)
+    newest = load_page(services.storage, criteria, question.limit, None).memories
+    return tuple(reversed(newest))
+
+
+def _asks_for_last_time(text: str) -> bool:
+    match = _LAST_TIME.search(text)
+    if match is None:
+        return False
+    telling, _ = split_terms(f"{text[: match.start()]} {text[match.end() :]}")
+    return len(telling) <= _MOST_WORDS
+
+
+def _find_newest(services: Services, criteria: Criteria) -> str | None:
+    """Return the conversation of the newest memory that belongs to a conversation."""
+    after: str | None = None
+    for _ in range(_MOST_BATCHES):
+        page = load_page(services.storage, criteria, _BATCH, after)
+        for memory in page.memories:
+            if memory.conversation_id is not None:
+                return memory.conversation_id
+        if page.next is None:
+            break
+        after = page.next
+    return None
+
+
+def order_equals(services: Services, hits: Sequence[Hit]) -> list[Hit]:
+    """Return the hits of a page, which have explanations, with equal ones by their priority.
+
+    Equal are neighbours with the same score whose totals are at least 98 % of that of the first of
+    them. A hit that was told later or earlier than a near one keeps its place. The usage is read
+    only if there are equals, and links do not count.
+    """
+    groups = list(_group_equals(hits))
+    ids = [hit.memory.id for group in groups if len(group) > 1 for hit in group]
+    if not ids:
+        return list(hits)
+    usage, now = services.storage.usage(ids), services.clock()
+    ordered: list[Hit] = []
+    for group in groups:
+        if len(group) > 1:
+            # The sort is stable.
+            group.sort(
+                key=lambda hit: -compute_priority(hit.memory, usage.get(hit.memory.id), (), now)
+            )
+        ordered += group
+    return ordered
+
+
+def _group_equals(hits: Sequence[Hit]) -> Iterator[list[Hit]]:
+    """Yield the hits in order, in groups of equal ones."""
+    group: list[Hit] = []
+    for hit in hits:
+        if group and not _is_equal(group[0], hit):
+            yield group
+            group = []
+        group.append(hit)
+    if group:
+        yield group
+
+
+def _is_equal(first: Hit, hit: Hit) -> bool:
+    """Return whether two hits match equally well, `first` at least as well as `hit`."""
+    if first.explanation is None or hit.explanation is None or first.score != hit.score:
+        return False
+    if any((h.told_later, h.told_earlier) != ((), ()) for h in (first, hit)):
+        return False
+    if first.explanation.later or hit.explanation.later:
+        return False
+    return hit.explanation.total >= _LEAST_SHARE * first.explanation.total
+
+
+def note_empty_time(
+    services: Services, question: Question, empty_time: Reading | None, hits: Hits
+) -> Hits:
+    """Return `hits`, with `empty_time` if the question asks for that time.
+
+    `empty_time` is the time that the question names and in which no searched memory happened. A
+    time that has not begun, or that the best hit speaks of, is not noted.
+    """
+    if empty_time is None or not hits.eligible or not _has_begun(services, empty_time.range):
+        return hits
+    subject = _find_subject(question.text, empty_time.span)
+    if len(subject) > _MOST_TERMS:
+        return hits
+    if hits and _speaks_of(services, hits[0].memory, empty_time.range):
+        return hits
+    return evolve(hits, empty_time=empty_time, time_alone=not _is_met(subject, hits.items))
+
+
+def _has_begun(services: Services, stretch: TimeRange) -> bool:
+    """Return whether `stretch` has begun, and is longer than a time of the clock."""
+    start, end = stretch.start, stretch.end
+    if start is not None and end is not None and end - start < _SHORTEST:
+        return False
+    return start is None or start <= services.clock()
+
+
+def _find_subject(text: str, span: tuple[int, int]) -> frozenset[str]:
+    """Return the terms of `text` that tell its subject, without those of the time at `span`."""
+    telling, _ = split_terms(f"{text[: span[0]]} {text[span[1] :]}")
+    return frozenset(telling)
+
+
+def _is_met(subject: frozenset[str], hits: Sequence[Hit]) -> bool:
+    return any(not subject.isdisjoint(terms(hit.memory.text)) for hit in hits)
+
+
+def _speaks_of(services: Services, memory: Memory, stretch: TimeRange) -> bool:
+    """Return whether the text of `memory` names a time that overlaps `stretch`."""
+    config = services.config
+    named = find_range(
+        memory.text[:_HEAD_CHARS],
+        now=memory.happened_at,
+        zone=config.time_zone,
+        week_start=config.week_start,
+    )
+    if named is None:
+        return False
+    first, second = named.range, stretch
+    begins = first.start is None or second.end is None or first.start < second.end
+    return begins and (second.start is None or first.end is None or second.start < first.end)
 
 
 def search(services: Services, request: SearchRequest) -> Hits:

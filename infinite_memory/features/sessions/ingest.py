@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import stat
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
@@ -24,8 +24,8 @@ from infinite_memory.engine.writes.remember import remember_many
 from infinite_memory.features.sessions.ingested import Ingested
 from infinite_memory.features.sessions.project_scope import find_project_scope
 from infinite_memory.features.sessions.spool_reader import READER_LOCK, Spool, SpoolLine
-from infinite_memory.features.sessions.transcripts.message import Message
-from infinite_memory.features.sessions.transcripts.readers import READERS
+from infinite_memory.features.sessions.transcripts.claude_code import read_claude_code
+from infinite_memory.features.sessions.transcripts.message import Message, ReadTranscript
 from infinite_memory.storage.inmemory import InMemoryStorage
 
 Stop = Callable[[], bool]
@@ -39,6 +39,9 @@ _BATCH = 64
 _HEAD_BYTES = 1024
 _MILLISECOND, _MICROSECOND = timedelta(milliseconds=1), timedelta(microseconds=1)
 _MAX_BYTES_OF_CHARACTER = 4
+
+
+READERS: Mapping[str, ReadTranscript] = {"claude-code": read_claude_code}
 
 
 def ingest_spool(services: Services, stop: Stop, on_read: OnRead) -> Ingested:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice, takewhile
 from uuid import uuid4
+
+from attrs import define, field
 
 from infinite_memory.core.errors import StoreClosed
 from infinite_memory.core.protocols import Replacement, Storage
@@ -22,8 +24,6 @@ from infinite_memory.core.values.record import Change, Changes, Page, Record, Si
 from infinite_memory.core.values.scope import Scope
 from infinite_memory.core.values.verification import Verification, Walked
 from infinite_memory.storage.awaited import note_change
-from infinite_memory.storage.inmemory.lease import InMemoryLease, Leases
-from infinite_memory.storage.inmemory.replacement import InMemoryReplacement
 from infinite_memory.storage.inmemory.state import State
 from infinite_memory.storage.integrity import check_record
 from infinite_memory.storage.paging import (
@@ -38,6 +38,53 @@ from infinite_memory.storage.preconditions import (
     refuse_replacement,
 )
 from infinite_memory.storage.read_only import ReadOnlyStorage
+
+
+class InMemoryReplacement:
+    """See `Replacement`."""
+
+    def __init__(self, storage: Storage, replace: Callable[[int, int], None]) -> None:
+        """Prepare the content in `storage`; `replace` takes the expected ends and swaps."""
+        self.storage = storage
+        self._replace = replace
+
+    def swap(self, *, position: int, entries: int) -> None:
+        """Put the content in place; see `Replacement.swap`."""
+        self._replace(position, entries)
+
+
+@define(eq=False)
+class Leases:
+    """Who holds the lease, and the notes of the jobs."""
+
+    notes: dict[str, str] = field(factory=dict)
+    lease: InMemoryLease | None = None
+    lock: threading.Lock = field(factory=threading.Lock)
+
+    def add_notes(self, notes: Mapping[str, str]) -> None:
+        """Add notes, and remove notes with an empty text."""
+        with self.lock:
+            merged = {**self.notes, **notes}
+            self.notes = {name: text for name, text in merged.items() if text}
+
+
+@define(eq=False)
+class InMemoryLease:
+    """A lease that ends when it is released; see `Lease`."""
+
+    number: int
+    holder: str
+    _leases: Leases
+
+    def renew(self) -> bool:
+        """Return whether the lease is still held."""
+        return self._leases.lease is self
+
+    def release(self) -> None:
+        """Give the lease up; twice does nothing."""
+        with self._leases.lock:
+            if self._leases.lease is self:
+                self._leases.lease = None
 
 
 class InMemoryStorage:

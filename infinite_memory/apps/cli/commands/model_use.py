@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -10,9 +12,10 @@ from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, refuse_scopes, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, progress_bars, remark
 from infinite_memory.apps.cli.settings import load_settings, set_up
-from infinite_memory.apps.cli.settings_file import change_settings
-from infinite_memory.core.config import Config
+from infinite_memory.core.config import CONFIG_FILE, Config
 from infinite_memory.core.errors import ConfigurationError, EmbedderError
+from infinite_memory.core.files.atomic import write_atomically
+from infinite_memory.core.files.regular import read_regular
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.search.embedding import BUNDLED, MULTILINGUAL
 from infinite_memory.search.embedding.multilingual import has_multilingual, install_multilingual
@@ -22,6 +25,34 @@ _BAR = "Embedding"
 # Some seconds of work, after which the bar moves.
 _STEP_MEMORIES = 64
 _KEYS = ("embedder", "query_prefix", "document_prefix")
+
+
+def change_settings(home: Path, changes: Mapping[str, str | None]) -> Path:
+    """Set the keys of `changes` in the file of `home`, without keys that are None; return its path.
+
+    All further settings are kept. The file is replaced as a whole, or its target if it is a link.
+    The caller has read the file without an error.
+
+    Raises:
+        ConfigurationError: the file cannot be read or written; nothing was changed.
+    """
+    # A link stays a link: people keep their settings in another folder.
+    path = (home / CONFIG_FILE).resolve()
+    try:
+        settings = json.loads(read_regular(path)) if path.exists() else {}
+        changed = {**settings, **changes}
+        kept = {key: value for key, value in changed.items() if value is not None}
+        if kept != settings:
+            home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
+            content = json.dumps(kept, indent=2, ensure_ascii=False) + "\n"
+            write_atomically(path, content.encode(), mode=mode)
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(
+            f"{path} cannot be changed ({error}): make it writable, or set"
+            f" {', '.join(changes)} in it by hand"
+        ) from error
+    return path
 
 
 @click.command("use")

@@ -25,7 +25,7 @@ from infinite_memory.core.values.scope import Scope
 from infinite_memory.engine.journal import with_entry
 from infinite_memory.engine.retry import attempts
 from infinite_memory.engine.services import Services
-from infinite_memory.engine.undo.groups import Part
+from infinite_memory.engine.undo.groups import Part, part_of
 from infinite_memory.features.archive.exchange.checking import Candidate, Checker
 from infinite_memory.features.archive.exchange.planning import (
     Plan,
@@ -34,7 +34,6 @@ from infinite_memory.features.archive.exchange.planning import (
     plan_part,
 )
 from infinite_memory.features.archive.exchange.records import Item, LinkRecord, ScopeRecord
-from infinite_memory.features.archive.exchange.run import begin_run, next_part
 
 # As any other import: a commit holds the lock of the writers.
 _COMMIT_MEMORIES = 20_000
@@ -43,6 +42,39 @@ _MOST_PROBLEMS = 100
 _SHOWN_PROBLEMS = 10
 _SAMPLES = 10
 _STEP = 500
+
+
+_LATEST = 200
+_NAME_CHARS = 100
+
+
+def begin_run(services: Services, name: str, total: int) -> Part:
+    """Return the part before the first part of an import.
+
+    An import of the same source that was interrupted goes on, so that an undo takes back the parts
+    before the interruption too.
+    """
+    name = name[:_NAME_CHARS]
+    undone: set[int] = set()
+    for entry in services.storage.journal(limit=_LATEST):
+        action = entry.action
+        if entry.number in undone:
+            continue
+        if action.undoes is not None:
+            undone.add(action.undoes)
+        part = part_of(action)
+        if action.operation is Operation.IMPORT and part is not None and part.name == name:
+            if part.done < part.total == total:
+                return evolve(part, done=0, total=total)
+            break
+    group = services.random_bytes(4).hex()
+    return Part(group=group, name=name, number=0, done=0, total=total)
+
+
+def next_part(part: Part, count: int) -> Part:
+    """Return the part after `part`, which reads `count` memories."""
+    done = min(part.done + count, part.total)
+    return evolve(part, number=part.number + 1, done=done)
 
 
 @frozen(kw_only=True)

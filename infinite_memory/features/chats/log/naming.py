@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import islice, takewhile
+from typing import TypeVar
 
 from attrs import frozen
 
@@ -15,11 +16,43 @@ from infinite_memory.core.values.ids import import_id
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.services import Services
-from infinite_memory.features.chats.log.overlap import count_known, find_row
 
 _RECENT = timedelta(hours=1)
 _MOST_STARTS = 8
 _MOST_GAPS = 16
+
+
+# So many messages in a row are not said again by chance.
+_LONG_ROW = 4
+
+Message = TypeVar("Message")
+
+
+def count_known(logged: Sequence[Message], given: Sequence[Message], *, recent_from: int) -> int:
+    """Return how many leading messages of `given` are in the log already.
+
+    Callers give the new messages alone, or the whole conversation so far, or repeat a call. So the
+    longest beginning of `given` that ends the log is known. All of `given` is known if the log has
+    it in a row: of two or three messages only if they are recent, since later the same words were
+    said again. A single message that equals the end of the log is known only if that is recent.
+    The messages of the log from the position `recent_from` on are recent.
+    """
+    row = find_row(logged, given) if len(given) > 1 else None
+    if row is not None and (row >= recent_from or len(given) >= _LONG_ROW):
+        return len(given)
+    for count in range(min(len(logged), len(given)), 0, -1):
+        if logged[-count] == given[0] and list(logged[-count:]) == list(given[:count]):
+            is_recent = recent_from < len(logged)
+            return count if count > 1 or len(given) > 1 or is_recent else 0
+    return 0
+
+
+def find_row(logged: Sequence[Message], given: Sequence[Message]) -> int | None:
+    """Return where the log has `given` in a row the last time, None if it has not."""
+    for start in range(len(logged) - len(given), -1, -1):
+        if logged[start] == given[0] and list(logged[start : start + len(given)]) == list(given):
+            return start
+    return None
 
 
 def name_messages(

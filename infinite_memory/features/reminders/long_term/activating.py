@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
+from random import Random
+from typing import TypeVar
 
 from infinite_memory.core.values.checks import check_context, check_count, check_labels
 from infinite_memory.core.values.conversation.message import check_messages
@@ -21,7 +23,6 @@ from infinite_memory.features.reminders.long_term.checking import (
     check_conditions,
     find_resting,
 )
-from infinite_memory.features.reminders.long_term.drawing import draw
 from infinite_memory.features.reminders.long_term.finding import check_conversation
 from infinite_memory.features.reminders.long_term.firing import count_firing, read_firings
 from infinite_memory.features.reminders.long_term.values import (
@@ -33,6 +34,23 @@ from infinite_memory.features.reminders.long_term.values import (
 _RANDOM = 2
 _SEED_BYTES = 6
 _MAX_SEED = 2**53
+
+
+Value = TypeVar("Value")
+
+
+def draw(values: Sequence[Value], seed: int) -> Iterator[Value]:
+    """Yield the values in a random order that the seed decides, each once.
+
+    The first steps of the shuffle by Fisher and Yates (Knuth, The Art of Computer Programming,
+    volume 2, algorithm P): the next value is at the place i + floor(u * (n - i)), where u is the
+    next number of `random.Random(seed)`, which gives the same numbers in every version of Python.
+    """
+    numbers, order = Random(seed), list(range(len(values)))
+    for place in range(len(order)):
+        chosen = place + int(numbers.random() * (len(order) - place))
+        order[place], order[chosen] = order[chosen], order[place]
+        yield values[order[place]]
 
 
 def activate(

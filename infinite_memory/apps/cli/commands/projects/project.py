@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
 
-from infinite_memory.apps.cli.commands.projects.error_input import read_error
 from infinite_memory.apps.cli.commands.projects.place import (
     Place,
     choose_place,
@@ -19,7 +19,7 @@ from infinite_memory.apps.cli.commands.projects.writing import decide, learn, no
 from infinite_memory.apps.cli.exits import ExitCode
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
-from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, remark
+from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, is_terminal, remark
 from infinite_memory.apps.cli.project_lines import (
     decision_lines,
     history_lines,
@@ -27,6 +27,7 @@ from infinite_memory.apps.cli.project_lines import (
     pattern_lines,
     repository_name,
 )
+from infinite_memory.apps.cli.waiting import end_waiting
 from infinite_memory.core.errors import UnknownScope
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.features.sessions.repository import scope_of_folder
@@ -39,6 +40,46 @@ _STORING = (
     "`infinite-memory project note` stores a piece of work, and `infinite-memory ingest-session`"
     " takes in the sessions of coding assistants."
 )
+
+
+_PART_BYTES = 1 << 16
+# A byte that is no character becomes one of three bytes, and the library takes 1 MiB.
+_KEPT_BYTES = 300_000
+
+
+def read_error(typed: str, context: click.Context) -> str:
+    """Return the error that was typed; for "" or "-", the end of standard input.
+
+    All of it is read, so that the program that prints it can end; bytes that are no characters are
+    replaced.
+
+    Raises:
+        click.UsageError: there is none.
+    """
+    if typed not in ("", "-"):
+        return typed
+    if not typed and is_terminal(sys.stdin):
+        raise click.UsageError(
+            "give an ERROR, or pipe the output of a program into this command", context
+        )
+    end_waiting()
+    text = _read_end().decode(errors="replace").replace("\0", "").strip()
+    if not text:
+        raise click.UsageError(
+            "standard input is empty: give an ERROR, or pipe in the output of a program", context
+        )
+    return text
+
+
+def _read_end() -> bytes:
+    """Return the last lines of standard input."""
+    kept = b""
+    is_whole = True
+    while part := sys.stdin.buffer.read(_PART_BYTES):
+        kept += part
+        if len(kept) > _KEPT_BYTES:
+            kept, is_whole = kept[-_KEPT_BYTES:], False
+    return kept if is_whole else kept.partition(b"\n")[2] or kept
 
 
 @click.group("project", invoke_without_command=True)

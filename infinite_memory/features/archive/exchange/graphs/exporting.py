@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from itertools import chain
 
 from attrs import define, field, frozen
 
 from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.engine.priority import compute_priority, weights_of_links
 from infinite_memory.engine.services import Services
 from infinite_memory.features.archive.backup import exporting
-from infinite_memory.features.archive.exchange.graphs.choosing import choose_strongest
 from infinite_memory.features.archive.exchange.graphs.graphml import graphml
 from infinite_memory.features.archive.exchange.graphs.node_link import node_link
 from infinite_memory.features.archive.exchange.graphs.picture.lines import choose_lines
 from infinite_memory.features.archive.exchange.graphs.picture.page import Picture, make_page
-from infinite_memory.features.archive.exchange.graphs.reading import (
-    make_nodes,
-    read_nodes,
-    read_relations,
-    read_stored_links,
-)
 from infinite_memory.features.archive.exchange.graphs.request import Around, GraphRequest, Whole
 from infinite_memory.features.archive.exchange.graphs.values import (
     ExportedGraph,
@@ -30,8 +26,82 @@ from infinite_memory.features.archive.exchange.graphs.values import (
     GraphNode,
 )
 from infinite_memory.features.archive.exchange.output_file import writing_file
-from infinite_memory.features.archive.exchange.selection import read_memories
-from infinite_memory.features.graph.neighbourhood import find_neighbourhood
+from infinite_memory.features.archive.exchange.selection import read_links, read_memories
+from infinite_memory.features.graph.neighbourhood import find_neighbourhood, find_relations
+
+_MOST_NEIGHBOURS = 12
+
+
+_PAGE = 1000
+
+
+def read_nodes(storage: Storage, ids: Sequence[str], now: datetime) -> Iterator[GraphNode]:
+    """Yield the memories of `ids` in their order, without those that are gone by now."""
+    for start in range(0, len(ids), _PAGE):
+        memories = list(read_memories(storage, ids[start : start + _PAGE]))
+        yield from make_nodes(storage, memories, now)
+
+
+def make_nodes(storage: Storage, memories: Sequence[Memory], now: datetime) -> Iterator[GraphNode]:
+    """Yield the nodes of memories, with the priority that each has at `now`."""
+    ids = [memory.id for memory in memories]
+    usage = storage.usage(ids)
+    weights = weights_of_links(ids, storage.links(ids))
+    for memory in memories:
+        priority = compute_priority(memory, usage.get(memory.id), weights[memory.id], now)
+        yield GraphNode(memory=memory, priority=priority)
+
+
+def read_stored_links(storage: Storage, ids: Sequence[str]) -> Iterator[GraphEdge]:
+    """Yield the stored links between the memories of `ids`."""
+    yield from map(GraphEdge.of, read_links(storage, ids))
+
+
+def read_relations(
+    services: Services, memories: Iterable[Memory], types: Sequence[str]
+) -> Iterator[GraphEdge]:
+    """Yield the relations that are computed between the memories, strongest first."""
+    for step in find_relations(services, memories, types):
+        yield GraphEdge(
+            source=step.source,
+            target=step.target,
+            type=str(step.relation),
+            weight=step.weight,
+            reason=step.reason,
+        )
+
+
+def choose_strongest(storage: Storage, ids: Sequence[str], limit: int) -> list[str]:
+    """Return at most `limit` of the memories `ids`, in their order.
+
+    The memory whose links weigh most comes with the twelve that are linked to it most strongly,
+    then the next one, so that the choice is of clusters. Memories without links follow, the latest
+    first; `ids` are given oldest first.
+    """
+    if len(ids) <= limit:
+        return list(ids)
+    neighbours: dict[str, list[tuple[float, str]]] = {}
+    for link in read_links(storage, ids):
+        neighbours.setdefault(link.source, []).append((link.weight, link.target))
+        neighbours.setdefault(link.target, []).append((link.weight, link.source))
+    chosen: set[str] = set()
+    for memory_id in _in_order(ids, neighbours):
+        if len(chosen) >= limit:
+            break
+        chosen.add(memory_id)
+    return [memory_id for memory_id in ids if memory_id in chosen]
+
+
+def _in_order(ids: Sequence[str], neighbours: dict[str, list[tuple[float, str]]]) -> Iterator[str]:
+    """Yield the ids as they are chosen, some of them more than once."""
+    strength = {
+        memory_id: sum(weight for weight, _ in linked) for memory_id, linked in neighbours.items()
+    }
+    for memory_id in sorted(strength, key=lambda end: (-strength[end], end)):
+        yield memory_id
+        nearest = sorted(neighbours[memory_id], key=lambda link: (-link[0], link[1]))
+        yield from (other for _, other in nearest[:_MOST_NEIGHBOURS])
+    yield from reversed(ids)
 
 
 @frozen(kw_only=True)

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeAlias
 
 from infinite_memory.core.config import ScopeRules
+from infinite_memory.core.values.conversation.attachment import is_content
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.memory import Kind, Memory, Status
+from infinite_memory.core.values.messages import format_count
+from infinite_memory.core.values.record import Usage
 from infinite_memory.features.background.upkeep.changes import Changes
 from infinite_memory.features.background.upkeep.context import JobContext
 from infinite_memory.features.background.upkeep.job import Job, Plan
-from infinite_memory.features.background.upkeep.policies.ages import ages_of
-from infinite_memory.features.background.upkeep.policies.expiry import judge_expired, told_at
-from infinite_memory.features.background.upkeep.policies.noise import MAX_CHARS, judge_noise
-from infinite_memory.features.background.upkeep.policies.unused import judge_unused
-from infinite_memory.features.background.upkeep.policies.verdict import Verdict
+from infinite_memory.features.background.upkeep.policies.ages import Ages, ages_of
+from infinite_memory.features.background.upkeep.policies.protected import is_protected
+from infinite_memory.features.background.upkeep.policies.verdict import Verdict, last_touched
+from infinite_memory.features.background.upkeep.report import StepAction
 from infinite_memory.features.background.upkeep.scan import RollingScan
+from infinite_memory.features.chats.short_term.entry import is_short_term
+from infinite_memory.search.text.analyzer import words
 from infinite_memory.search.text.canonical import canonicalize
+from infinite_memory.search.text.highlights import is_dense_script
+from infinite_memory.search.text.question_terms import has_subject
+from infinite_memory.search.text.quotation import quote_label
 
 _MOST_READ = 2500
 _NOTE = "archive/position"
@@ -28,6 +35,96 @@ _NOTE = "archive/position"
 
 _Judge: TypeAlias = Callable[[Sequence[Memory]], Iterator[tuple[Memory, Verdict]]]
 """Yields the memories of a page that something is done with."""
+
+
+MAX_CHARS = 60
+"""A longer message is not looked at: three words are shorter."""
+
+_MAX_WORDS = 3
+# In scripts without spaces, where a word has one or two characters.
+_MAX_DENSE_CHARS = 6
+_FREQUENT = 5
+
+
+def judge_unused(memory: Memory, usage: Usage | None, ages: Ages, now: datetime) -> Verdict | None:
+    """Return the verdict on a memory that is old, was never recalled and is not protected.
+
+    A short-term memory fades by rules of its own.
+    """
+    is_kept = is_protected(memory) or is_short_term(memory)
+    if ages.unused is None or is_kept or (usage is not None and usage.count):
+        return None
+    age = now - last_touched(memory)
+    if age < ages.unused:
+        return None
+    weeks = format_count(age.days // 7, "week")
+    return Verdict(StepAction.ARCHIVE, f"never recalled in {weeks}")
+
+
+def judge_noise(
+    memory: Memory, count_same: Callable[[Memory], int], ages: Ages, now: datetime
+) -> Verdict | None:
+    """Return the verdict on a message of at most three words that says nothing.
+
+    It says nothing if all its words are function words, or if `count_same` finds it at least five
+    times among the messages of its scope. A number is never noise.
+    """
+    if ages.noise is None or memory.kind is not Kind.MESSAGE or len(memory.text) > MAX_CHARS:
+        return None
+    if is_protected(memory) or now - last_touched(memory) < ages.noise:
+        return None
+    if not _is_short(memory.text) or any(map(str.isdigit, memory.text)):
+        return None
+    if not has_subject(memory.text):
+        return Verdict(StepAction.ARCHIVE, "a message of function words alone")
+    number = count_same(memory)
+    if number < _FREQUENT:
+        return None
+    return Verdict(
+        StepAction.ARCHIVE, f"a short message that {quote_label(memory.scope)} has {number} times"
+    )
+
+
+def _is_short(text: str) -> bool:
+    if is_dense_script(text):
+        return len(text.strip()) <= _MAX_DENSE_CHARS
+    return len(words(text)) <= _MAX_WORDS
+
+
+def told_at(revisions: Sequence[Memory]) -> datetime:
+    """Return when a memory happened or got its text, whichever is later.
+
+    `revisions` are all of its revisions, oldest first.
+    """
+    memory = revisions[-1]
+    stored_at = memory.stored_at
+    for revision in reversed(revisions):
+        if revision.text != memory.text:
+            break
+        stored_at = revision.stored_at
+    return max(memory.happened_at, stored_at)
+
+
+def judge_expired(
+    memory: Memory, rules: ScopeRules, now: datetime, *, since: datetime | None = None
+) -> Verdict | None:
+    """Return the verdict of the rule `keep_days`, None where it does not apply.
+
+    The rule is for every memory of its scope, whatever it is. With `erase` it is also for memories
+    that are archived, superseded or forgotten already. The age counts from `since`, by default from
+    the last change; with `erase` give `told_at`, so that archiving does not prolong a life. The
+    stored bytes of an attachment go with the attachment.
+    """
+    if is_content(memory):
+        return None
+    begin = last_touched(memory) if since is None else since
+    if rules.keep_days is None or now - begin < timedelta(days=rules.keep_days):
+        return None
+    days = format_count(rules.keep_days, "day")
+    reason = f"older than the {days} that {quote_label(memory.scope)} keeps"
+    if rules.erase:
+        return Verdict(StepAction.ERASE, reason)
+    return Verdict(StepAction.ARCHIVE, reason) if memory.status is Status.CURRENT else None
 
 
 def _plan(context: JobContext) -> Plan:

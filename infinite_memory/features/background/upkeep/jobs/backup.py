@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
 
 from infinite_memory.core.values.archive.backup import Backup
 from infinite_memory.core.values.messages import format_size
@@ -11,9 +12,30 @@ from infinite_memory.features.archive.access import backup_folder
 from infinite_memory.features.archive.backup import write_backup
 from infinite_memory.features.background.upkeep.context import JobContext
 from infinite_memory.features.background.upkeep.job import Job, Plan
-from infinite_memory.features.background.upkeep.policies.backups import choose_outdated
 
 _LABEL = "-scheduled"
+
+
+_Name = TypeVar("_Name")
+
+
+def choose_outdated(
+    backups: Sequence[tuple[_Name, datetime]], *, daily: int, weekly: int
+) -> list[_Name]:
+    """Return the scheduled backups to delete, given with the times at which they were made.
+
+    The newest backup is kept of each of the last `daily` days, and of the last `weekly` weeks, that
+    have a backup. Days and weeks are in UTC, and weeks begin on Monday.
+    """
+    newest_first = sorted(backups, key=lambda backup: backup[1], reverse=True)
+    days: dict[object, _Name] = {}
+    weeks: dict[object, _Name] = {}
+    for name, made_at in newest_first:
+        day = made_at.astimezone(UTC).date()
+        days.setdefault(day, name)
+        weeks.setdefault(day.isocalendar()[:2], name)
+    kept = [*list(days.values())[:daily], *list(weeks.values())[:weekly]]
+    return [name for name, _ in newest_first if name not in kept]
 
 
 def _plan(context: JobContext) -> Plan:

@@ -4,25 +4,43 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from datetime import timedelta
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.memory import Kind, Memory, Status
 from infinite_memory.core.values.messages import format_count
-from infinite_memory.engine.priority import weights_of_links
+from infinite_memory.core.values.record import Usage
+from infinite_memory.engine.priority import compute_priority, weights_of_links
 from infinite_memory.features.background.upkeep.changes import Changes
 from infinite_memory.features.background.upkeep.context import JobContext
 from infinite_memory.features.background.upkeep.job import MAX_CHANGES, Job, Plan
 from infinite_memory.features.background.upkeep.policies.protected import is_protected
-from infinite_memory.features.background.upkeep.policies.value import value_of
-from infinite_memory.features.background.upkeep.policies.verdict import Verdict
+from infinite_memory.features.background.upkeep.policies.verdict import Verdict, last_touched
 from infinite_memory.features.background.upkeep.report import StepAction
 
 _PAGE = 1000
 _MEGABYTE = 1_000_000
+
+
+_MESSAGE = 0.5
+"""The share of the value of another kind that a message has: most of a conversation is chatter."""
+
+
+def value_of(
+    memory: Memory, usage: Usage | None, link_weights: Iterable[float], now: datetime
+) -> float:
+    """Return the value of a memory, above 0 and below 1: its priority, half of that for a message.
+
+    The priority, see `engine.priority`, is that of a memory told when this one happened or was
+    last changed, whichever is later: what was imported or brought back yesterday is not old.
+    """
+    touched = last_touched(memory)
+    as_touched = evolve(memory, happened_at=touched, stored_at=touched)
+    value = compute_priority(as_touched, usage, link_weights, now)
+    return value * _MESSAGE if memory.kind is Kind.MESSAGE else value
 
 
 @frozen(kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -13,15 +14,31 @@ from infinite_memory.core.values.memory import Memory, Status
 from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.features.background.upkeep.context import JobContext
 from infinite_memory.features.background.upkeep.job import MADE_BY, MAX_CHANGES, Job, Plan
-from infinite_memory.features.background.upkeep.policies.duplicates import (
-    are_near_duplicates,
-    is_long_enough,
-)
 from infinite_memory.features.background.upkeep.report import StepAction, UpkeepStep
+from infinite_memory.search.text.analyzer import words
+from infinite_memory.search.text.highlights import is_dense_script
 
 _MOST_READ = 500
 _NEAREST = 3
 _NOTE = "link-duplicates/position"
+
+
+LOWEST_COSINE = 0.97
+_FEWEST_WORDS = 4
+_FEWEST_DENSE_CHARS = 8
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+
+
+def is_long_enough(text: str) -> bool:
+    """Return whether a text says enough to be compared: "Thanks!" is no duplicate of "Thanks!"."""
+    if is_dense_script(text):
+        return len(text.strip()) >= _FEWEST_DENSE_CHARS
+    return len(words(text)) >= _FEWEST_WORDS
+
+
+def are_near_duplicates(first: str, second: str, cosine: float) -> bool:
+    """Return whether two texts are near in meaning and have the same numbers in the same order."""
+    return cosine >= LOWEST_COSINE and _NUMBER.findall(first) == _NUMBER.findall(second)
 
 
 def _plan(context: JobContext) -> Plan:

@@ -8,7 +8,7 @@ import os
 import re
 import signal
 import time
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from importlib.util import find_spec
 from weakref import WeakSet
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 from infinite_memory.core.clock import Deadline, current_deadline
 from infinite_memory.core.errors import ConfigurationError, InvalidInput, OutOfTime, install_hint
@@ -24,7 +24,6 @@ from infinite_memory.core.values.conversation.message import ChatMessage
 from infinite_memory.core.values.conversation.trigger import Occasion, Verdict
 from infinite_memory.core.values.memory import JsonValue
 from infinite_memory.core.values.timestamps import in_zone
-from infinite_memory.features.reminders.triggers.javascript.resting import LateConditions
 from infinite_memory.features.reminders.triggers.javascript.worker import (
     Worker,
     WorkerEnded,
@@ -55,6 +54,49 @@ _ENDED = "it ended its process"
 _ALARM = -int(getattr(signal, "SIGALRM", 0))
 """The exit code of a process that the system ended at its alarm."""
 _SAMPLE = (ChatMessage(role="user", content="a message to try the condition on"),)
+
+
+_STRIKES = 3
+_REST_SECONDS = 3600.0
+_MOST_CONDITIONS = 10_000
+
+
+@define(eq=False)
+class LateConditions:
+    """Counts how often in a row a condition took too long, in this process. It is not thread-safe.
+
+    After three times it rests for an hour; then it is tried again, and rests again at once if it
+    still takes too long.
+    """
+
+    _clock: Callable[[], float]
+    _strikes: OrderedDict[str, int] = field(factory=OrderedDict, init=False)
+    _rests_until: dict[str, float] = field(factory=dict, init=False)
+
+    def note(self, source: str, *, is_late: bool) -> None:
+        """Note how a condition did."""
+        if not is_late:
+            self._strikes.pop(source, None)
+            return
+        strikes = self._strikes.get(source, 0) + 1
+        self._strikes[source] = strikes
+        self._strikes.move_to_end(source)
+        if strikes >= _STRIKES:
+            self._rests_until[source] = self._clock() + _REST_SECONDS
+        if len(self._strikes) > _MOST_CONDITIONS:
+            oldest, _ = self._strikes.popitem(last=False)
+            self._rests_until.pop(oldest, None)
+
+    def minutes_left(self, source: str) -> float | None:
+        """Return for how many minutes a condition rests, None if it does not."""
+        until = self._rests_until.get(source)
+        if until is None:
+            return None
+        left = until - self._clock()
+        if left > 0:
+            return left / 60
+        del self._rests_until[source]
+        return None
 
 
 @frozen(kw_only=True)

@@ -1,1 +1,0 @@
-"""The steps of a ranking that change the totals of single memories."""
