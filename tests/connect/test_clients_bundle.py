@@ -38,7 +38,7 @@ def test_the_bundle_holds_both_packages_and_a_server_that_starts(
     unpacked = tmp_path / "unpacked"
     assert not list(unpacked.rglob("__pycache__"))
     source = Path(infinite_memory.__file__).parent
-    for name in ("errors.py", "embedding/minilm/embedder.json", "py.typed"):
+    for name in ("core/errors.py", "search/embedding/minilm/embedder.json", "py.typed"):
         content = (unpacked / "infinite_memory" / name).read_bytes()
         assert content == (source / name).read_bytes()
     # Without the environment of this installation but with its dependencies, as uv provides them.

@@ -42,7 +42,7 @@ from infinite_memory.search.text.analyzer import fold, has_han, spelled_names, t
         ("pathlib.Path.read_text", "Path.read_text"),
         ("pathlib.Path.read_text", "ReadText"),
         ("getHTTPResponseCode()", "get_http_response_code"),
-        ("infinite_memory/search/text/analyzer.py", "infinite_memory.search.text"),
+        ("my_package/text/analyzer.py", "my_package.text"),
         ("see src/app/main.py:42", "src/app"),
         ("upgraded to v1.2.3 today", "1.2"),
         ("upgraded to 1.2.3 today", "v1.2.3"),
