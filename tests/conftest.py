@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ pytest.register_assert_rewrite("infinite_memory.testing", "tests.harness")
 
 from infinite_memory import Config, MemoryStore  # noqa: E402
 from infinite_memory.testing.embedders import HashingEmbedder  # noqa: E402
-from tests import slow  # noqa: E402
+from tests import slow, tiers  # noqa: E402
 
 # A machine that is busy for a moment is no fault of what is tested.
 settings.register_profile(
@@ -31,34 +31,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="GROUPS",
         help="run these groups of slow tests, joined by commas, or 'all', and no other test",
     )
+    parser.addoption(
+        "--thorough",
+        action="store_true",
+        help="run every test and row that is in no group of slow tests, not only the fast suite",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Sample the long tables in the fast suite."""
+    if tiers.is_fast(metafunc.config):
+        tiers.sample_tables(metafunc)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the slow tests, or all others if `--slow` names groups."""
+    """Leave out what the tier of this run leaves out."""
     try:
-        groups = slow.read_groups()
-        chosen = slow.resolve_names(config.getoption("--slow") or "", groups)
-        marked = {item: _find_groups(item, groups) for item in items}
+        chosen = tiers.choose_tests(items, config, slow.read_groups())
     except slow.SlowGroupsError as error:
         raise pytest.UsageError(str(error)) from error
-    is_fast = not config.getoption("--slow")
-    left_out = [
-        item for item, names in marked.items() if not (names & chosen or (is_fast and not names))
-    ]
-    if left_out:
+    if left_out := list(set(items).difference(chosen)):
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
-
-
-def _find_groups(item: pytest.Item, groups: Collection[str]) -> set[str]:
-    names = set()
-    for mark in item.iter_markers("slow"):
-        if len(mark.args) != 1 or mark.kwargs or mark.args[0] not in groups:
-            raise slow.SlowGroupsError(
-                f"{item.nodeid} is marked with {mark.args}: give slow one group of tests/slow.json"
-            )
-        names.add(mark.args[0])
-    return names
+        items[:] = chosen
 
 
 class SteppingClock:

@@ -40,12 +40,16 @@ class SlowGroupsError(Exception):
 
 @dataclass(frozen=True)
 class Group:
-    """A group of slow tests: what it proves, the globs of its files, the digest when it passed."""
+    """A group of slow tests: what it proves, the globs of its files, the digest when it passed.
+
+    A group with `rows` runs the rows that the fast suite leaves out in these files and folders.
+    """
 
     name: str
     proves: str
     globs: tuple[str, ...]
     digest: str | None
+    rows: tuple[str, ...] = ()
 
 
 def read_groups(root: Path = ROOT) -> dict[str, Group]:
@@ -80,8 +84,10 @@ def _check_group(name: str, fields: Any, digest: Any) -> Group:
             f"{_FILE}: {name!r} cannot be the name of a group; "
             "take small letters and hyphens, and neither 'all' nor 'due'"
         )
-    if not isinstance(fields, dict) or fields.keys() != {"proves", "files"}:
-        raise SlowGroupsError(f'{_FILE}: the group {name!r} must have "proves" and "files" alone')
+    if not isinstance(fields, dict) or fields.keys() - {"rows"} != {"proves", "files"}:
+        raise SlowGroupsError(
+            f'{_FILE}: the group {name!r} must have "proves" and "files", and may have "rows"'
+        )
     proves, globs = fields["proves"], fields["files"]
     if not isinstance(proves, str) or not proves:
         raise SlowGroupsError(f'{_FILE}: "proves" of the group {name!r} must be a sentence')
@@ -94,7 +100,7 @@ def _check_group(name: str, fields: Any, digest: Any) -> Group:
             f"{_FILE}: the digest of {name!r} is {digest!r}, which is no SHA-256; remove it, "
             "and the group is due"
         )
-    return Group(name, proves, tuple(globs), digest)
+    return Group(name, proves, tuple(globs), digest, tuple(fields.get("rows", ())))
 
 
 def _list_files(group: Group, root: Path) -> list[Path]:
@@ -143,6 +149,8 @@ def resolve_names(names: str, groups: Iterable[str]) -> set[str]:
 
 def list_test_files(group: Group, root: Path = ROOT) -> list[Path]:
     """Return the test files with a test of the group; each must be among the group's files."""
+    if group.rows:
+        return [root / folder for folder in group.rows]
     mark = f'mark.slow("{group.name}")'
     files = [
         path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,6 +32,20 @@ def test_every_public_value_can_be_given_as_plain_data() -> None:
     # command line.
     others = {Draft, infinite_memory.Effective, infinite_memory.Occasion}
     assert {kind for kind in kinds if not issubclass(kind, PlainData)} == others
+
+
+def test_what_a_person_prints_first_fits_a_line_and_says_what_it_is(tmp_path: Path) -> None:
+    store = MemoryStore.open(tmp_path / "home", embedder=HashingEmbedder(32))
+    receipt = store.remember("The ferry leaves at ten " * 20, id="ferry", scope="travel")
+    (hit,) = store.search("when does the ferry leave?", scope="travel")
+    assert (hit.text, hit.id) == (hit.memory.text, "ferry")
+    assert repr(receipt) == "Receipt('stored', id='ferry', scope='travel')"
+    assert repr(hit).startswith("Hit('The ferry leaves at ten The")
+    assert repr(hit).endswith("scope='travel', id='ferry')")
+    assert repr(store) == f"<MemoryStore open, {str(tmp_path / 'home')!r}>"
+    assert len(repr(hit)) <= 120
+    store.close()
+    assert repr(store) == "<MemoryStore closed>"
 
 
 def test_everything_that_a_store_returns_is_one_step_from_json() -> None:

@@ -9,6 +9,17 @@ from typing import Any
 
 from attrs import fields, has
 
+_LINE_CHARS = 120
+_TEXT_CHARS = 60
+
+
+def describe_in_a_line(value: object, first: str, **fields: object) -> str:
+    """Return a `repr` that fits a line: the class of a value, a text, and what matters of it."""
+    text = f"{first[: _TEXT_CHARS - 1]}…" if len(first) > _TEXT_CHARS else first
+    parts = [repr(text), *(f"{name}={field!r}" for name, field in fields.items())]
+    line = f"{type(value).__name__}({', '.join(parts)})"
+    return line if len(line) <= _LINE_CHARS else f"{line[: _LINE_CHARS - 2]}…)"
+
 
 class PlainData:
     """A value of attrs whose fields can be given as plain data."""

@@ -95,6 +95,14 @@ class Lifetime:
             raise StoreClosed(_CLOSED)
         return self._open_services
 
+    def describe(self) -> str:
+        """Return what is open and where, for a `repr`; nothing is read and no error raised."""
+        services = self._open_services
+        if services is None:
+            return "closed"
+        folder = services.data_folder
+        return f"open, {services.backend}" if folder is None else f"open, {str(folder)!r}"
+
     def add(self, services: Services, owned: ExitStack) -> Lifetime:
         """Return the lifetime of a handle over this store, which ends before that of the store.
 

@@ -82,6 +82,9 @@ class MemoryStore(StoreGroups):
         )
         return cls(lifetime)
 
+    def __repr__(self) -> str:
+        return f"<MemoryStore {self._lifetime.describe()}>"
+
     @property
     def config(self) -> Config:
         """The configuration in force."""
@@ -134,7 +137,8 @@ class MemoryStore(StoreGroups):
         hour and with nothing else stored in its scope since: an exact repeat without an id of your
         own strengthens the earlier memory, and a text that an assistant has just recalled is an
         echo. Kind "message" is always stored. The receipt names up to three `similar` memories, and
-        those with a key near its key, unless False. `details` are those of `model.draft.Details`.
+        those with a key near its key, unless False. `details` are those of
+        `core.values.draft.Details`.
 
         Raises:
             InvalidInput: a value cannot be used; the message shows it and the way out.

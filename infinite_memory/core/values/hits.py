@@ -9,7 +9,7 @@ from typing import Any, overload
 
 from attrs import frozen
 
-from infinite_memory.core.plain import PlainData
+from infinite_memory.core.plain import PlainData, describe_in_a_line
 from infinite_memory.core.values.criteria import Depth, Mode
 from infinite_memory.core.values.link import LinkType
 from infinite_memory.core.values.memory import Memory
@@ -182,6 +182,20 @@ class Hit(PlainData):
     told_earlier: tuple[Told, ...] = ()
     reached: Reached | None = None
     not_useful_for: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The text of the memory."""
+        return self.memory.text
+
+    @property
+    def id(self) -> str:
+        """The id of the memory."""
+        return self.memory.id
+
+    def __repr__(self) -> str:
+        score = round(self.score, 2)
+        return describe_in_a_line(self, self.text, score=score, scope=self.memory.scope, id=self.id)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields of the memory and of the hit, for `json.dumps`."""

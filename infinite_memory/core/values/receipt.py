@@ -9,7 +9,7 @@ from hashlib import blake2b
 
 from attrs import field, frozen
 
-from infinite_memory.core.plain import PlainData
+from infinite_memory.core.plain import PlainData, describe_in_a_line
 from infinite_memory.core.values.memory import Memory
 
 
@@ -97,6 +97,11 @@ class Receipt(PlainData):
     nearest_key: KeyHolder | None = None
     same_key: tuple[KeyHolder, ...] = ()
     pending: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        said = ("superseded", "superseded_by", "conflicts", "pending")
+        given = {name: value for name in said if (value := getattr(self, name))}
+        return describe_in_a_line(self, self.outcome.value, id=self.id, scope=self.scope, **given)
 
 
 PREVIEWED = 10
