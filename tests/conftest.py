@@ -56,6 +56,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = chosen
 
 
+_processes = tiers.ProcessCount()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Fail a test of the fast suite that starts a process and is not marked so."""
+    before = _processes.started
+    yield
+    if tiers.is_fast(item.config) and _processes.started > before:
+        is_marked = item.get_closest_marker("process") or item.get_closest_marker("slow")
+        assert is_marked, "it starts a process: give it the mark thorough, see tests/tiers.py"
+
+
 class SteppingClock:
     """A clock that goes on by one second each time it is read."""
 

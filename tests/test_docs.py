@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ import infinite_memory.core.errors
 from infinite_memory.core.config import Config, environment_name, keys
 
 ROOT = Path(__file__).parents[1]
+FIRST_PAGES = ("README.md", "tutorial.md")
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
@@ -57,7 +59,20 @@ def surroundings(home: Path) -> dict[str, str]:
     return {**kept, "HOME": str(home), "PATH": path, "COLUMNS": "100", "TZ": NOON}
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=name_of)
+def list_rows(language: str) -> list[Any]:
+    """Return the pages with examples in a language; the fast suite runs what all read first."""
+    return [
+        pytest.param(
+            page,
+            id=name_of(page),
+            marks=pytest.mark.process if page.name in FIRST_PAGES else pytest.mark.thorough,
+        )
+        for page in PAGES
+        if blocks(page, language)
+    ]
+
+
+@pytest.mark.parametrize("page", list_rows("python"))
 def test_the_python_of_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
     code = "\n".join(blocks(page, "python"))
     done = subprocess.run(
@@ -97,7 +112,7 @@ def is_output(expected: str, actual: str) -> bool:
     return re.fullmatch(pattern, lines, re.DOTALL) is not None
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "console")], ids=name_of)
+@pytest.mark.parametrize("page", list_rows("console"))
 def test_the_commands_of_a_page_run_and_print_what_stands_below_them(
     page: Path, tmp_path: Path
 ) -> None:
@@ -127,6 +142,7 @@ def test_an_output_that_differs_is_noticed() -> None:
     assert not is_output("June 5", "June 5\nJuly 6\n")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", BENCHMARKS)
 def test_every_benchmark_of_a_page_starts(command: str, tmp_path: Path) -> None:
     done = subprocess.run(

@@ -25,6 +25,7 @@ MOST = {
 }
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("start", STARTS)
 def test_a_start_loads_only_the_modules_that_it_needs(start: str, tmp_path: Path) -> None:
     assert count_modules(STARTS[start], tmp_path).own <= MOST[start]

@@ -160,6 +160,7 @@ def test_a_store_that_cannot_be_reached_does_not_show_it(
     assert SECRET not in caplog.text
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -195,6 +196,7 @@ def test_no_command_shows_it(place: Path, arguments: tuple[str, ...]) -> None:
     assert SECRET not in said
 
 
+@pytest.mark.process
 def test_no_command_shows_it_from_the_environment_or_a_file(place: Path) -> None:
     home = place / "home"
     home.mkdir()
@@ -205,6 +207,7 @@ def test_no_command_shows_it_from_the_environment_or_a_file(place: Path) -> None
         assert SECRET not in run("doctor", "--home", str(home))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "arguments",
     [

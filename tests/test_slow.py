@@ -182,6 +182,7 @@ def test_names_are_resolved_and_an_unknown_one_is_an_error() -> None:
         resolve_names("kills,fires", known)
 
 
+@pytest.mark.thorough
 def test_a_group_that_passes_is_noted_and_nothing_else_is_touched(
     root: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -200,6 +201,7 @@ def test_a_group_that_passes_is_noted_and_nothing_else_is_touched(
     assert "kept" not in capfd.readouterr().out
 
 
+@pytest.mark.thorough
 def test_a_group_that_fails_is_tried_once_more_and_not_noted(
     root: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -212,6 +214,7 @@ def test_a_group_that_fails_is_tried_once_more_and_not_noted(
     assert read_content(root) == before
 
 
+@pytest.mark.thorough
 def test_a_group_whose_tests_were_all_skipped_is_not_noted(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -225,6 +228,7 @@ def test_a_group_whose_tests_were_all_skipped_is_not_noted(
     assert set(read_content(root)["digests"]) == {"kept"}
 
 
+@pytest.mark.thorough
 def test_a_group_whose_files_change_while_it_runs_is_not_noted(
     root: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -255,6 +259,7 @@ def test_quickly():
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("argument", "options", "code", "expected"),
     [

@@ -1,14 +1,20 @@
-"""What the fast suite leaves out: rows that `pytest --thorough` and the groups of rows run.
+"""What the fast suite leaves out: `pytest --thorough` and the groups of rows run it.
 
-- A test with the mark `process` starts a process. The fast suite runs those with the mark `fast`.
-- Of a table with more than 30 rows, the fast suite runs every tenth, the first one included.
-- Of the two backends of most tests it runs SQLite, and of the two generations of the protocol the
-  present one. Tests of what differs have no such fixture, or run in the contracts.
+- A test with the mark `thorough`: it starts processes, or takes more than a second.
+- Of a table with more than 30 rows, all but every tenth, the first one included.
+- Of the two backends of most tests the one in memory, and of the two generations of the protocol
+  the older one. Tests of what differs have no such fixture, or are in the contracts.
+
+A test of the fast suite that starts a Python process carries the mark `process`, or it fails: some
+forty do, one for each promise, transport and call of the platform.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Collection, Mapping
+from pathlib import Path
 
 import pytest
 
@@ -20,23 +26,49 @@ _STEP = 10
 _LEFT_OUT = {"open_store": "memory", "era": "legacy"}
 
 
+class ProcessCount:
+    """Counts the Python processes that this process starts."""
+
+    def __init__(self) -> None:
+        self.started = 0
+        sys.addaudithook(self._note)
+
+    def _note(self, event: str, arguments: tuple[object, ...]) -> None:
+        if event == "subprocess.Popen" and _is_ours(arguments[0], arguments[1]):
+            self.started += 1
+
+
+def _is_ours(executable: object, arguments: object) -> bool:
+    words = list(arguments) if isinstance(arguments, list | tuple) else [executable]
+    # The child that checks conditions in JavaScript is a part of a store.
+    if "-I" in words or not isinstance(words[0], str | os.PathLike):
+        return False
+    return Path(words[0]).name.startswith(("python", "infinite-memory"))
+
+
 def is_fast(config: pytest.Config) -> bool:
     """Return whether this run leaves out what is thorough or slow."""
     return not (config.getoption("--slow") or config.getoption("--thorough"))
 
 
 def sample_tables(metafunc: pytest.Metafunc) -> None:
-    """Leave every tenth row in the long tables of a function."""
+    """Leave every tenth row in the long tables of a function, and the rows with a mark."""
     markers = metafunc.definition.own_markers
     for position, mark in enumerate(markers):
-        if mark.name == "parametrize" and len(rows := _list_rows(mark)) > _LONG_TABLE:
-            ids = mark.kwargs.get("ids")
+        if mark.name == "parametrize" and _is_long(mark):
+            names, rows, ids = mark.args[0], _list_rows(mark), mark.kwargs.get("ids")
+            kept = [n for n, row in enumerate(rows) if n % _STEP == 0 or getattr(row, "marks", ())]
             if ids is not None and not callable(ids):
-                ids = list(ids)[::_STEP]
-            sampled = pytest.mark.parametrize(
-                mark.args[0], rows[::_STEP], **{**mark.kwargs, "ids": ids}
-            )
+                all_ids = list(ids)
+                ids = [all_ids[n] for n in kept]
+            others = {**mark.kwargs, "ids": ids}
+            others.pop("argvalues", None)
+            sampled = pytest.mark.parametrize(names, [rows[n] for n in kept], **others)
             markers[position] = sampled.mark
+
+
+def _is_long(mark: pytest.Mark) -> bool:
+    return len(_list_rows(mark)) > _LONG_TABLE
 
 
 def _list_rows(mark: pytest.Mark) -> list[object]:
@@ -45,7 +77,7 @@ def _list_rows(mark: pytest.Mark) -> list[object]:
 
 def is_left_out(item: pytest.Item) -> bool:
     """Return whether the fast suite leaves out a test, whatever the length of its tables."""
-    if item.get_closest_marker("process") and not item.get_closest_marker("fast"):
+    if item.get_closest_marker("thorough"):
         return True
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
     return any(parameters.get(name) == value for name, value in _LEFT_OUT.items())

@@ -94,6 +94,7 @@ def test_storages_that_are_open_are_copied_and_stay_open() -> None:
             copy_all(one, other)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("at", [1, 2, 3, 4])
 def test_a_copy_that_was_cut_short_leaves_the_target_as_it_was(

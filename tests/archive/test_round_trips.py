@@ -58,6 +58,7 @@ def test_a_backup_of_anything_is_restored_to_the_byte(
         assert list(dump(other)) == list(dump(one))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("passphrase", [None, "correct horse battery"])
 def test_everything_comes_back_over_several_frames(tmp_path: Path, passphrase: str | None) -> None:
     with (

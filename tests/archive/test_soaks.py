@@ -9,6 +9,7 @@ import pytest
 from benchmarks.soak import archive_kills, archives
 
 
+@pytest.mark.thorough
 def test_an_altered_archive_is_refused_or_the_same(tmp_path: Path) -> None:
     outcome = archives.run(tmp_path, mutants=60)
     assert outcome.faults == ()

@@ -95,6 +95,7 @@ CALLS = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "options"), CALLS, ids=str)
 def test_a_method_refuses_an_archive_in_the_clear(
     name: str, options: dict[str, Any], plain: Path, encrypted: Path, mine: MemoryStore
@@ -141,6 +142,7 @@ def test_the_commands_that_read_an_archive_are_known() -> None:
     assert METHODS == ["restore", "verify"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_command_refuses_an_archive_in_the_clear(
     command: tuple[str, ...], plain: Path, encrypted: Path, tmp_path: Path

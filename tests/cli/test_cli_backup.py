@@ -55,6 +55,7 @@ def test_a_filled_store_is_merged_or_overwritten_when_it_is_said(run: Run, ask: 
     assert ask("show", "mine")["text"] == "mine"
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("remembered")
 def test_a_passphrase_comes_from_a_file_or_the_environment(
     run: Run, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -123,6 +124,7 @@ def test_a_store_with_a_damaged_record_is_set_aside_too(run: Run, ask: Ask, home
     assert "all but 1 record" in run("backup", "list").stdout
 
 
+@pytest.mark.thorough
 def test_a_bar_is_drawn_on_a_terminal(run: Run, home: Path) -> None:
     run("remember", "mine", "--id", "mine")
     code, _, text = on_terminal("--home", str(home), "backup")

@@ -163,6 +163,7 @@ def test_undo_shows_no_text_of_a_private_scope(run: Run, ask: Ask) -> None:
     assert "blood" not in said
 
 
+@pytest.mark.thorough
 def test_undo_takes_back_what_another_command_did_and_not_what_a_program_did(
     run: Run, ask: Ask, home: Path
 ) -> None:

@@ -232,6 +232,7 @@ def test_every_command_has_rows() -> None:
     assert sorted([*ROWS, "serve"]) == sorted(COMMANDS)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", list(ROWS))
 def test_a_confined_command_prints_as_if_there_were_nothing_else(
     command: str, homes: dict[bool, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

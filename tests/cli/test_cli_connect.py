@@ -161,6 +161,7 @@ def test_a_server_that_is_not_installed_is_named_with_the_way_to_install_it(
         find_server_command()
 
 
+@pytest.mark.thorough
 def test_the_instructions_name_only_tools_that_every_server_offers(run: Run, ask: Ask) -> None:
     assert run("connect", "--instructions").stdout == INSTRUCTIONS
     assert ask("connect", "--instructions") == {"instructions": INSTRUCTIONS}
@@ -172,6 +173,7 @@ def test_the_instructions_name_only_tools_that_every_server_offers(run: Run, ask
     assert len(INSTRUCTIONS) < 2000
 
 
+@pytest.mark.thorough
 def test_the_doctor_says_what_the_clients_would_meet(run: Run, ask: Ask, user: Path) -> None:
     (user / ".gemini").mkdir()
     run("connect", "cursor")
@@ -186,6 +188,7 @@ def test_the_doctor_says_what_the_clients_would_meet(run: Run, ask: Ask, user: P
     assert "cannot be started" in sentence
 
 
+@pytest.mark.thorough
 def test_a_bundle_is_built_with_its_description(
     run: Run, ask: Ask, user: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

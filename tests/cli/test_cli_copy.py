@@ -68,6 +68,7 @@ def test_one_of_each_is_said_to_be_one(run: Run, tmp_path: Path) -> None:
     assert "Compared: 1 embedding, 1 entry, 1 memory, 1 scope." in " ".join(out.split())
 
 
+@pytest.mark.thorough
 def test_a_bar_is_drawn_on_a_terminal(source: str, tmp_path: Path) -> None:
     code, _, text = on_terminal("copy", source, str(tmp_path / "target"))
     assert code == 0

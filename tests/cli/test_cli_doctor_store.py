@@ -72,6 +72,7 @@ def test_a_reserve_that_is_not_whole_is_said_and_made_whole_by_the_next_command(
     assert found(ask("doctor"), "reserve")[0] == "ok"
 
 
+@pytest.mark.thorough
 def test_an_older_copy_of_the_database_is_noticed_by_the_index(
     run: Run, ask: Ask, home: Path, tmp_path: Path
 ) -> None:
@@ -88,6 +89,7 @@ def test_an_older_copy_of_the_database_is_noticed_by_the_index(
     assert contents(home) == before
 
 
+@pytest.mark.thorough
 def test_a_damaged_snapshot_is_a_warning(run: Run, ask: Ask, home: Path) -> None:
     many = "".join(f'{{"text": "memory {number}"}}\n' for number in range(600))
     run("remember", "--from", "-", stdin=many)

@@ -82,6 +82,7 @@ def test_where_nothing_matches_other_scopes_are_named(run: Run) -> None:
     assert "Nothing matches." in run("forget", "--tag", "zebra", code=1).stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -137,6 +137,7 @@ def test_without_the_package_nothing_is_written(
     assert not page.exists()
 
 
+@pytest.mark.thorough
 def test_the_command_itself_works_in_a_process(worked: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "infinite_memory", "insights", "--json"],

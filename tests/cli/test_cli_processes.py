@@ -12,6 +12,7 @@ import pytest
 from processes import COMMAND, in_pipe, on_terminal
 
 
+@pytest.mark.process
 def test_what_one_process_stores_the_next_finds() -> None:
     stored = in_pipe("remember", "The deadline of project Apollo is June 5", "--scope", "apollo",
                      "--tag", "deadline")  # fmt: skip
@@ -22,6 +23,7 @@ def test_what_one_process_stores_the_next_finds() -> None:
     assert found.stderr == ""
 
 
+@pytest.mark.process
 def test_an_error_is_a_sentence_or_an_object_and_never_a_traceback() -> None:
     said = in_pipe("show", "no-such-id")
     assert (said.returncode, said.stdout) == (5, "")
@@ -38,6 +40,7 @@ def test_an_error_is_a_sentence_or_an_object_and_never_a_traceback() -> None:
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "arguments",
     [["serch", "x"], ["search"], ["list", "--limt", "1"], ["list", "-n", "many"], ["--nope"]],
@@ -52,6 +55,7 @@ def test_a_wrong_command_line_is_refused_with_help(arguments: list[str]) -> None
     assert json.loads(as_json.stderr)["error"]["message"]
 
 
+@pytest.mark.thorough
 def test_json_after_two_dashes_is_a_word_and_no_option() -> None:
     assert in_pipe("show", "--", "--json", "x").stderr.startswith("Usage: ")
 
@@ -61,6 +65,7 @@ def test_a_wrong_command_is_answered_with_the_nearest() -> None:
     assert "Did you mean" not in in_pipe("zzzzz", "x").stderr
 
 
+@pytest.mark.process
 def test_without_a_command_the_first_steps_are_printed() -> None:
     alone = in_pipe()
     assert alone.returncode == 0
@@ -69,6 +74,7 @@ def test_without_a_command_the_first_steps_are_printed() -> None:
     assert in_pipe("--version").stdout.startswith("infinite-memory")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("arguments", [["config"], ["config", "--json"]])
 def test_a_reader_that_stops_reading_is_no_error(arguments: list[str]) -> None:
     # Closed before it starts: it could have written all of it before it is closed.
@@ -82,12 +88,14 @@ def test_a_reader_that_stops_reading_is_no_error(arguments: list[str]) -> None:
     assert listing.wait(300) == 141
 
 
+@pytest.mark.thorough
 def test_a_full_disk_is_said() -> None:
     with Path("/dev/full").open("wb") as full:
         said = in_pipe("config", capture_output=False, stdout=full, stderr=subprocess.PIPE)
     assert (said.returncode, said.stderr) == (4, "Error: No space left on device\n")
 
 
+@pytest.mark.process
 def test_an_interruption_exits_with_130(home: Path) -> None:
     # A runner in the background of a shell ignores interrupts, and so would its children.
     heard = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -109,6 +117,7 @@ def test_an_interruption_exits_with_130(home: Path) -> None:
     assert json.loads(said.splitlines()[-1])["error"]["type"] == "Interrupted"
 
 
+@pytest.mark.thorough
 def test_an_output_that_knows_only_ascii_gets_the_rest_written_out() -> None:
     options = {"env": {**os.environ, "PYTHONIOENCODING": "ascii"}}
     assert in_pipe("remember", "Zürich 東京", "--id", "a", **options).returncode == 0
@@ -117,6 +126,7 @@ def test_an_output_that_knows_only_ascii_gets_the_rest_written_out() -> None:
     assert in_pipe("show", "ö", **options).returncode == 2
 
 
+@pytest.mark.process
 def test_tables_are_drawn_on_a_terminal_and_fit_it() -> None:
     in_pipe("remember", "[bold]word[/] " * 30 + "\x1b[2J東京", "--id", "a", "--scope", "s")
     for command in (["list", "--scope", "s"], ["stats"], ["config"], ["scopes"], ["doctor"],
@@ -130,6 +140,7 @@ def test_tables_are_drawn_on_a_terminal_and_fit_it() -> None:
     assert "[bold]word[/]" in on_terminal("list", "--scope", "s")[2]
 
 
+@pytest.mark.thorough
 def test_hits_are_coloured_and_wrapped_on_a_terminal() -> None:
     in_pipe("remember", "A long sentence about the harbour. " * 10, "--id", "a")
     code, drawn, text = on_terminal("search", "harbour", "--explain", columns=60)
@@ -141,6 +152,7 @@ def test_hits_are_coloured_and_wrapped_on_a_terminal() -> None:
     assert (code, "\x1b[" in drawn) == (0, True)
 
 
+@pytest.mark.thorough
 def test_a_bar_counts_on_a_terminal(tmp_path: Path) -> None:
     rows = "\n".join(json.dumps({"text": f"memory {n}"}) for n in range(30))
     (tmp_path / "in.jsonl").write_text(rows)
@@ -151,6 +163,7 @@ def test_a_bar_counts_on_a_terminal(tmp_path: Path) -> None:
     assert "Stored 30 memories" in text
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("answer", "code", "left"), [(b"y\n", 0, 5), (b"n\n", 1, 0)])
 def test_a_hard_forget_shows_the_text_and_asks(answer: bytes, code: int, left: int) -> None:
     in_pipe("remember", "the old \x1b[31msecret", "--id", "a")
@@ -161,6 +174,7 @@ def test_a_hard_forget_shows_the_text_and_asks(answer: bytes, code: int, left: i
     assert in_pipe("show", "a").returncode == left
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("arguments", "unwanted"),
     [

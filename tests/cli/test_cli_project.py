@@ -123,6 +123,7 @@ def test_decisions_say_what_replaces_them_and_whether_their_files_changed(
     assert ask("project", "decisions", "--component", "wings", code=1)["decisions"] == []
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("checkout")
 def test_a_similar_problem_shows_how_the_work_went(run: Run, ask: Ask) -> None:
     store_work(run)
@@ -146,6 +147,7 @@ def test_a_similar_problem_shows_how_the_work_went(run: Run, ask: Ask) -> None:
     assert ask(*asked, "--when", "1987", code=1)["matches"] == []
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("checkout")
 def test_the_output_of_a_program_finds_the_solution(run: Run, nowhere: Path) -> None:
     run("project", "learn", "Tests hang", "Give sockets a timeout", "--repository", "../apollo")
@@ -164,6 +166,7 @@ def test_the_output_of_a_program_finds_the_solution(run: Run, nowhere: Path) -> 
     assert "   solution-1" in typed.splitlines()
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("nowhere")
 def test_an_error_that_is_missing_is_a_wrong_call(run: Run) -> None:
     assert "standard input is empty" in run("project", "solutions", code=2, stdin=" \n").stderr
@@ -172,6 +175,7 @@ def test_an_error_that_is_missing_is_a_wrong_call(run: Run) -> None:
     assert "No past solution was found." in run("project", "solutions", "boom", code=1).stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("checkout")
 def test_related_work_has_reasons(run: Run, ask: Ask) -> None:
     store_work(run)
@@ -185,6 +189,7 @@ def test_related_work_has_reasons(run: Run, ask: Ask) -> None:
     assert "1. a decision on src/auth.py  " in run(*asked, "--limit", "1").stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("checkout")
 def test_patterns_are_of_one_repository_or_of_all(run: Run, ask: Ask) -> None:
     for number in (1, 2):
@@ -263,6 +268,7 @@ def test_a_file_is_relative_to_the_current_folder_or_to_the_top(
     assert chunk["files"] == ["src/auth.py", "README.md", "src/gone.py"]
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("checkout")
 def test_what_is_stored_cannot_control_a_terminal() -> None:
     evil = f"Use {RED}paint"
@@ -308,6 +314,7 @@ def test_a_group_without_a_command_names_its_commands(run: Run) -> None:
     assert "give a command: project history, project decisions, " in told
 
 
+@pytest.mark.thorough
 def test_a_folder_that_is_gone_is_one_sentence(tmp_path: Path) -> None:
     folder = tmp_path / "gone"
     folder.mkdir()

@@ -128,6 +128,7 @@ def test_a_context_that_names_something_twice_is_refused(run: Run) -> None:
     assert "'a' is given twice" in done.stderr
 
 
+@pytest.mark.thorough
 def test_a_closed_standard_input_is_an_empty_one(tmp_path: Path) -> None:
     command = f"{sys.executable} -m infinite_memory.apps.cli.main --home {tmp_path} remember - <&-"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)

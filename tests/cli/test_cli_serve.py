@@ -17,6 +17,7 @@ from processes import COMMAND, in_pipe
 SERVER = [sys.executable, "-m", "infinite_memory_mcp"]
 
 
+@pytest.mark.process
 def test_it_serves_until_a_signal(tmp_path: Path) -> None:
     options = ["serve", "--http", "127.0.0.1:0", "--home", str(tmp_path / "home")]
     process = subprocess.Popen([*COMMAND, *options], stderr=subprocess.PIPE, text=True)
@@ -66,6 +67,7 @@ def test_a_relative_folder_is_made_absolute(tmp_path: Path) -> None:
     assert f"--store {tmp_path / 'here'}" in printed.stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("options", "reason"),
     [

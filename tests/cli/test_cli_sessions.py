@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 RECORDED = Path(__file__).parents[1] / "projects" / "streams" / "recorded"
 SESSION = RECORDED / "codex-retry-count.jsonl"
 
@@ -18,6 +20,7 @@ def run(home: Path, *arguments: str, user: Path | None = None) -> subprocess.Com
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 
+@pytest.mark.process
 def test_a_session_is_cut_stored_once_and_found_in_the_history(tmp_path: Path) -> None:
     home = tmp_path / "home"
     dry = run(home, "ingest-session", str(SESSION), "--dry-run")
@@ -33,6 +36,7 @@ def test_a_session_is_cut_stored_once_and_found_in_the_history(tmp_path: Path) -
     assert "Try three times, not four; Now make pollAll parallel" in briefing
 
 
+@pytest.mark.thorough
 def test_without_a_path_the_folders_of_the_clients_are_read(tmp_path: Path) -> None:
     user = tmp_path / "user"
     folder = user / ".codex" / "sessions" / "2026"
@@ -45,6 +49,7 @@ def test_without_a_path_the_folders_of_the_clients_are_read(tmp_path: Path) -> N
     assert "give a PATH" in nothing.stderr
 
 
+@pytest.mark.thorough
 def test_what_is_no_session_is_said(tmp_path: Path) -> None:
     empty = run(tmp_path / "home", "ingest-session", str(tmp_path))
     assert (empty.returncode, empty.stdout) == (1, "")
@@ -55,6 +60,7 @@ def test_what_is_no_session_is_said(tmp_path: Path) -> None:
     assert both.returncode == 2
 
 
+@pytest.mark.thorough
 def test_the_watch_takes_in_what_is_there_and_ends_at_a_signal(tmp_path: Path) -> None:
     folder = tmp_path / "sessions"
     folder.mkdir()

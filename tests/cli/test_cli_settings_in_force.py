@@ -44,6 +44,7 @@ def answer(*arguments: str, **options: object) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.thorough
 def test_the_settings_hold_in_every_command(configured: dict[str, str]) -> None:
     shown = answer("config", env=configured)
     assert shown["search.limit"]["value"] == 2
@@ -64,6 +65,7 @@ def test_the_settings_hold_in_every_command(configured: dict[str, str]) -> None:
     assert "We chose blue" not in [hit["text"] for hit in elsewhere["hits"]]
 
 
+@pytest.mark.thorough
 def test_a_threshold_from_the_environment_cuts_and_an_option_goes_over_it() -> None:
     in_pipe("remember", "The harbour plan is late")
     cut = {**os.environ, "INFINITE_MEMORY_SEARCH_THRESHOLD": "1"}
@@ -74,6 +76,7 @@ def test_a_threshold_from_the_environment_cuts_and_an_option_goes_over_it() -> N
     assert answer("search", "a holiday by the sea")["hits"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [

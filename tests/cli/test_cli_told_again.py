@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from infinite_memory import MemoryStore
 from tests.cli.processes import in_pipe
 
 STATEMENTS = ["The user went to the gym", "took the medicine", "Paid the rent", "用户去了健身房"]
 
 
+@pytest.mark.thorough
 def test_what_several_processes_tell_in_turns_is_kept(home: Path) -> None:
     outcomes = [
         json.loads(in_pipe("remember", text, "--json").stdout)["outcome"]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from click.testing import Result
 
 from infinite_memory import MemoryStore
@@ -27,6 +28,7 @@ def test_without_any_it_says_so(run: Run) -> None:
     assert run("due", "--days", "1").stderr == "Nothing is due within 1 day.\n"
 
 
+@pytest.mark.thorough
 def test_the_list_has_a_line_for_each_with_its_condition_and_state(
     run: Run, ask: Ask, home: Path
 ) -> None:
@@ -88,6 +90,7 @@ def test_a_name_that_nobody_has_is_answered_with_the_nearest(run: Run, home: Pat
     assert "Missing argument" in run("triggers", "enable", code=2).stderr
 
 
+@pytest.mark.thorough
 def test_due_lists_dated_reminders_and_conditions_of_time(run: Run, ask: Ask, home: Path) -> None:
     run(
         "remember",

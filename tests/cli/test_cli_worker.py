@@ -64,6 +64,7 @@ def test_a_worker_works_on_the_whole_store(run: Run) -> None:
     assert "leave out --scopes" in refused.stderr
 
 
+@pytest.mark.process
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.usefixtures("told")

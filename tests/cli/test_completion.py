@@ -128,6 +128,7 @@ def test_the_login_shell_is_taken_and_another_one_is_refused(
     assert "name bash, zsh or fish" in run("completion", "install", code=2).stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("filled")
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 @pytest.mark.parametrize(

@@ -72,6 +72,7 @@ def test_the_package_runs_as_a_module() -> None:
     assert done.stdout.startswith("infinite-memory ")
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="the system has no pseudo-terminals")
 def test_a_server_in_a_terminal_says_what_it_waits_for_and_ends_with_ctrl_c(tmp_path: Path) -> None:
     controller, terminal = pty.openpty()

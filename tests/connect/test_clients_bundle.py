@@ -29,6 +29,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
     return build_bundle(folder, TOOLS, name="io.github.alice/infinite-memory", url=URL)
 
 
+@pytest.mark.thorough
 def test_the_bundle_holds_both_packages_and_a_server_that_starts(
     built: Bundle, platform: Platform, tmp_path: Path
 ) -> None:

@@ -187,6 +187,7 @@ def test_a_read_only_folder_is_refused(platform: Platform, entry: ServerEntry, p
     assert path.read_text() == FILE
 
 
+@pytest.mark.thorough
 def test_a_file_of_many_megabytes_is_changed_like_any_other(
     platform: Platform, entry: ServerEntry, path: Path
 ) -> None:
@@ -252,6 +253,7 @@ for step in range(15):
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["cursor", "codex"])
 def test_any_number_of_processes_may_connect_at_once(
     platform: Platform, path: Path, name: str

@@ -30,6 +30,7 @@ def command() -> str:
     return str(find_server_command())
 
 
+@pytest.mark.thorough
 def test_the_server_of_this_installation_answers_and_creates_nothing(
     platform: Platform, tmp_path: Path, command: str
 ) -> None:
@@ -109,6 +110,7 @@ def diagnose(platform: Platform, wanted: ServerEntry | None) -> dict[str, Diagno
     return {diagnosis.about.removeprefix("client "): diagnosis for diagnosis in found}
 
 
+@pytest.mark.thorough
 def test_each_client_that_is_found_gets_a_sentence(platform: Platform, command: str) -> None:
     good = ServerEntry(command=command)
     assert diagnose(platform, good) == {}

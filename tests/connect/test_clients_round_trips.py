@@ -67,6 +67,7 @@ def without_ours(client: Client, data: dict[str, Any]) -> dict[str, Any]:
     return {**rest, client.container: servers}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
 @given(data=st.data())
 def test_connecting_twice_is_connecting_once_and_the_rest_stays(

@@ -56,6 +56,7 @@ def test_there_are_enough_words_and_sentences() -> None:
     assert len(SENTENCES) > 200
 
 
+@pytest.mark.thorough
 def test_a_search_for_a_word_of_two_characters_finds_every_memory_that_holds_it(
     told: MemoryStore,
 ) -> None:
@@ -69,6 +70,7 @@ def test_a_search_for_a_word_of_two_characters_finds_every_memory_that_holds_it(
     assert missed == {}
 
 
+@pytest.mark.thorough
 def test_a_search_of_a_conversation_finds_every_memory_that_holds_a_word(
     told: MemoryStore, clock: Any
 ) -> None:

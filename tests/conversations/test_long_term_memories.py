@@ -302,6 +302,7 @@ with MemoryStore.open(sys.argv[1], embedder=HashingEmbedder()) as store:
 """
 
 
+@pytest.mark.thorough
 def test_two_processes_that_add_a_name_at_once_leave_one_memory(tmp_path: Path) -> None:
     with MemoryStore.open(tmp_path / "home", embedder=HashingEmbedder()) as store:
         store.remember("a note")

@@ -28,6 +28,7 @@ def names_of_failures(activation: Activation) -> set[str]:
     return {failure.name for failure in activation.failures}
 
 
+@pytest.mark.thorough
 def test_what_there_is_no_time_for_is_named_and_comes_first_in_the_next_call(
     store: MemoryStore,
 ) -> None:
@@ -46,6 +47,7 @@ def test_what_there_is_no_time_for_is_named_and_comes_first_in_the_next_call(
         assert [bool(call.activated) for call in calls] == [False] * 4 + [True]
 
 
+@pytest.mark.thorough
 def test_conditions_that_hang_rest_in_the_end_and_hold_no_call_up(store: MemoryStore) -> None:
     with store:
         add_hanging(store, 2)
@@ -70,6 +72,7 @@ def test_a_call_whose_time_is_over_checks_no_condition_and_says_so(store: Memory
         assert {memory.name for memory in store.triggers.activate(GO).activated} == {"cake", "rule"}
 
 
+@pytest.mark.thorough
 def test_a_look_ahead_names_what_it_did_not_check(store: MemoryStore) -> None:
     with store:
         for n in range(3):

@@ -152,6 +152,7 @@ def test_what_changed_while_a_cycle_was_thinking_is_left_out(
     assert all(memory_id not in store.get(topic.id).sources for topic in cycle.topics)
 
 
+@pytest.mark.thorough
 def test_neither_link_nor_summary_joins_scopes_and_a_confined_handle_sees_its_own() -> None:
     with open_store() as (storage, store):
         for scope in ("home", "work"):

@@ -12,6 +12,7 @@ from benchmarks.soak import dream_kills
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it forks")
 
 
+@pytest.mark.thorough
 def test_two_kills_of_the_dreamer_change_nothing_that_was_told(tmp_path: Path) -> None:
     assert dream_kills.run(tmp_path, kills=2).faults == ()
 

@@ -113,6 +113,7 @@ def test_a_provider_that_does_not_start_is_refused_and_nothing_is_printed(
     assert capfd.readouterr().out == ""
 
 
+@pytest.mark.thorough
 def test_opening_with_the_processor_does_not_import_onnxruntime(tmp_path: Path) -> None:
     code = (
         "import sys; from infinite_memory import Config; "

@@ -113,6 +113,7 @@ def test_closing_releases_the_model_and_a_later_use_loads_it_again(model: Path) 
     embedder.close()
 
 
+@pytest.mark.process
 def test_opening_imports_neither_onnxruntime_nor_tokenizers() -> None:
     code = (
         "import sys; from infinite_memory.search.embedding import open_embedder;"
@@ -122,6 +123,7 @@ def test_opening_imports_neither_onnxruntime_nor_tokenizers() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("before", ["", "0"])
 def test_the_switch_of_the_telemetry_is_all_that_it_changes_in_the_environment(before: str) -> None:
     code = (
@@ -135,6 +137,7 @@ def test_the_switch_of_the_telemetry_is_all_that_it_changes_in_the_environment(b
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_it_works_in_a_forked_child() -> None:
     code = (

@@ -306,6 +306,7 @@ def test_a_confined_store_neither_manages_nor_shows_keys(scopes: list[str]) -> N
             assert store.keys.list() == [new.key]
 
 
+@pytest.mark.thorough
 def test_two_processes_share_the_keys_and_a_name_is_given_once(tmp_path: Path) -> None:
     home = tmp_path / "home"
     script = (
@@ -348,6 +349,7 @@ with MemoryStore.open(sys.argv[1], embedder=HashingEmbedder()) as store:
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("lines", [1, 4, 9])
 def test_a_killed_process_leaves_every_key_that_it_acknowledged(tmp_path: Path, lines: int) -> None:
     home = tmp_path / "home"

@@ -98,6 +98,7 @@ def _model(name: str) -> str:
         return embedder.model
 
 
+@pytest.mark.thorough
 def test_every_process_changes_to_the_new_model_once_one_of_them_has_done_the_work(
     start: Callable[..., Process], tiny: str
 ) -> None:
@@ -122,6 +123,7 @@ def test_every_process_changes_to_the_new_model_once_one_of_them_has_done_the_wo
     assert idle.ask("stats")[0] == new
 
 
+@pytest.mark.thorough
 def test_processes_with_different_models_do_each_text_once_and_lose_nothing(
     start: Callable[..., Process], tiny: str
 ) -> None:
@@ -165,6 +167,7 @@ while store.models.catch_up(limit=limit):
 """
 
 
+@pytest.mark.process
 def test_a_change_that_was_killed_goes_on_where_it_stopped(tmp_path: Path) -> None:
     config = Config(home=tmp_path)
     texts = {f"m{number}": f"the memory about thing{number}" for number in range(400)}

@@ -299,6 +299,7 @@ def was_done(store: MemoryStore, call: int, name: str) -> bool:
     return any(scope.name == name for scope in store.scopes)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seconds", [0.0, 1.0])
 def test_beside_closing_each_call_that_raised_did_nothing_and_each_other_was_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float

@@ -111,6 +111,7 @@ def test_pages_are_the_stretches_of_one_list(store: MemoryStore) -> None:
     assert len(set(whole)) == 12
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("marked", "size"), [(8, 1), (60, 10), (60, 7), (120, 10)])
 def test_no_page_repeats_or_loses_a_memory_however_many_are_marked(
     store: MemoryStore, marked: int, size: int

@@ -77,6 +77,7 @@ def test_a_model_that_is_not_there_is_refused_before_anything_is_made(tmp_path: 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.thorough
 def test_the_main_job_works_across_processes_with_the_bundled_model(tmp_path: Path) -> None:
     with MemoryStore.open(tmp_path) as store:
         store.remember("Alice's birthday is January 20")

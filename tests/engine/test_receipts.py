@@ -224,6 +224,7 @@ def _remember(folder: Path, texts: list[str]) -> None:
             store.remember(text)
 
 
+@pytest.mark.thorough
 def test_processes_that_remember_the_same_at_once_lose_nothing(tmp_path: Path) -> None:
     texts = [f"fact number {number} is true" for number in range(60)]
     with MemoryStore.open(tmp_path, embedder=HashingEmbedder()):

@@ -63,6 +63,7 @@ def test_a_lift_overturns_no_clear_match(decisions: MemoryStore) -> None:
     assert hits[0].memory.id == "wifi"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "question",
     [
@@ -189,6 +190,7 @@ def test_the_times_of_a_long_text_are_those_of_its_own_story(decisions: MemorySt
     assert decisions.search(story[:500]).time is not None
 
 
+@pytest.mark.thorough
 def test_a_long_word_is_a_quick_question(decisions: MemoryStore) -> None:
     """The square of its length would take hours."""
     for word in ("語", "a", "é", "A"):

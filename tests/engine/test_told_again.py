@@ -81,6 +81,7 @@ def outcome(receipt: Receipt) -> str:
     return str(receipt.outcome)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("origin", ["user", "assistant"])
 @pytest.mark.parametrize("recall", [False, True])
 @pytest.mark.parametrize("gap", [{"days": 1}, {"minutes": 61}], ids=["day", "hour"])

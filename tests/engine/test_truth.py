@@ -310,6 +310,7 @@ with MemoryStore.open(sys.argv[1], config=Config(home=sys.argv[1], time_zone="UT
 """
 
 
+@pytest.mark.process
 def test_another_process_sees_what_was_superseded_at_once(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with (
@@ -352,6 +353,7 @@ def test_another_process_sees_what_was_superseded_at_once(tmp_path: Path) -> Non
         assert other.wait(timeout=60) == 0
 
 
+@pytest.mark.thorough
 def test_the_year_is_the_same_in_the_snapshot_of_the_next_process(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with MemoryStore.open(home, embedder=HashingEmbedder()) as store:

@@ -84,6 +84,7 @@ def store(tmp_path: Path) -> Iterator[MemoryStore]:
         yield opened
 
 
+@pytest.mark.process
 def test_another_process_of_the_same_client_is_never_undone(
     store: MemoryStore, start: Callable[..., Child]
 ) -> None:
@@ -99,6 +100,7 @@ def test_another_process_of_the_same_client_is_never_undone(
         store.undo()
 
 
+@pytest.mark.thorough
 def test_a_process_that_was_started_again_names_the_change_and_takes_its_number(
     start: Callable[..., Child],
 ) -> None:
@@ -124,6 +126,7 @@ def test_the_handles_of_one_process_are_one(store: MemoryStore, tmp_path: Path) 
         assert other.undo().memories == ("one",)
 
 
+@pytest.mark.thorough
 def test_the_last_change_on_this_machine_is_that_of_the_same_client(
     store: MemoryStore, start: Callable[..., Child]
 ) -> None:
@@ -137,6 +140,7 @@ def test_the_last_change_on_this_machine_is_that_of_the_same_client(
         store.undo(last_of="everybody")
 
 
+@pytest.mark.thorough
 def test_the_later_change_of_another_process_is_named_where_it_stands_in_the_way(
     store: MemoryStore, start: Callable[..., Child]
 ) -> None:
@@ -153,6 +157,7 @@ def test_the_later_change_of_another_process_is_named_where_it_stands_in_the_way
     assert store.undo().memories == ("a",)
 
 
+@pytest.mark.thorough
 def test_a_forked_child_is_a_process_of_its_own() -> None:
     run = subprocess.run([sys.executable, "-c", _FORKED], capture_output=True, text=True)
     own, forked = run.stdout.splitlines()

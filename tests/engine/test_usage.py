@@ -150,6 +150,7 @@ time.sleep(600)
 """
 
 
+@pytest.mark.process
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
 def test_counts_survive_a_kill_but_for_the_last_seconds(tmp_path: Path) -> None:
     process = subprocess.Popen(

@@ -285,6 +285,7 @@ def test_every_format_has_a_row() -> None:
     assert ROWS.keys() == FORMATS.keys()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("form", "number"),
     [(form, number) for form, rows in ROWS.items() for number in range(len(rows))],

@@ -66,6 +66,7 @@ def test_a_check_before_the_rename_may_refuse_it(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
+@pytest.mark.process
 def test_a_writer_that_is_killed_at_any_moment_leaves_a_whole_file(tmp_path: Path) -> None:
     path = tmp_path / "note"
     contents = {bytes([letter]) * 300_000 for letter in b"ab"}

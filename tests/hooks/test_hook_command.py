@@ -76,6 +76,7 @@ def test_the_event_of_the_input_counts_without_an_argument(tmp_path: Path) -> No
     assert (line["event"], line["client"], line["session"]) == ("sessionEnd", "cursor", "")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("arguments", "stdin", "logged"),
     [
@@ -101,6 +102,7 @@ def test_an_input_that_cannot_be_used_is_logged_and_no_failure(
     assert not (tmp_path / "home" / "spool").exists()
 
 
+@pytest.mark.thorough
 def test_a_home_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("no folder")
@@ -149,6 +151,7 @@ print(sorted(name for name in foreign if not name.startswith(("__", "_virtualenv
 """
 
 
+@pytest.mark.process
 def test_noting_a_session_imports_the_standard_library_alone(tmp_path: Path) -> None:
     # Without site, so that what an installation adds to every start does not count.
     root = Path(infinite_memory.__file__).parents[1]
@@ -182,6 +185,7 @@ for number in range(lines):
 """
 
 
+@pytest.mark.process
 def test_no_line_is_lost_or_mixed_while_processes_append_and_a_reader_claims(
     tmp_path: Path,
 ) -> None:
@@ -224,6 +228,7 @@ def project(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.process
 def test_the_start_of_a_session_prints_the_briefing_of_the_project(
     known: Path, tmp_path: Path
 ) -> None:
@@ -237,6 +242,7 @@ def test_the_start_of_a_session_prints_the_briefing_of_the_project(
     assert not (known / "spool").exists()
 
 
+@pytest.mark.thorough
 def test_each_client_gets_the_briefing_in_its_form(known: Path) -> None:
     done = fire(
         "sessionStart", "--client", "cursor", stdin=b'{"workspace_roots": ["/"]}', home=known
@@ -244,12 +250,14 @@ def test_each_client_gets_the_briefing_in_its_form(known: Path) -> None:
     assert "We chose SQLite" in json.loads(done.stdout)["additional_context"]
 
 
+@pytest.mark.thorough
 def test_a_briefing_is_confined_to_the_scopes_of_the_hook(known: Path) -> None:
     done = fire("SessionStart", "--scopes", "work", "--home", str(known), stdin=b"", home=known)
     assert b"holds nothing for" in done.stdout
     assert b"SQLite" not in done.stdout
 
 
+@pytest.mark.thorough
 def test_a_briefing_that_fails_prints_nothing_and_is_logged(known: Path) -> None:
     (known / "infinite_memory_config.json").write_text("no json")
     done = fire("SessionStart", stdin=event("SessionStart"), home=known)
@@ -257,6 +265,7 @@ def test_a_briefing_that_fails_prints_nothing_and_is_logged(known: Path) -> None
     assert "is not valid JSON" in log_of(known)
 
 
+@pytest.mark.thorough
 def test_no_module_of_the_project_is_run(known: Path, tmp_path: Path) -> None:
     folder = project(tmp_path / "apollo")
     for name in ("json.py", "attrs.py", "click.py", "infinite_memory.py"):

@@ -47,6 +47,7 @@ def test_every_command_is_known_to_print_for_a_model_or_not() -> None:
     assert set(COMMANDS) == set(FOR_MODELS) | FOR_PEOPLE
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("arguments", [each for rows in FOR_MODELS.values() for each in rows])
 def test_no_command_for_a_model_lets_a_stored_text_out(
     arguments: list[str], home: Path, monkeypatch: pytest.MonkeyPatch

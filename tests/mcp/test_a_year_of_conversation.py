@@ -12,6 +12,7 @@ import pytest
 from benchmarks.soak.conversing.life import BROKEN, live_a_year
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("keep", [512, 12])
 def test_the_rules_of_choice_and_of_fading_hold_at_every_search(tmp_path: Path, keep: int) -> None:
     year = live_a_year(tmp_path, turns=160, seed=keep, keep=keep)
@@ -23,6 +24,7 @@ def test_the_rules_of_choice_and_of_fading_hold_at_every_search(tmp_path: Path, 
     assert (year.archived > 20) is (keep == 12)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("broken", list(BROKEN))
 def test_a_server_that_breaks_a_rule_is_noticed(tmp_path: Path, broken: str) -> None:
     keep = 4 if broken == "fading" else 512

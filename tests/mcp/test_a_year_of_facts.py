@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from benchmarks.year.telling import OWN_FACTS, facts_of, live_a_year
 
 
+@pytest.mark.thorough
 def test_facts_that_change_are_answered_with_what_holds(tmp_path: Path) -> None:
     facts = list(facts_of(OWN_FACTS))
     assert len(facts) == 20
@@ -17,6 +20,7 @@ def test_facts_that_change_are_answered_with_what_holds(tmp_path: Path) -> None:
     assert all(one.has_history for one in asked if one.is_named)
 
 
+@pytest.mark.thorough
 def test_facts_that_nobody_superseded_say_that_another_was_told_later(tmp_path: Path) -> None:
     asked = live_a_year(tmp_path, [], list(facts_of(OWN_FACTS)), supersedes=False)
     stale = [one for one in asked if one.is_stale]

@@ -14,6 +14,7 @@ from infinite_memory.search.text.token_estimate import estimate_tokens
 from infinite_memory_mcp.budget import cut_data, cut_text, estimate_data
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(4))
 def test_no_answer_exceeds_its_budget_and_the_planted_sentence_is_seen(seed: int) -> None:
     tally = Tally()

@@ -51,6 +51,7 @@ async def test_a_path_is_no_name(connect: Connect, store: MemoryStore, tmp_path:
     assert Path(outside.path).exists()
 
 
+@pytest.mark.thorough
 async def test_the_tools_are_in_the_toolset_of_the_operator(tmp_path: Path) -> None:
     async with Client(server(tmp_path)) as client:
         default = {tool.name for tool in (await client.list_tools()).tools}

@@ -137,6 +137,7 @@ async def test_an_undo_says_what_it_took_back_and_what_it_skipped(
     assert "memory 'gone0' was erased since" in refused
 
 
+@pytest.mark.thorough
 async def test_undo_never_means_the_change_of_another_window(tmp_path: Path, era: str) -> None:
     flags = ("--toolsets", "core,admin")
     async with (
@@ -166,6 +167,7 @@ async def test_a_tool_of_another_toolset_says_how_to_get_it(store: MemoryStore) 
     assert store.journal.entries() == []
 
 
+@pytest.mark.thorough
 async def test_a_real_server_offers_the_toolsets_it_was_started_with(tmp_path: Path) -> None:
     async with Client(server(tmp_path, "--toolsets", "core,admin")) as client:
         names = {tool.name for tool in (await client.list_tools()).tools}

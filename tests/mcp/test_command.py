@@ -81,6 +81,7 @@ def test_without_the_sdk_it_says_in_one_sentence_what_to_install(
     assert "pip install '.[mcp]'" in said.err
 
 
+@pytest.mark.process
 def test_an_empty_input_ends_it_with_zero() -> None:
     ran = run("--store", "memory://")
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
@@ -135,6 +136,7 @@ def test_a_log_file_that_cannot_be_written_is_refused(
         apply_log_settings(config)
 
 
+@pytest.mark.thorough
 def test_a_setting_that_cannot_be_used_is_told_by_each_call_until_it_is_mended(
     tmp_path: Path,
 ) -> None:

@@ -304,6 +304,7 @@ def test_a_tool_of_a_confined_server_answers_as_if_there_were_nothing_else(
             assert outside_of(pair.storage) == before, arguments
 
 
+@pytest.mark.process
 @pytest.mark.anyio
 async def test_a_confined_server_in_a_process_of_its_own(tmp_path: Path) -> None:
     with MemoryStore.open(config=Config(home=tmp_path)) as store:

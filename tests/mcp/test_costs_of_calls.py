@@ -83,6 +83,7 @@ def test_every_tool_has_a_row_that_is_carried_out(filled: Path, tmp_path: Path) 
     assert refused == REFUSED
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("tool", [tool for tool in SPECS if find_growing(tool)])
 def test_no_argument_costs_more_than_in_proportion(
     tool: str, filled: Path, tmp_path: Path, statements: Sequence[Statement]

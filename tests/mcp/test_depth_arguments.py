@@ -195,6 +195,7 @@ async def test_what_cannot_be_shown_is_refused_with_the_way_out(
         assert said in await refusal(client, "retrieve_memory", **arguments)
 
 
+@pytest.mark.thorough
 async def test_a_server_of_its_own_answers_at_every_depth(tmp_path: Path, era: str) -> None:
     async with Client(server(tmp_path), mode=era) as client:
         for values in (

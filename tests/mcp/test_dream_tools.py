@@ -75,6 +75,7 @@ async def test_an_assistant_judges_and_writes_what_it_was_shown(
         )
 
 
+@pytest.mark.thorough
 async def test_the_material_and_the_diary_fit_their_budgets(
     connect: Connect, store: MemoryStore
 ) -> None:

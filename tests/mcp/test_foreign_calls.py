@@ -31,6 +31,7 @@ def test_the_table_has_at_least_sixty_calls_each_with_its_source() -> None:
     assert all(foreign.source for foreign in CALLS)
 
 
+@pytest.mark.thorough
 async def test_every_call_succeeds_or_is_answered_with_the_call_to_make(tmp_path: Path) -> None:
     failures = []
     async with Client(server(tmp_path / "store")) as client:

@@ -86,6 +86,7 @@ async def test_a_search_that_finds_a_lone_surrogate_answers(
     said.encode()
 
 
+@pytest.mark.thorough
 def test_a_lone_surrogate_does_not_end_the_process(tmp_path: Path) -> None:
     script = textwrap.dedent(
         """

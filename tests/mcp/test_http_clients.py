@@ -110,6 +110,7 @@ async def test_the_journal_names_the_client_that_called(
             assert entry.action.actor.client == expected
 
 
+@pytest.mark.thorough
 async def test_a_client_that_leaves_in_the_middle_of_a_call_loses_nothing(tmp_path: Path) -> None:
     with HttpServer(tmp_path / "home", program=held_program(tmp_path)) as server:
         body = call_body("store_memory", text="Alice lives in Rome", id="alice")
@@ -123,6 +124,7 @@ async def test_a_client_that_leaves_in_the_middle_of_a_call_loses_nothing(tmp_pa
         assert store.get("alice").text == "Alice lives in Rome"
 
 
+@pytest.mark.thorough
 async def test_a_client_that_closes_its_stream_in_the_middle_of_a_call_loses_nothing(
     tmp_path: Path,
 ) -> None:
@@ -144,12 +146,14 @@ async def test_a_client_that_closes_its_stream_in_the_middle_of_a_call_loses_not
         assert opened.get("alice").text == "Alice lives in Rome"
 
 
+@pytest.mark.thorough
 async def test_an_ipv6_address_is_served(tmp_path: Path) -> None:
     with HttpServer(tmp_path / "home", address="[::1]:0") as server:
         assert server.url.startswith("http://::1:")
         assert server.ask(path="/healthz", headers={"host": f"[::1]:{server.port}"}).status == 200
 
 
+@pytest.mark.thorough
 def test_a_notification_of_a_request_is_passed_over(server: HttpServer) -> None:
     body = b'{"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "nothing"}}'
     assert server.ask(body).status == 202

@@ -175,6 +175,7 @@ async def test_a_key_that_is_revoked_in_a_session_is_refused(keyed: Keyed, way: 
                     await client.call_tool("store_memory", {"text": "too late"})
 
 
+@pytest.mark.thorough
 def test_keys_are_needed_once_there_is_one(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with HttpServer(home) as server, MemoryStore.open(home) as store:
@@ -191,6 +192,7 @@ def test_keys_are_needed_once_there_is_one(tmp_path: Path) -> None:
         assert server.ask(body).status == 401
 
 
+@pytest.mark.thorough
 @pytest.mark.anyio
 async def test_a_server_for_some_scopes_confines_its_keys_further(tmp_path: Path) -> None:
     home = tmp_path / "home"

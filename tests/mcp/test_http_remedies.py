@@ -360,6 +360,7 @@ def test_a_key_with_the_right_that_is_named_may_call(world: World) -> None:
         assert answer["result"]["isError"] is False
 
 
+@pytest.mark.thorough
 def test_the_nearest_tool_and_the_listed_resources_exist(world: World) -> None:
     message = call(world.open, "retrieve_memori")["error"]["message"]
     nearest = re.search(r"nearest is '(\w+)'", message)

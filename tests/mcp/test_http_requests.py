@@ -200,6 +200,7 @@ def test_a_thousand_open_connections_are_all_answered(tmp_path: Path) -> None:
             assert server.ask(call_body("get_user_profile")).status == 200
 
 
+@pytest.mark.thorough
 def test_connections_for_which_there_are_no_files_are_refused(tmp_path: Path) -> None:
     program = """
 import resource, runpy
@@ -215,6 +216,7 @@ runpy.run_module("infinite_memory_mcp", run_name="__main__", alter_sys=True)
         assert server.ask(call_body("get_user_profile")).status == 200
 
 
+@pytest.mark.thorough
 def test_a_long_call_is_not_awaited_for_ever(tmp_path: Path) -> None:
     program = """
 import runpy, time

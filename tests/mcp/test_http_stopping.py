@@ -40,6 +40,7 @@ def refuse(*flags: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.anyio
 @pytest.mark.parametrize("way", WAYS)
 async def test_at_a_signal_running_calls_are_answered_and_later_ones_refused(
@@ -77,6 +78,7 @@ async def test_at_a_signal_running_calls_are_answered_and_later_ones_refused(
         assert store.stats().memories == 1
 
 
+@pytest.mark.thorough
 def test_open_streams_and_idle_connections_do_not_hold_a_server_up(tmp_path: Path) -> None:
     with HttpServer(tmp_path / "home") as server, server.connect() as stream, server.connect():
         stream.sendall(f"GET /sse HTTP/1.1\r\nhost: {server.host}\r\n\r\n".encode())
@@ -88,6 +90,7 @@ def test_open_streams_and_idle_connections_do_not_hold_a_server_up(tmp_path: Pat
         assert "without completing" not in server.log
 
 
+@pytest.mark.thorough
 def test_a_second_signal_ends_a_server_at_once(tmp_path: Path) -> None:
     with HttpServer(tmp_path / "home", program=held_program(tmp_path)) as server:
         body = call_body("store_memory", text="Never stored")
@@ -110,6 +113,7 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.thorough
 def test_without_keys_no_other_machine_is_served(tmp_path: Path) -> None:
     result = refuse("--home", str(tmp_path), "--http", "0.0.0.0:0")
     assert result.returncode == 2
@@ -117,6 +121,7 @@ def test_without_keys_no_other_machine_is_served(tmp_path: Path) -> None:
     assert "--require-keys" in result.stderr
 
 
+@pytest.mark.thorough
 def test_with_keys_other_machines_are_served(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with HttpServer(home, "--require-keys", address="0.0.0.0:0") as server:
@@ -140,6 +145,7 @@ def test_a_setting_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("text", ["8765", "localhost", "localhost:", "a:b", "::1:80", "h:99999"])
 def test_what_is_no_address_is_refused(text: str) -> None:
     result = refuse("--http", text)
@@ -153,6 +159,7 @@ def test_the_options_of_http_need_http() -> None:
     assert "--http" in result.stderr
 
 
+@pytest.mark.thorough
 def test_a_store_that_cannot_be_opened_is_not_ready(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     home = tmp_path / "home"

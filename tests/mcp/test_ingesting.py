@@ -17,6 +17,7 @@ pytestmark = pytest.mark.anyio
 _TOOLSETS = ("--toolsets", "core,admin")
 
 
+@pytest.mark.thorough
 async def test_a_server_takes_in_the_sessions_before_it(tmp_path: Path, era: str) -> None:
     home, transcript = tmp_path / "home", tmp_path / "s.jsonl"
     write(transcript, "the cat is called Tom", "the dog is called Rex")
@@ -29,6 +30,7 @@ async def test_a_server_takes_in_the_sessions_before_it(tmp_path: Path, era: str
     assert not list((home / "spool").glob("*.jsonl"))
 
 
+@pytest.mark.thorough
 async def test_a_server_that_is_confined_leaves_the_sessions_to_another(
     tmp_path: Path, era: str
 ) -> None:

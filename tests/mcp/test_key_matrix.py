@@ -291,6 +291,7 @@ def refusal(tool: str) -> str:
     return f"needs the right '{TOOLS[tool]}', which your key does not have"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scopes", PATTERNS)
 async def test_a_key_learns_nothing_of_what_is_outside_of_its_scopes(
     scopes: str, tmp_path: Path

@@ -314,6 +314,7 @@ async def test_metadata_may_hold_any_of_the_arguments(connect_in: Connect) -> No
     assert chunk["parts"] == {"before": "LIFETIME = 15", "after": "LIFETIME = 5"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("tool", "arguments", "reason"),
     [

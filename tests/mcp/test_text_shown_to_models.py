@@ -156,6 +156,7 @@ def connect(memory: LazyStore) -> Callable[[], Client]:
     return lambda: Client(build_server(memory, ALL_TOOLSETS))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("tool", list(SPECS))
 def test_no_answer_or_error_of_a_tool_lets_a_stored_text_out(tool: str, memory: LazyStore) -> None:
     run = SPECS[tool].tool(memory, structured=True).fn

@@ -27,12 +27,14 @@ async def names_of(parameters: StdioServerParameters) -> list[str]:
         return [tool.name for tool in (await client.list_tools()).tools]
 
 
+@pytest.mark.thorough
 @pytest.mark.anyio
 async def test_only_the_named_tools_of_any_toolset_are_offered(tmp_path: Path) -> None:
     started = server(tmp_path, "--tools", "retrieve_memory, undo")
     assert await names_of(started) == ["retrieve_memory", "undo"]
 
 
+@pytest.mark.thorough
 @pytest.mark.anyio
 async def test_excluded_tools_are_left_out(tmp_path: Path) -> None:
     everything = await names_of(server(tmp_path, "--toolsets", "all"))

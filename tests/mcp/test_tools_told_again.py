@@ -10,6 +10,7 @@ from benchmarks.raw_server import RawServer, patient_command
 from tests.engine.test_told_again import STATEMENTS
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("retrieve", [False, True])
 def test_what_an_assistant_stores_in_turns_is_kept(tmp_path: Path, *, retrieve: bool) -> None:
     with RawServer(patient_command(tmp_path, "--toolsets", "core,admin")) as server:
@@ -26,6 +27,7 @@ def test_what_an_assistant_stores_in_turns_is_kept(tmp_path: Path, *, retrieve: 
         assert again["outcome"] == ("echo" if retrieve else "strengthened")
 
 
+@pytest.mark.process
 def test_an_answer_that_changes_back_is_what_holds(tmp_path: Path) -> None:
     texts = ["The user prefers short answers", "The user prefers long answers"]
     with RawServer(patient_command(tmp_path, "--toolsets", "core,admin")) as server:

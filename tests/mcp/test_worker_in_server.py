@@ -58,6 +58,7 @@ def test_nothing_is_done_where_it_is_not_wanted(tmp_path: Path, works: bool, set
     assert not (tmp_path / "store.upkeep").exists()
 
 
+@pytest.mark.process
 def test_a_server_over_standard_input_does_the_upkeep(tmp_path: Path) -> None:
     with RawServer(server_command(tmp_path)) as server:
         server.handshake()
@@ -69,6 +70,7 @@ def test_a_server_over_standard_input_does_the_upkeep(tmp_path: Path) -> None:
         assert (server.process.returncode, out, err) == (0, b"", b"")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("flags", [("--read-only",), ("--scopes", "Global")])
 def test_a_server_that_may_only_read_or_see_some_scopes_does_not(
     tmp_path: Path, flags: tuple[str, ...]

@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 _PROGRAM = """
 import asyncio, json
 from mcp import Client
@@ -50,6 +52,7 @@ print(json.dumps([
 """
 
 
+@pytest.mark.thorough
 def test_spans_of_tools_calls_and_arms_are_nested_and_hold_no_texts() -> None:
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM], capture_output=True, text=True, timeout=120, check=True
@@ -69,6 +72,7 @@ def test_spans_of_tools_calls_and_arms_are_nested_and_hold_no_texts() -> None:
     assert "zzmark" not in "".join(span["text"] for span in spans)
 
 
+@pytest.mark.thorough
 def test_a_program_that_makes_no_traces_loads_no_sdk() -> None:
     program = (
         "import sys\nfrom infinite_memory import MemoryStore\n"

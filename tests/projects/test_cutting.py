@@ -271,6 +271,7 @@ def sessions(draw: st.DrawFn) -> list[Event]:
     return events
 
 
+@pytest.mark.thorough
 @given(sessions())
 def test_no_event_is_in_two_pieces_none_is_lost_and_the_order_stays(events: list[Event]) -> None:
     pieces = cut_session(events, SETTINGS)

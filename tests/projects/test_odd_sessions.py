@@ -135,6 +135,7 @@ def test_a_piece_that_cannot_be_stored_now_keeps_what_was_stored_of_it(tmp_path:
         assert store.get(two.id).status == "current"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("speaker", ["user", "assistant"])
 def test_cutting_a_session_costs_as_much_for_each_event_of_a_long_one(speaker: str) -> None:
     noon = datetime(2026, 3, 4, 12, tzinfo=UTC)

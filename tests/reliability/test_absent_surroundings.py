@@ -60,11 +60,13 @@ def test_every_program_and_every_command_is_run() -> None:
     assert {name for name, _, _ in list_commands()} <= set(RUNS)
 
 
+@pytest.mark.thorough
 @isolated
 def test_with_everything_absent_no_command_ends_without_a_sentence(laboratory: Laboratory) -> None:
     assert problems([laboratory.examine(run, HARSHEST) for run in RUNS.values()]) == []
 
 
+@pytest.mark.thorough
 @isolated
 @pytest.mark.parametrize("surrounding", SURROUNDINGS, ids=lambda surrounding: surrounding.name)
 def test_a_command_and_the_hook_do_without(
@@ -101,6 +103,7 @@ def without_streams(closed: str, *command: str, text: str = "") -> subprocess.Co
     )
 
 
+@pytest.mark.process
 @pytest.mark.skipif(os.name == "nt", reason="a shell of POSIX closes the streams")
 def test_a_server_whose_standard_error_is_closed_answers(tmp_path: Path) -> None:
     server = ("infinite_memory_mcp", "--home", str(tmp_path / "home"))
@@ -117,6 +120,7 @@ def test_a_server_without_standard_output_says_that_nobody_can_read_it(tmp_path:
     assert not (tmp_path / "home").exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(os.name == "nt", reason="a shell of POSIX closes the streams")
 @pytest.mark.parametrize("closed", ["2>&-", "<&- >&- 2>&-"])
 def test_a_command_whose_streams_are_closed_does_its_work(tmp_path: Path, closed: str) -> None:
@@ -126,6 +130,7 @@ def test_a_command_whose_streams_are_closed_does_its_work(tmp_path: Path, closed
     assert (listed.returncode, listed.stderr) == (0, "")
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(os.name == "nt", reason="a shell of POSIX closes the streams")
 def test_a_file_that_is_opened_later_is_no_standard_stream(tmp_path: Path) -> None:
     code = (

@@ -36,6 +36,7 @@ def missing(home: Path, ids: list[str]) -> list[str]:
     return [memory_id for memory_id in ids if memory_id not in found]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("way", forking.WAYS)
 def test_a_worker_loses_nothing_however_it_was_started(tmp_path: Path, way: str) -> None:
     notes = play("forking", way, tmp_path)
@@ -50,6 +51,7 @@ def test_a_worker_loses_nothing_however_it_was_started(tmp_path: Path, way: str)
         assert all('start workers with "spawn" or "forkserver", or close' in r for r in refused)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", copying.WAYS)
 def test_nothing_acknowledged_is_lost_whoever_touches_the_files(tmp_path: Path, way: str) -> None:
     notes = play("copying", way, tmp_path)
@@ -210,6 +212,7 @@ store.close()
 """
 
 
+@pytest.mark.thorough
 def test_an_inherited_store_refuses_every_call_and_closes_without_doing_anything(
     tmp_path: Path,
 ) -> None:
@@ -238,6 +241,7 @@ assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 """
 
 
+@pytest.mark.thorough
 def test_a_store_that_was_closed_before_the_fork_is_opened_in_the_child(tmp_path: Path) -> None:
     home = tmp_path / "home"
     subprocess.run([sys.executable, "-c", _CLOSED_BEFORE, str(home)], check=True, timeout=300)

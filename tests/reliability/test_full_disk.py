@@ -58,6 +58,7 @@ def fill(disk: Path, *, leave_bytes: int = 0) -> Path:
     return ballast
 
 
+@pytest.mark.process
 def test_a_full_disk_refuses_what_is_new_and_lets_everything_be_forgotten(disk: Path) -> None:
     home = disk / "home"
     with opened(home) as store:
@@ -143,6 +144,7 @@ print(sorted(storage.get(["before", "late"])))
 """
 
 
+@pytest.mark.thorough
 def test_a_limit_on_the_size_of_files_is_no_room_either(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", LIMITED, str(tmp_path / "home")],

@@ -75,6 +75,7 @@ def traces_in(folder: Path) -> list[str]:
     return found.stdout.splitlines()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("log", ["with", "without"])
 def test_a_stopped_writer_keeps_nobody_from_opening_reading_and_closing(
     home: Path, log: str
@@ -98,6 +99,7 @@ def test_a_stopped_writer_keeps_nobody_from_opening_reading_and_closing(
             assert store.verify().sound
 
 
+@pytest.mark.thorough
 def test_a_hard_forget_beside_a_reader_says_what_is_left_and_it_is_removed_later(
     home: Path,
 ) -> None:
@@ -117,6 +119,7 @@ def test_a_hard_forget_beside_a_reader_says_what_is_left_and_it_is_removed_later
         assert store.forget("secret", hard=True).pending == ()
 
 
+@pytest.mark.thorough
 def test_a_scrub_that_is_due_survives_a_kill_and_is_done_by_the_next_opening(home: Path) -> None:
     with holder("reader", home):
         command = [

@@ -47,6 +47,7 @@ def test_every_hostile_text_is_stored_exactly_or_refused(store: MemoryStore) -> 
     assert store.stats().memories == len(stored)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("field", [*FIELDS, "tags", "context", "sources", "attachments"])
 def test_no_hostile_text_in_any_field_is_a_defect(store: MemoryStore, field: str) -> None:
     wrapped = {"tags": list, "sources": list, "attachments": list, "context": dict}

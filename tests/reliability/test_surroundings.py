@@ -103,6 +103,7 @@ def place() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
+@pytest.mark.process
 @as_root
 def test_missing_permission_is_said_with_the_way_out(place: Path) -> None:
     home = place / "home"
@@ -116,6 +117,7 @@ def test_missing_permission_is_said_with_the_way_out(place: Path) -> None:
     assert "Permission denied" in as_nobody("", str(home / "deeper"))
 
 
+@pytest.mark.thorough
 @as_root
 def test_a_database_that_may_not_be_read_is_named(place: Path) -> None:
     home = place / "home"
@@ -132,6 +134,7 @@ def test_a_database_that_may_not_be_read_is_named(place: Path) -> None:
     assert as_nobody("", str(home)) == "opened\n"
 
 
+@pytest.mark.thorough
 @as_root
 def test_a_folder_of_another_user_is_refused_for_root_and_for_others(place: Path) -> None:
     home = place / "home"

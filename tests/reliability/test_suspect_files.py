@@ -100,6 +100,7 @@ def test_a_database_that_was_cut_is_refused_beside_its_log_too(home: Path, lengt
     refuse(home, StoreDamaged, r"is an empty file|is damaged")
 
 
+@pytest.mark.process
 def test_a_log_that_a_crash_left_is_no_damage(home: Path) -> None:
     home = crashed(home)
     storage = SqliteStorage.open(home)
@@ -145,6 +146,7 @@ def test_a_log_with_a_damaged_header_is_not_passed_over(
     storage.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("spoil", [_zeros, _noise, _one_bit, _torn])
 @pytest.mark.parametrize("turns", [0, 1, 3])
 def test_a_damaged_header_of_a_log_that_is_in_the_database_loses_nothing(

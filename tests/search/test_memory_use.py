@@ -23,6 +23,7 @@ print(before - resident_mb())
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc alone keeps it")
 def test_what_was_freed_goes_back_to_the_system() -> None:
     done = subprocess.run(

@@ -96,6 +96,7 @@ def test_two_planes_have_sixteen_bits_of_every_component(vectors: Floats) -> Non
     assert (quantize(vectors[::-1])[0] == high[::-1]).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("count", [0, 1, 5, 2048, 65_536, 70_001])
 @pytest.mark.parametrize("dimensions", [1, 8, 384, 385])
 def test_every_way_to_a_cosine_gives_the_same_cosine(count: int, dimensions: int) -> None:
@@ -141,6 +142,7 @@ def test_an_approximate_cosine_is_near_and_an_exact_one_nearer() -> None:
     assert np.abs(exact - expected).mean() < 5e-6
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "capability",
     [*(n for n, there in simsimd.get_capabilities().items() if there and n != "serial"), "all"],

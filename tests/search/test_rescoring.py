@@ -64,6 +64,7 @@ def ten_nearest(vectors: Floats, query: Floats) -> list[str]:
     return [f"m{number:05d}" for number in np.argsort(-products)[:10]]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("cuts", [1, 3])
 def test_the_ten_best_are_those_of_exact_cosines(seed: int, cuts: int) -> None:

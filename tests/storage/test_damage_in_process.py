@@ -86,6 +86,7 @@ def test_another_file_in_its_place_is_another_database(home: Path) -> None:
     restored.close()
 
 
+@pytest.mark.thorough
 def test_another_process_finds_out_by_itself(home: Path) -> None:
     storage = SqliteStorage.open(home)
     assert not storage.verify().sound

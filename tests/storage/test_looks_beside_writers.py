@@ -100,6 +100,7 @@ def test_every_function_that_looks_without_locks_is_tried_here() -> None:
     assert lookers == LOOKS.keys()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("store", STORES)
 @pytest.mark.parametrize("look", sorted(LOOKS.keys() - {"ensure_store"}))
@@ -181,6 +182,7 @@ class ChangedBetweenReads:
         return call(*args, **named)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("change", [revise, restore_backup])
 def test_verify_finds_nothing_in_a_store_that_is_changed_between_two_of_its_reads(
     indexed: Path, tmp_path: Path, change: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch

@@ -138,6 +138,7 @@ storage.close()
 """
 
 
+@pytest.mark.thorough
 def test_several_processes_bring_it_forward_once(home: Path) -> None:
     command = [sys.executable, "-c", OPENING, str(home), str(Path(__file__).parent)]
     opening = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(4)]

@@ -112,6 +112,7 @@ storage.close()
 """
 
 
+@pytest.mark.thorough
 def test_several_processes_bring_it_forward_at_once(home: Path, schema: int) -> None:
     command = [sys.executable, "-c", _OPEN, str(home)]
     openers = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(4)]

@@ -69,6 +69,7 @@ def test_four_processes_write_a_hundred_memories_each_and_none_is_lost(tmp_path:
     storage.close()
 
 
+@pytest.mark.thorough
 def test_eight_processes_that_create_a_store_at_once_share_one(tmp_path: Path) -> None:
     spawn = get_context("spawn")
     start = spawn.Barrier(8)
@@ -103,6 +104,7 @@ while True:
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_a_kill_at_any_moment_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     moments = random.Random(7)
@@ -152,6 +154,7 @@ print(any(name.endswith("store.lock") for name in opened))
 """
 
 
+@pytest.mark.thorough
 def test_the_live_database_is_never_opened_past_sqlite(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", _WATCHED, str(tmp_path)], capture_output=True, text=True, check=True
@@ -195,6 +198,7 @@ storage.close()
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_a_store_does_not_cross_a_fork(tmp_path: Path) -> None:
     done = subprocess.run(

@@ -19,6 +19,7 @@ class TestSqliteStorage(StorageContract):
         return SqliteStorage.open(home)
 
 
+@pytest.mark.thorough
 def test_any_walk_over_sqlite_ends_where_the_reference_does() -> None:
     machine = storage_machine(SqliteStorage.open, shared=True)
     walks = settings(max_examples=25, stateful_step_count=25, deadline=None)

@@ -142,6 +142,7 @@ def test_a_schema_version_that_never_was_is_damage(home: Path) -> None:
         SqliteStorage.open(home)
 
 
+@pytest.mark.thorough
 def test_a_checkpoint_that_was_cut_short_is_no_damage(home: Path) -> None:
     # The state after a crash: the header already counts pages that only the log has.
     storage = SqliteStorage.open(home)

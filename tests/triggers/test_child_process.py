@@ -106,6 +106,7 @@ def test_it_starts_with_the_first_condition_and_ends_with_the_evaluator(
     assert not Path(f"/proc/{pid}").exists()
 
 
+@pytest.mark.process
 def test_it_ends_when_its_parent_is_killed() -> None:
     parent, pid = start_parent()
     assert is_alive(pid)
@@ -154,6 +155,7 @@ def test_it_has_no_environment_and_may_open_no_file_and_start_no_process(
     assert os.getsid(pid) != os.getsid(0)
 
 
+@pytest.mark.thorough
 def test_a_process_that_something_else_ended_is_replaced(javascript: JavaScriptEvaluator) -> None:
     prepared = {"it": javascript.prepare(CAKE)}
     for _ in range(3):
@@ -165,6 +167,7 @@ def test_a_process_that_something_else_ended_is_replaced(javascript: JavaScriptE
         assert javascript.evaluate(prepared, SAID)["it"].holds
 
 
+@pytest.mark.thorough
 def test_threads_share_it(javascript: JavaScriptEvaluator) -> None:
     prepared = {
         str(n): javascript.prepare(f"match_keys(context.messages, ['k{n}'])") for n in range(9)
@@ -179,6 +182,7 @@ def test_threads_share_it(javascript: JavaScriptEvaluator) -> None:
         list(pool.map(ask, range(9)))
 
 
+@pytest.mark.thorough
 def test_the_conditions_of_a_caller_never_hold_those_of_another(
     javascript: JavaScriptEvaluator,
 ) -> None:
@@ -219,6 +223,7 @@ def test_closing_does_not_wait_for_the_conditions_that_are_being_checked(
     assert verdicts["slow 49"].error == "the store is closed"
 
 
+@pytest.mark.thorough
 def test_after_an_interrupt_no_verdict_is_taken_for_that_of_another_condition(
     javascript: JavaScriptEvaluator,
 ) -> None:
@@ -240,6 +245,7 @@ def test_after_an_interrupt_no_verdict_is_taken_for_that_of_another_condition(
     assert not any(verdict.holds or verdict.error for verdict in verdicts.values())
 
 
+@pytest.mark.thorough
 def test_a_forked_child_has_a_process_of_its_own(javascript: JavaScriptEvaluator) -> None:
     prepared = {"it": javascript.prepare(CAKE)}
     assert javascript.evaluate(prepared, SAID)["it"].holds

@@ -62,6 +62,7 @@ def list_children() -> list[str]:
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("row", QUICK, ids=[row["name"] for row in QUICK])
 def test_an_attack_that_ends_by_itself_is_contained(
     shared_javascript: JavaScriptEvaluator, row: dict[str, str]

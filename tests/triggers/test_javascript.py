@@ -78,6 +78,7 @@ def test_a_condition_gives_what_it_gives_in_javascript(
     assert holds(shared_javascript, source, said) is expected
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("zone", "source"),
     [
@@ -99,6 +100,7 @@ def test_the_time_is_that_of_the_occasion_in_its_zone(
     assert holds(javascript, source, Occasion(now=moment.astimezone(zone)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "source",
     [
@@ -129,6 +131,7 @@ def test_random_numbers_are_the_same_for_the_same_condition_and_moment(
     assert 70 < sum(first) < 130
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("condition", "hint"),
     [
@@ -192,6 +195,7 @@ def test_a_failing_condition_takes_no_other_with_it(
     ]
 
 
+@pytest.mark.thorough
 def test_a_condition_that_is_late_three_times_in_a_row_rests_for_an_hour() -> None:
     now = 0.0
     evaluator = JavaScriptEvaluator(clock=lambda: now)

@@ -76,6 +76,7 @@ def test_a_part_that_a_store_does_not_have_is_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.thorough
 def test_the_metrics_count_conditions_failures_and_time_outs() -> None:
     with MemoryStore.open("memory://", embedder=HashingEmbedder()) as store:
         evaluators = store._services.evaluators

@@ -12,6 +12,7 @@ from benchmarks.soak import upkeep_kills
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it forks")
 
 
+@pytest.mark.thorough
 def test_two_kills_of_the_upkeep_lose_nothing(tmp_path: Path) -> None:
     assert upkeep_kills.run(tmp_path, kills=2).faults == ()
 

@@ -22,6 +22,7 @@ def test_a_memory_survives_the_way_to_json_and_back(memory: Memory) -> None:
     assert from_json(to_json(memory)) == memory
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", sorted(DEFAULTS))
 @given(memory=memories())
 def test_a_field_that_was_added_after_the_object_was_written_has_its_default(
