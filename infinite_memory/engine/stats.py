@@ -8,10 +8,11 @@ from datetime import datetime
 from attrs import frozen
 
 from infinite_memory.core.plain import PlainData
+from infinite_memory.core.protocols import Storage
 from infinite_memory.core.values.memory import Status
-from infinite_memory.core.values.record import Usage
+from infinite_memory.core.values.record import Size, Usage
+from infinite_memory.engine.load_memories import get_record
 from infinite_memory.engine.services import Services
-from infinite_memory.engine.writes.revise import get_record
 
 
 @frozen(kw_only=True)
@@ -43,17 +44,16 @@ def stats(services: Services) -> Stats:
     """Count the current contents of the store."""
     size = services.storage.measure()
     answering = services.models.answering().name
-    by_scope: Counter[str] = Counter(dict.fromkeys(services.storage.scopes(), 0))
+    by_scope = _count_by_scope(services.storage, size)
     by_kind: Counter[str] = Counter()
     by_status: Counter[str] = Counter()
-    for (scope, kind, status), count in size.memories.items():
+    for (_, kind, status), count in size.memories.items():
         by_status[status] += count
         if status != Status.FORGOTTEN:
-            by_scope[scope] += count
             by_kind[kind] += count
     return Stats(
-        memories=by_scope.total(),
-        by_scope=dict(sorted(by_scope.items())),
+        memories=by_kind.total(),
+        by_scope=by_scope,
         by_kind=dict(sorted(by_kind.items())),
         by_status=dict(sorted(by_status.items())),
         by_model=dict(sorted(size.embedded.items())),
@@ -65,6 +65,19 @@ def stats(services: Services) -> Stats:
         model=services.models.configured.name,
         answering=answering,
     )
+
+
+def count_by_scope(storage: Storage) -> dict[str, int]:
+    """Return how many memories each scope has, by its name, without forgotten ones."""
+    return _count_by_scope(storage, storage.measure())
+
+
+def _count_by_scope(storage: Storage, size: Size) -> dict[str, int]:
+    counts: Counter[str] = Counter(dict.fromkeys(storage.scopes(), 0))
+    for (scope, _, status), count in size.memories.items():
+        if status != Status.FORGOTTEN:
+            counts[scope] += count
+    return dict(sorted(counts.items()))
 
 
 def usage(services: Services, memory_id: str) -> Usage | None:

@@ -60,6 +60,7 @@ CALLS: dict[str, Callable[[MemoryStore], object]] = {
     "conversations.project_scope": lambda store: store.conversations.project_scope("/"),
     "scopes.__iter__": lambda store: list(store.scopes),
     "scopes.__getitem__": lambda store: store.scopes["Global"],
+    "scopes.count_memories": lambda store: store.scopes.count_memories(),
     "scopes.count_tags": lambda store: store.scopes.count_tags(),
     "scopes.create": lambda store: store.scopes.create("Apollo"),
     "scopes.update": lambda store: store.scopes.update("Global", description="everything"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -15,7 +15,10 @@ from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.criteria import Depth, Mode
 from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType
 from infinite_memory.core.values.memory import Kind, Origin, Status
-from infinite_memory.store.times import Times
+
+if TYPE_CHECKING:
+    from infinite_memory.store.times import Times
+
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -6,8 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-import click
+from typing import TYPE_CHECKING
 
 from infinite_memory.apps.cli.options import wanted_scopes, wanted_store, wants_json
 from infinite_memory.apps.cli.output import remark
@@ -17,6 +16,10 @@ from infinite_memory.core.values.address import is_folder
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.features.sessions.spool_reader import Spool
 from infinite_memory.store.memory_store import MemoryStore
+
+if TYPE_CHECKING:
+    import click
+
 
 _DATABASE = "memory.db"
 # A command takes in what hooks have noted for so long; the next command or server goes on.

@@ -6,11 +6,9 @@ import logging
 import os
 import sys
 from pathlib import Path
-
-import click
+from typing import TYPE_CHECKING
 
 from infinite_memory.apps.cli.options import wanted_home, wanted_scopes, wanted_store
-from infinite_memory.apps.connect.platform import Platform
 from infinite_memory.core.config import (
     PASSPHRASE_VARIABLE,
     Config,
@@ -23,6 +21,11 @@ from infinite_memory.core.errors import ConfigurationError, InvalidInput
 from infinite_memory.core.observe.logs import JsonFormatter, TextFormatter, make_file_handler
 from infinite_memory.core.paths import absolute_path, find_user_home
 from infinite_memory.core.values.address import find_problem, is_folder, masked, secrets_in
+
+if TYPE_CHECKING:
+    import click
+
+    from infinite_memory.apps.connect.platform import Platform
 
 
 def load_settings(context: click.Context) -> Effective:
@@ -67,6 +70,8 @@ def read_platform() -> Platform:
     Raises:
         ConfigurationError: the user has no home folder.
     """
+    from infinite_memory.apps.connect.platform import Platform
+
     try:
         folder = Path.cwd()
     except OSError:

@@ -11,6 +11,7 @@ from infinite_memory.core.values.hits import Absence, Step
 from infinite_memory.core.values.memory import Kind, Memory, Status
 from infinite_memory.core.values.question import Question
 from infinite_memory.core.values.scope import fold_name
+from infinite_memory.engine.load_memories import get_record
 from infinite_memory.engine.retrieval.feedback import rank_with_feedback
 from infinite_memory.engine.retrieval.predecessors import successor_ids
 from infinite_memory.engine.retrieval.search_request import (
@@ -21,7 +22,6 @@ from infinite_memory.engine.retrieval.search_request import (
 from infinite_memory.engine.retrieval.validity import in_tense
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.visibility import may_name_scope, may_quote
-from infinite_memory.engine.writes.revise import get_record
 from infinite_memory.search.text.quotation import quote_label
 
 

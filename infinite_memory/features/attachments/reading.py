@@ -10,9 +10,8 @@ from infinite_memory.core.values.conversation.attachment import (
     is_content,
 )
 from infinite_memory.core.values.memory import Memory, Status
-from infinite_memory.engine.load_memories import load_memories
+from infinite_memory.engine.load_memories import get_record, load_memories
 from infinite_memory.engine.services import Services
-from infinite_memory.engine.writes.revise import get_record
 from infinite_memory.features.attachments.data_uri import read_data_uri
 
 

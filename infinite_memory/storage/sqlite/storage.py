@@ -8,12 +8,12 @@ from contextlib import closing, contextmanager
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import apsw
 from attrs import evolve
 
 from infinite_memory.core.clock import current_deadline
-from infinite_memory.core.protocols import Replacement, Storage
+from infinite_memory.core.protocols import Storage
 from infinite_memory.core.values.access.key import AccessKey
 from infinite_memory.core.values.archive.copying import CopyMark
 from infinite_memory.core.values.codec import from_micros
@@ -50,6 +50,12 @@ from infinite_memory.storage.sqlite.scopes import ScopeReader
 from infinite_memory.storage.sqlite.snapshot import pin_database
 from infinite_memory.storage.sqlite.usage import count_usage, read_usage
 from infinite_memory.storage.sqlite.verify import verify_store
+
+if TYPE_CHECKING:
+    import apsw
+
+    from infinite_memory.core.protocols import Replacement
+
 
 # How long the end of a process may wait to store its last usage counts.
 _USAGE_SECONDS = 2.0

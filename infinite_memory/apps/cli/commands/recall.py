@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from infinite_memory import times
 from infinite_memory.apps.cli.exits import ExitCode
 from infinite_memory.apps.cli.fields import conditions_but_when, filter_options, filter_values
 from infinite_memory.apps.cli.opening import open_store
@@ -22,10 +23,12 @@ from infinite_memory.core.values.conversation.attachment import shown_text
 from infinite_memory.core.values.criteria import Inherited
 from infinite_memory.core.values.memory import Memory, Status
 from infinite_memory.core.values.messages import format_count
-from infinite_memory.core.values.recall_page import Digest, Landmark, Recalled
 from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.search.text.lines import one_line
-from infinite_memory.times import read_as_of
+
+if TYPE_CHECKING:
+    from infinite_memory.core.values.recall_page import Digest, Landmark, Recalled
+
 
 _MOST_STEPS = 31
 
@@ -160,7 +163,9 @@ def list_command(
         now = system_clock()
         as_of = options["as_of"]
         if as_of is not None:
-            options["as_of"] = as_of = read_as_of(as_of, now=now, zone=zone, week_start=week_start)
+            options["as_of"] = as_of = times.read_as_of(
+                as_of, now=now, zone=zone, week_start=week_start
+            )
         conditions = filter_values(options, store.times)
         if options["scopes"]:
             conditions["inherited"] = Inherited.LAST

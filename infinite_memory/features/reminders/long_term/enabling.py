@@ -9,10 +9,11 @@ from infinite_memory.core.values.checks import check_labels
 from infinite_memory.core.values.conversation.message import check_conversation_id
 from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
+from infinite_memory.engine.load_memories import get_record
 from infinite_memory.engine.retry import attempts
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.receipts import receipt_of
-from infinite_memory.engine.writes.revise import get_record, revise
+from infinite_memory.engine.writes.revise import revise
 from infinite_memory.features.reminders.long_term.book import (
     SWITCHED_OFF,
     TrackedMemory,
