@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
+from infinite_memory.core import protocols
 from infinite_memory.core.errors import EmbedderError, StorageError, StoreClosed
-from infinite_memory.core.protocols import Embedder, Search, Storage, SupportsIndex
 from infinite_memory.core.values.commit import Commit
 from infinite_memory.core.values.question import Arm, Question, Ranking
 from infinite_memory.engine.retrieval.custom_search import check_ranking
 
 if TYPE_CHECKING:
+    from infinite_memory.core.protocols import Embedder, Search, Storage
     from infinite_memory.search.embedding import CheckedEmbedder
 
 _log = logging.getLogger(__name__)
@@ -34,7 +35,7 @@ _PATIENCE_SECONDS = 0.5
 # How long `close` waits for the preparation of a model, which it cannot interrupt.
 _CLOSING_SECONDS = 5.0
 
-FormerOpener = Callable[[], AbstractContextManager[Embedder] | None]
+FormerOpener = Callable[[], "AbstractContextManager[Embedder] | None"]
 """Opens the former model, which the store closes; returns None if there is none.
 
 It raises EmbedderError if the model cannot be opened.
@@ -54,7 +55,7 @@ class Model:
         return self.embedder.model
 
 
-ModelBuilder = Callable[[Storage, Embedder, Path | None], Model]
+ModelBuilder = Callable[["Storage", "Embedder", Path | None], Model]
 """Builds the search over a storage by an embedder, with snapshots in a folder or none."""
 
 
@@ -186,7 +187,7 @@ class Models:
     def save(self) -> None:
         """Write the snapshot of the index in use, if the index considers it worthwhile."""
         used = self._configured if self._is_changed else self._former or self._configured
-        if used is not None and isinstance(used.index, SupportsIndex):
+        if used is not None and isinstance(used.index, protocols.SupportsIndex):
             used.index.save()
 
     def close(self) -> None:
@@ -271,7 +272,7 @@ class Models:
         self.configured.embedder.embed_query("warm up")
 
     def _warm_up_index(self) -> None:
-        if isinstance(self.configured.index, SupportsIndex):
+        if isinstance(self.configured.index, protocols.SupportsIndex):
             self.configured.index.warm_up()
 
     def _store_active_model(self) -> None:

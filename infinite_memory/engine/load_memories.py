@@ -37,13 +37,24 @@ def load_records(
     return records
 
 
-def get_record(services: Services, memory_id: str) -> Record:
-    """Return the record of a memory.
+def get_memory(services: Services, memory_id: str) -> Memory:
+    """Return a memory; its vectors are not read.
 
     Raises:
         NotFound: no memory has this id.
     """
-    record = services.storage.get([check_id(memory_id)]).get(memory_id)
+    return get_record(services, memory_id, models=()).memory
+
+
+def get_record(
+    services: Services, memory_id: str, *, models: Sequence[str] | None = None
+) -> Record:
+    """Return the record of a memory, with the embeddings of `models`, None for all models.
+
+    Raises:
+        NotFound: no memory has this id.
+    """
+    record = services.storage.get([check_id(memory_id)], models=models).get(memory_id)
     if record is None:
         raise not_found(memory_id)
     return record

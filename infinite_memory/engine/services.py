@@ -12,7 +12,6 @@ from attrs import field, frozen
 from infinite_memory.core.clock import Clock
 from infinite_memory.core.config import Config
 from infinite_memory.core.observe.recorder import Recorder, current_operation
-from infinite_memory.core.protocols import Search, Storage
 from infinite_memory.core.values.entry import Actor
 from infinite_memory.core.values.ids import RandomBytes
 from infinite_memory.core.values.memory import Memory
@@ -24,7 +23,14 @@ from infinite_memory.engine.usage import UsageCounter
 
 if TYPE_CHECKING:
     from infinite_memory.core.observe.reads import ReadLog
-    from infinite_memory.core.protocols import Judge, Segmenter, Summariser, TriggerEvaluator
+    from infinite_memory.core.protocols import (
+        Judge,
+        Search,
+        Segmenter,
+        Storage,
+        Summariser,
+        TriggerEvaluator,
+    )
     from infinite_memory.engine.retrieval.language_hint import LanguageHint
     from infinite_memory.engine.retrieval.scope_mentions import ScopeNameCache
     from infinite_memory.search.embedding import CheckedEmbedder

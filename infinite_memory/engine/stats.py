@@ -11,7 +11,7 @@ from infinite_memory.core.plain import PlainData
 from infinite_memory.core.protocols import Storage
 from infinite_memory.core.values.memory import Status
 from infinite_memory.core.values.record import Size, Usage
-from infinite_memory.engine.load_memories import get_record
+from infinite_memory.engine.load_memories import get_memory
 from infinite_memory.engine.services import Services
 
 
@@ -86,7 +86,7 @@ def usage(services: Services, memory_id: str) -> Usage | None:
     Raises:
         NotFound: the memory does not exist.
     """
-    get_record(services, memory_id)
+    get_memory(services, memory_id)
     if services.usage is not None:
         services.usage.flush()
     return services.storage.usage([memory_id]).get(memory_id)

@@ -420,9 +420,9 @@ class MemoryStore(StoreGroups):
 
     def get(self, memory_id: str) -> Memory:
         """Return the memory of that id, of any scope and status; raises NotFound without one."""
-        from infinite_memory.engine.load_memories import get_record
+        from infinite_memory.engine.load_memories import get_memory
 
-        memory = get_record(self._services, memory_id).memory
+        memory = get_memory(self._services, memory_id)
         self._services.note_returned([memory])
         return memory
 

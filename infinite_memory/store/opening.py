@@ -16,7 +16,6 @@ from infinite_memory.core.clock import Clock, system_clock
 from infinite_memory.core.config import Config
 from infinite_memory.core.errors import StoreDamaged
 from infinite_memory.core.observe.recorder import Recorder
-from infinite_memory.core.protocols import Embedder, SearchFactory, Storage
 from infinite_memory.core.values.access.scope_pattern import EVERYTHING, check_scope_patterns
 from infinite_memory.core.values.checks import check_label
 from infinite_memory.core.values.entry import Actor
@@ -35,7 +34,15 @@ from infinite_memory.store.lifetime import Lifetime
 
 if TYPE_CHECKING:
     from infinite_memory.core.observe.reads import ReadLog
-    from infinite_memory.core.protocols import Judge, Segmenter, Summariser, TriggerEvaluator
+    from infinite_memory.core.protocols import (
+        Embedder,
+        Judge,
+        SearchFactory,
+        Segmenter,
+        Storage,
+        Summariser,
+        TriggerEvaluator,
+    )
 
 # What a person may have set for the model.
 _OF_THE_MODEL = {"embedder", "query_prefix", "document_prefix", "execution_providers"}

@@ -15,7 +15,7 @@ from infinite_memory.core.values.ids import check_id
 from infinite_memory.core.values.link import Link, LinkType
 from infinite_memory.core.values.memory import Memory, Status
 from infinite_memory.engine.journal import with_entry
-from infinite_memory.engine.load_memories import get_record, load_memories, not_found
+from infinite_memory.engine.load_memories import get_memory, load_memories, not_found
 from infinite_memory.engine.retry import attempts
 from infinite_memory.engine.services import Services
 
@@ -43,7 +43,7 @@ def list_links(services: Services, memory_id: str) -> tuple[Link, ...]:
     Raises:
         NotFound: there is no such memory.
     """
-    get_record(services, memory_id)
+    get_memory(services, memory_id)
     return tuple(services.storage.links([memory_id]))
 
 
