@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from infinite_memory.core.errors import ConfigurationError
-from infinite_memory.core.protocols import Embedder, Search, SearchFactory, Storage
 from infinite_memory.core.values.question import Candidate, Question, Ranking
+
+if TYPE_CHECKING:
+    from infinite_memory.core.protocols import Embedder, Search, SearchFactory, Storage
 
 _GUIDE = 'see the contract in the guide "Writing a backend"'
 
