@@ -77,11 +77,12 @@ LATE = {
 }
 # Entry points answer before the library is imported, and a store loads a verb, a group or a part
 # when it is first called, and a backend when an address names it, so they may also import parts of
-# the library late.
+# the library late. The storage of most commands loads what only a check or a backup of it needs.
 LATE_IMPORTERS = (
     "infinite_memory.apps.hooks.",
     "infinite_memory.engine.services",
     "infinite_memory.storage.open",
+    "infinite_memory.storage.sqlite.storage",
     "infinite_memory.store.",
     "infinite_memory.apps.cli.",
     "infinite_memory_mcp.",

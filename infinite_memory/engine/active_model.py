@@ -16,13 +16,11 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from infinite_memory.core import protocols
 from infinite_memory.core.errors import EmbedderError, StorageError, StoreClosed
 from infinite_memory.core.values.commit import Commit
-from infinite_memory.core.values.question import Arm, Question, Ranking
-from infinite_memory.engine.retrieval.custom_search import check_ranking
 
 if TYPE_CHECKING:
     from infinite_memory.core.protocols import Embedder, Search, Storage
@@ -153,23 +151,6 @@ class Models:
     def is_undecided(self) -> bool:
         """Return whether the storage does not name an active model yet."""
         return not self._is_changed and self._storage.active_model() is None
-
-    def search(self, question: Question) -> Ranking:
-        """Return the ranking for `question` by the model that answers now.
-
-        A note in the ranking says if some memories have no vector by that model.
-        """
-        model = self.answering()
-        ranking = check_ranking(model.index.search(question), model.index, question)
-        if not ranking.pending or ranking.note or Arm.MEANING not in question.arms:
-            return ranking
-        note = self.failure
-        if model is not self.configured:
-            note = (
-                f"memories that {model.name} has not embedded are compared by words alone:"
-                f" {model.name} answers until {self.configured.name} has embedded all and is ready"
-            )
-        return evolve(ranking, note=note) if note else ranking
 
     def complete(self) -> None:
         """Make the configured model the active model, if it has embedded every memory.

@@ -17,7 +17,6 @@ from infinite_memory.core.values.ids import RandomBytes
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.engine.active_model import Models
 from infinite_memory.engine.calls import Calls
-from infinite_memory.engine.kind_follower import Followers
 from infinite_memory.engine.retrieval.recent_recalls import RecentRecalls
 from infinite_memory.engine.usage import UsageCounter
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
         Summariser,
         TriggerEvaluator,
     )
+    from infinite_memory.engine.kind_follower import Followers
     from infinite_memory.engine.retrieval.language_hint import LanguageHint
     from infinite_memory.engine.retrieval.scope_mentions import ScopeNameCache
     from infinite_memory.search.embedding import CheckedEmbedder
@@ -66,7 +66,6 @@ class Services:
     segmenter: Segmenter | None = None
     judge: Judge | None = None
     summariser: Summariser | None = None
-    followers: Followers = field(factory=Followers)
 
     @cached_property
     def language_hint(self) -> LanguageHint:
@@ -74,6 +73,13 @@ class Services:
         from infinite_memory.engine.retrieval.language_hint import LanguageHint
 
         return LanguageHint()
+
+    @cached_property
+    def followers(self) -> Followers:
+        """What this handle keeps of the memories of some kinds, such as conditions."""
+        from infinite_memory.engine.kind_follower import Followers
+
+        return Followers()
 
     @cached_property
     def scope_names(self) -> ScopeNameCache:

@@ -8,9 +8,8 @@ from datetime import datetime
 from attrs import frozen
 
 from infinite_memory.core.plain import PlainData
-from infinite_memory.core.protocols import Storage
 from infinite_memory.core.values.memory import Status
-from infinite_memory.core.values.record import Size, Usage
+from infinite_memory.core.values.record import Usage
 from infinite_memory.engine.load_memories import get_memory
 from infinite_memory.engine.services import Services
 
@@ -44,7 +43,7 @@ def stats(services: Services) -> Stats:
     """Count the current contents of the store."""
     size = services.storage.measure()
     answering = services.models.answering().name
-    by_scope = _count_by_scope(services.storage, size)
+    by_scope = size.count_by_scope(services.storage.scopes())
     by_kind: Counter[str] = Counter()
     by_status: Counter[str] = Counter()
     for (_, kind, status), count in size.memories.items():
@@ -65,19 +64,6 @@ def stats(services: Services) -> Stats:
         model=services.models.configured.name,
         answering=answering,
     )
-
-
-def count_by_scope(storage: Storage) -> dict[str, int]:
-    """Return how many memories each scope has, by its name, without forgotten ones."""
-    return _count_by_scope(storage, storage.measure())
-
-
-def _count_by_scope(storage: Storage, size: Size) -> dict[str, int]:
-    counts: Counter[str] = Counter(dict.fromkeys(storage.scopes(), 0))
-    for (scope, _, status), count in size.memories.items():
-        if status != Status.FORGOTTEN:
-            counts[scope] += count
-    return dict(sorted(counts.items()))
 
 
 def usage(services: Services, memory_id: str) -> Usage | None:

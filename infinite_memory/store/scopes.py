@@ -32,9 +32,8 @@ class Scopes(Group):
 
     def count_memories(self) -> dict[str, int]:
         """Return how many memories each scope has, by its name, without forgotten ones."""
-        from infinite_memory.engine.stats import count_by_scope
-
-        return count_by_scope(self._services.storage)
+        storage = self._services.storage
+        return storage.measure().count_by_scope(storage.scopes())
 
     def count_tags(self, scope: str | Iterable[str] | None = None) -> dict[str, int]:
         """Return how many current memories in the scopes have each tag, the most frequent first.

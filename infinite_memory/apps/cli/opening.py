@@ -14,7 +14,7 @@ from infinite_memory.apps.cli.settings import load_settings, set_up
 from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory.core.values.address import is_folder
 from infinite_memory.core.values.messages import format_count
-from infinite_memory.features.sessions.spool_reader import Spool
+from infinite_memory.features.sessions.spool import FOLDER
 from infinite_memory.store.memory_store import MemoryStore
 
 if TYPE_CHECKING:
@@ -48,6 +48,10 @@ def open_store(context: click.Context, *, ingests: bool = True) -> Iterator[Memo
 
 def _ingest(store: MemoryStore, *, quiet: bool) -> None:
     """Take in the notes of hooks; a failure does not fail the command."""
+    if not (store.config.home / FOLDER).exists():  # no hook has noted anything
+        return
+    from infinite_memory.features.sessions.spool_reader import Spool
+
     if Spool(store.config.home).is_empty:  # so that nothing that reads sessions is loaded
         return
     deadline = time.monotonic() + _INGEST_SECONDS

@@ -18,7 +18,7 @@ from infinite_memory.core.config import (
     load,
 )
 from infinite_memory.core.errors import ConfigurationError, InvalidInput
-from infinite_memory.core.observe.logs import JsonFormatter, TextFormatter, make_file_handler
+from infinite_memory.core.observe.logs import JsonFormatter, TextFormatter
 from infinite_memory.core.paths import absolute_path, find_user_home
 from infinite_memory.core.values.address import find_problem, is_folder, masked, secrets_in
 
@@ -141,8 +141,13 @@ def absolute_folder(typed: str, option: str) -> Path:
 def _direct_log(context: click.Context, settings: Logging) -> None:
     """Send the log of this command to the file of the settings, or else to standard error."""
     logger = logging.getLogger("infinite_memory")
-    handler = logging.StreamHandler() if settings.file is None else make_file_handler(settings)
-    if settings.file is None:
+    handler: logging.Handler
+    if settings.file is not None:
+        from infinite_memory.core.observe.log_file import make_file_handler
+
+        handler = make_file_handler(settings)
+    else:
+        handler = logging.StreamHandler()
         handler.setFormatter(
             JsonFormatter(texts=settings.texts)
             if settings.format == "json"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
+from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -10,7 +12,7 @@ from attrs import cmp_using, field, frozen
 
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.plain import PlainData
-from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.memory import Memory, Status
 
 if TYPE_CHECKING:
     import numpy as np
@@ -94,6 +96,14 @@ class Size:
     size_bytes: int
     oldest: datetime | None
     newest: datetime | None
+
+    def count_by_scope(self, scopes: Iterable[str]) -> dict[str, int]:
+        """Return how many memories each of the `scopes` has, by name, without forgotten ones."""
+        counts = Counter(dict.fromkeys(scopes, 0))
+        for (scope, _, status), count in self.memories.items():
+            if status != Status.FORGOTTEN:
+                counts[scope] += count
+        return dict(sorted(counts.items()))
 
 
 def _check_activation(value: object) -> float:

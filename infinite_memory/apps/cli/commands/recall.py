@@ -15,7 +15,6 @@ from infinite_memory.apps.cli.fields import conditions_but_when, filter_options,
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import emit_json, emit_table, is_terminal, remark
-from infinite_memory.apps.cli.render import effective_status
 from infinite_memory.apps.cli.scope_hints import describe_other_scopes, searched_scopes
 from infinite_memory.core.clock import system_clock
 from infinite_memory.core.values.codec import iso, landmark_json, reading_json, shown_json
@@ -56,7 +55,7 @@ def recall_command(
     with open_store(context) as store:
         zone = store.config.time_zone
         recalled = store.recall_by_time(
-            **filter_values({**options, "when": words}, store.times),
+            **filter_values({**options, "when": words}, store),
             limit=options["limit"],
             after=options["after"],
             newest_first=newest_first,
@@ -166,7 +165,7 @@ def list_command(
             options["as_of"] = as_of = times.read_as_of(
                 as_of, now=now, zone=zone, week_start=week_start
             )
-        conditions = filter_values(options, store.times)
+        conditions = filter_values(options, store)
         if options["scopes"]:
             conditions["inherited"] = Inherited.LAST
         page = store.browse(**conditions, limit=limit, after=after)
@@ -218,7 +217,13 @@ def emit_rows(memories: Iterable[Memory], zone: str | None) -> None:
     )
 
 
+def _effective_status(memory: Memory, now: datetime) -> str:
+    """Return the status of a memory; "ended" for a current memory that held until before now."""
+    has_ended = memory.status is Status.CURRENT and memory.ended_by(now)
+    return "ended" if has_ended else str(memory.status)
+
+
 def _kind(memory: Memory, now: datetime) -> str:
     """Return the kind of a memory, with its status unless the memory is current."""
-    status = effective_status(memory, now)
+    status = _effective_status(memory, now)
     return str(memory.kind) if status == Status.CURRENT else f"{memory.kind}, {status}"
