@@ -12,7 +12,7 @@ from infinite_memory.core.observe.recorder import measure_calls
 from infinite_memory.core.values.checks import check_count, check_flag
 from infinite_memory.core.values.criteria import Conditions, Depth
 from infinite_memory.engine.calls import count_call
-from infinite_memory.features.overviews import BRIEFING_TOKENS, KNOWLEDGE_TOKENS
+from infinite_memory.store import BRIEFING_TOKENS, KNOWLEDGE_TOKENS
 from infinite_memory.store.groups import StoreGroups
 from infinite_memory.store.opening import Parts, open_lifetime
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from infinite_memory.features.overviews import KNOWLEDGE_TOKENS
+from infinite_memory.store import KNOWLEDGE_TOKENS
 from infinite_memory_mcp.arguments import Arguments, Scopes
 from infinite_memory_mcp.data import object_schema
 from infinite_memory_mcp.tool import Answer, ToolSpec

@@ -9,7 +9,7 @@ from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines
 from infinite_memory.core.paths import absolute_path
-from infinite_memory.features.overviews import BRIEFING_TOKENS, KNOWLEDGE_TOKENS
+from infinite_memory.store import BRIEFING_TOKENS, KNOWLEDGE_TOKENS
 
 
 @click.command("briefing")
