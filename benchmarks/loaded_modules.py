@@ -24,6 +24,8 @@ _COMMANDS = (
     ["search", "where is the key?"],
     ["scopes"],
     ["list"],
+    ["show", "shed"],
+    ["forget", "shed"],
     ["log"],
     ["due"],
     ["stats"],
@@ -39,6 +41,10 @@ with LazyStore(lambda: None, quiet_seconds=600) as memory:
     asyncio.run(build_server(memory).list_tools())
 """
 
+FILL = _COMMAND.format(
+    arguments=["remember", "The key hangs behind the door", "--id", "shed", "--no-similar"]
+)
+"""Stores the memory that the commands show, list and forget."""
 STARTS: dict[str, str] = {
     "from infinite_memory import MemoryStore": "from infinite_memory import MemoryStore",
     **{
@@ -87,6 +93,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     ).parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        count_modules(FILL, Path(folder))
         print(f"{'ours':>5} {'all':>5}  start")
         for name, code in STARTS.items():
             loaded = count_modules(code, Path(folder))

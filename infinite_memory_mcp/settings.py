@@ -12,7 +12,8 @@ from pathlib import Path
 from attrs import field, frozen
 
 import infinite_memory
-from infinite_memory.core.observe.logs import JsonFormatter, TextFormatter, make_file_handler
+from infinite_memory.core.observe.log_file import make_file_handler
+from infinite_memory.core.observe.logs import JsonFormatter, TextFormatter
 
 ALL_TOOLSETS = ("core", "profile", "projects", "conversations", "graph", "admin")
 DEFAULT_TOOLSETS = ("core", "profile")

@@ -59,17 +59,30 @@ PARTS = {
 # The package re-exports the public names of all layers; only the adapter imports them from it.
 FRONT = "infinite_memory"
 # Loaded late: they take a large part of a second, or are optional.
-MONGODB = "infinite_memory.storage.mongodb"
 LATE = {
-    *("onnxruntime", "tokenizers", "onnx", "rjieba", "holidays", "rich", "mcp", "msvcrt", "fcntl"),
-    *("zstandard", "cryptography", "ijson", "yaml", "pypdf", "plotly"),
+    *(
+        "onnxruntime",
+        "tokenizers",
+        "onnx",
+        "rjieba",
+        "holidays",
+        "rich",
+        "mcp",
+        "msvcrt",
+        "fcntl",
+        "numpy",
+    ),
+    *("numpy", "zstandard", "cryptography", "ijson", "yaml", "pypdf", "plotly"),
     *("quickjs", "quickjs_ng", "re2", "dateutil", "networkx"),
 }
 # Entry points answer before the library is imported, and a store loads a verb, a group or a part
-# when it is first called, so they may also import parts of the library late.
+# when it is first called, and a backend when an address names it, so they may also import parts of
+# the library late. The storage of most commands loads what only a check or a backup of it needs.
 LATE_IMPORTERS = (
     "infinite_memory.apps.hooks.",
     "infinite_memory.engine.services",
+    "infinite_memory.storage.open",
+    "infinite_memory.storage.sqlite.storage",
     "infinite_memory.store.",
     "infinite_memory.apps.cli.",
     "infinite_memory_mcp.",
@@ -241,9 +254,6 @@ def check_late_imports(sources: Sources) -> Iterator[str]:
                     names = [node.module or ""]
                 for name in names:
                     if name.startswith("infinite_memory") and module.startswith(LATE_IMPORTERS):
-                        continue
-                    # The backend brings a driver that most stores do without.
-                    if module == "infinite_memory.storage.open" and name.startswith(MONGODB):
                         continue
                     if name.split(".")[0] not in LATE:
                         yield f"{module} imports {name} inside a function"

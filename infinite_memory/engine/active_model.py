@@ -16,15 +16,14 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attrs import evolve, frozen
+from attrs import frozen
 
+from infinite_memory.core import protocols
 from infinite_memory.core.errors import EmbedderError, StorageError, StoreClosed
-from infinite_memory.core.protocols import Embedder, Search, Storage, SupportsIndex
 from infinite_memory.core.values.commit import Commit
-from infinite_memory.core.values.question import Arm, Question, Ranking
-from infinite_memory.engine.retrieval.custom_search import check_ranking
 
 if TYPE_CHECKING:
+    from infinite_memory.core.protocols import Embedder, Search, Storage
     from infinite_memory.search.embedding import CheckedEmbedder
 
 _log = logging.getLogger(__name__)
@@ -34,7 +33,7 @@ _PATIENCE_SECONDS = 0.5
 # How long `close` waits for the preparation of a model, which it cannot interrupt.
 _CLOSING_SECONDS = 5.0
 
-FormerOpener = Callable[[], AbstractContextManager[Embedder] | None]
+FormerOpener = Callable[[], "AbstractContextManager[Embedder] | None"]
 """Opens the former model, which the store closes; returns None if there is none.
 
 It raises EmbedderError if the model cannot be opened.
@@ -54,7 +53,7 @@ class Model:
         return self.embedder.model
 
 
-ModelBuilder = Callable[[Storage, Embedder, Path | None], Model]
+ModelBuilder = Callable[["Storage", "Embedder", Path | None], Model]
 """Builds the search over a storage by an embedder, with snapshots in a folder or none."""
 
 
@@ -153,23 +152,6 @@ class Models:
         """Return whether the storage does not name an active model yet."""
         return not self._is_changed and self._storage.active_model() is None
 
-    def search(self, question: Question) -> Ranking:
-        """Return the ranking for `question` by the model that answers now.
-
-        A note in the ranking says if some memories have no vector by that model.
-        """
-        model = self.answering()
-        ranking = check_ranking(model.index.search(question), model.index, question)
-        if not ranking.pending or ranking.note or Arm.MEANING not in question.arms:
-            return ranking
-        note = self.failure
-        if model is not self.configured:
-            note = (
-                f"memories that {model.name} has not embedded are compared by words alone:"
-                f" {model.name} answers until {self.configured.name} has embedded all and is ready"
-            )
-        return evolve(ranking, note=note) if note else ranking
-
     def complete(self) -> None:
         """Make the configured model the active model, if it has embedded every memory.
 
@@ -186,7 +168,7 @@ class Models:
     def save(self) -> None:
         """Write the snapshot of the index in use, if the index considers it worthwhile."""
         used = self._configured if self._is_changed else self._former or self._configured
-        if used is not None and isinstance(used.index, SupportsIndex):
+        if used is not None and isinstance(used.index, protocols.SupportsIndex):
             used.index.save()
 
     def close(self) -> None:
@@ -271,7 +253,7 @@ class Models:
         self.configured.embedder.embed_query("warm up")
 
     def _warm_up_index(self) -> None:
-        if isinstance(self.configured.index, SupportsIndex):
+        if isinstance(self.configured.index, protocols.SupportsIndex):
             self.configured.index.warm_up()
 
     def _store_active_model(self) -> None:

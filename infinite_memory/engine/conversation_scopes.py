@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from infinite_memory.core.config import Config
 from infinite_memory.core.values.commit import Commit, Expect
-from infinite_memory.core.values.draft import Draft
 from infinite_memory.core.values.memory import GLOBAL
 from infinite_memory.core.values.scope import Scope, find_spelling, fold_name
 from infinite_memory.engine.services import Services
+
+if TYPE_CHECKING:
+    from infinite_memory.core.values.draft import Draft
+
 
 _PREFIX = "conversations/"
 _DIGEST_CHARS = 12

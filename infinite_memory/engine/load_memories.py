@@ -1,4 +1,4 @@
-"""Load memories by their ids, without damaged memories."""
+"""Load memories by their ids."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import logging
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
-from infinite_memory.core.errors import StoreDamaged
+from infinite_memory.core.errors import NotFound, StoreDamaged
+from infinite_memory.core.values.ids import ENDING_CHARS, check_id
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.record import Record
 from infinite_memory.engine.services import Services
@@ -34,3 +35,34 @@ def load_records(
         with suppress(StoreDamaged):
             records.update(storage.get([memory_id], models=models))
     return records
+
+
+def get_memory(services: Services, memory_id: str) -> Memory:
+    """Return a memory; its vectors are not read.
+
+    Raises:
+        NotFound: no memory has this id.
+    """
+    return get_record(services, memory_id, models=()).memory
+
+
+def get_record(
+    services: Services, memory_id: str, *, models: Sequence[str] | None = None
+) -> Record:
+    """Return the record of a memory, with the embeddings of `models`, None for all models.
+
+    Raises:
+        NotFound: no memory has this id.
+    """
+    record = services.storage.get([check_id(memory_id)], models=models).get(memory_id)
+    if record is None:
+        raise not_found(memory_id)
+    return record
+
+
+def not_found(memory_id: str) -> NotFound:
+    """Return the error for an id that no memory has."""
+    reason = "it was never stored, or erased for good"
+    if len(memory_id) < ENDING_CHARS:
+        reason = f"ids are given whole or by at least the last {ENDING_CHARS} characters"
+    return NotFound(f"there is no memory {memory_id!r}: {reason}")

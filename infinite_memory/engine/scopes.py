@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
+from infinite_memory import times
 from infinite_memory.core.errors import Conflict, InvalidInput, UnknownScope
 from infinite_memory.core.protocols import SupportsTermCounts
 from infinite_memory.core.values.checks import check_choice, check_flag, check_label, check_labels
@@ -25,12 +27,13 @@ from infinite_memory.core.values.scope import (
 )
 from infinite_memory.engine.conversation_scopes import unnamed_scopes
 from infinite_memory.engine.journal import with_entry
-from infinite_memory.engine.retrieval.scope_mentions import Evidence
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.visibility import public_names
 from infinite_memory.search.text.quotation import quote_label
-from infinite_memory.storage.confined import Confinement
-from infinite_memory.times import read_range
+
+if TYPE_CHECKING:
+    from infinite_memory.storage.confined import Confinement
+
 
 ALL = "ALL"
 """Asks a search for every scope."""
@@ -293,7 +296,7 @@ def _add_named_scopes(
         for mention in names.mentions(question, lambda name: _reads_as_time(name, services))
         if mention.scope not in searched
     ]
-    opened = {mention.scope for mention in mentions if mention.evidence > Evidence.CAPITAL}
+    opened = {mention.scope for mention in mentions if mention.is_certain}
     capitals = {(mention.scope, mention.name) for mention in mentions if mention.evidence}
     opened |= {
         scope
@@ -310,7 +313,9 @@ def _add_named_scopes(
 def _reads_as_time(name: str, services: Services) -> bool:
     config = services.config
     try:
-        read_range(name, now=services.clock(), zone=config.time_zone, week_start=config.week_start)
+        times.read_range(
+            name, now=services.clock(), zone=config.time_zone, week_start=config.week_start
+        )
     except InvalidInput:
         return False
     return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,30 +11,30 @@ from attrs import field, frozen
 
 from infinite_memory.core.clock import Clock
 from infinite_memory.core.config import Config
-from infinite_memory.core.observe.reads import Read, ReadLog
 from infinite_memory.core.observe.recorder import Recorder, current_operation
-from infinite_memory.core.protocols import (
-    Judge,
-    Search,
-    Segmenter,
-    Storage,
-    Summariser,
-    TriggerEvaluator,
-)
 from infinite_memory.core.values.entry import Actor
 from infinite_memory.core.values.ids import RandomBytes
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.engine.active_model import Models
 from infinite_memory.engine.calls import Calls
-from infinite_memory.engine.kind_follower import Followers
 from infinite_memory.engine.retrieval.recent_recalls import RecentRecalls
-from infinite_memory.engine.retrieval.scope_mentions import ScopeNameCache
 from infinite_memory.engine.usage import UsageCounter
-from infinite_memory.storage.confined import ConfinedStorage, Confinement
 
 if TYPE_CHECKING:
+    from infinite_memory.core.observe.reads import ReadLog
+    from infinite_memory.core.protocols import (
+        Judge,
+        Search,
+        Segmenter,
+        Storage,
+        Summariser,
+        TriggerEvaluator,
+    )
+    from infinite_memory.engine.kind_follower import Followers
     from infinite_memory.engine.retrieval.language_hint import LanguageHint
+    from infinite_memory.engine.retrieval.scope_mentions import ScopeNameCache
     from infinite_memory.search.embedding import CheckedEmbedder
+    from infinite_memory.storage.confined import Confinement
 
 
 @frozen(kw_only=True)
@@ -43,9 +43,9 @@ class Services:
 
     `manages_keys` is False for the handle of a client, which may not manage access keys. `backend`
     names the kind of storage, and `data_folder` is where its files are, None if it has none here.
-    `reads` records who read what, None if reads are not recorded. `evaluators` check the conditions
-    of triggers, by language. `segmenter`, `judge` and `summariser` are those of the caller, None
-    for the built-in ones.
+    `reads` records who read what, None if reads are not recorded. `open_evaluators` returns what
+    checks the conditions of triggers, by language. `segmenter`, `judge` and `summariser` are those
+    of the caller, None for the built-in ones.
     """
 
     storage: Storage
@@ -62,12 +62,10 @@ class Services:
     reads: ReadLog | None = None
     recent_recalls: RecentRecalls = field(factory=RecentRecalls)
     calls: Calls = field(factory=Calls)
-    scope_names: ScopeNameCache = field(factory=ScopeNameCache)
-    evaluators: Mapping[str, TriggerEvaluator] = field(factory=dict)
+    open_evaluators: Callable[[], Mapping[str, TriggerEvaluator]] = dict
     segmenter: Segmenter | None = None
     judge: Judge | None = None
     summariser: Summariser | None = None
-    followers: Followers = field(factory=Followers)
 
     @cached_property
     def language_hint(self) -> LanguageHint:
@@ -75,6 +73,25 @@ class Services:
         from infinite_memory.engine.retrieval.language_hint import LanguageHint
 
         return LanguageHint()
+
+    @cached_property
+    def followers(self) -> Followers:
+        """What this handle keeps of the memories of some kinds, such as conditions."""
+        from infinite_memory.engine.kind_follower import Followers
+
+        return Followers()
+
+    @cached_property
+    def scope_names(self) -> ScopeNameCache:
+        """The names of the scopes of this handle, prepared for a search in questions."""
+        from infinite_memory.engine.retrieval.scope_mentions import ScopeNameCache
+
+        return ScopeNameCache()
+
+    @property
+    def evaluators(self) -> Mapping[str, TriggerEvaluator]:
+        """What checks the conditions of triggers, by language; the same for every handle."""
+        return self.open_evaluators()
 
     @property
     def embedder(self) -> CheckedEmbedder:
@@ -93,6 +110,10 @@ class Services:
     def confinement(self) -> Confinement | None:
         """The scopes that this store was opened for, None for all."""
         storage = self.storage
+        if not hasattr(storage, "confinement"):  # so that few stores load what confines
+            return None
+        from infinite_memory.storage.confined import ConfinedStorage
+
         return storage.confinement if isinstance(storage, ConfinedStorage) else None
 
     def note_returned(self, memories: Iterable[Memory], *, is_recall: bool = False) -> None:
@@ -109,6 +130,8 @@ class Services:
     def note_read(self, memories: Iterable[Memory]) -> None:
         """Record that the running call shows `memories`, if reads are recorded."""
         if self.reads is not None:
+            from infinite_memory.core.observe.reads import Read
+
             self.reads.append(
                 Read(
                     at=self.clock(),

@@ -10,8 +10,8 @@ from attrs import frozen
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.memory import Status
 from infinite_memory.core.values.record import Usage
+from infinite_memory.engine.load_memories import get_memory
 from infinite_memory.engine.services import Services
-from infinite_memory.engine.writes.revise import get_record
 
 
 @frozen(kw_only=True)
@@ -43,17 +43,16 @@ def stats(services: Services) -> Stats:
     """Count the current contents of the store."""
     size = services.storage.measure()
     answering = services.models.answering().name
-    by_scope: Counter[str] = Counter(dict.fromkeys(services.storage.scopes(), 0))
+    by_scope = size.count_by_scope(services.storage.scopes())
     by_kind: Counter[str] = Counter()
     by_status: Counter[str] = Counter()
-    for (scope, kind, status), count in size.memories.items():
+    for (_, kind, status), count in size.memories.items():
         by_status[status] += count
         if status != Status.FORGOTTEN:
-            by_scope[scope] += count
             by_kind[kind] += count
     return Stats(
-        memories=by_scope.total(),
-        by_scope=dict(sorted(by_scope.items())),
+        memories=by_kind.total(),
+        by_scope=by_scope,
         by_kind=dict(sorted(by_kind.items())),
         by_status=dict(sorted(by_status.items())),
         by_model=dict(sorted(size.embedded.items())),
@@ -73,7 +72,7 @@ def usage(services: Services, memory_id: str) -> Usage | None:
     Raises:
         NotFound: the memory does not exist.
     """
-    get_record(services, memory_id)
+    get_memory(services, memory_id)
     if services.usage is not None:
         services.usage.flush()
     return services.storage.usage([memory_id]).get(memory_id)

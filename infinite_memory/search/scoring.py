@@ -17,6 +17,7 @@ clearly better keeps its rank. `later_first` adds a last step in the same way.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import evolve, field, frozen, validators
@@ -26,11 +27,14 @@ from infinite_memory.core.values.codec import to_micros
 from infinite_memory.core.values.criteria import Depth
 from infinite_memory.core.values.hits import Explanation
 from infinite_memory.core.values.question import Question
-from infinite_memory.core.values.time_range import Reading, TimeRange
 from infinite_memory.search.cosine import ABSENT
 from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.document import SUMMARY_CODES
 from infinite_memory.search.segment import Segment
+
+if TYPE_CHECKING:
+    from infinite_memory.core.values.time_range import Reading, TimeRange
+
 
 Scores = NDArray[np.float32]
 Positions = NDArray[np.integer]

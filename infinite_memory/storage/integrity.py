@@ -10,8 +10,6 @@ import struct
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 
-import numpy as np
-
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.record import Embedding, Record
@@ -65,6 +63,8 @@ def check_record(record: Record) -> Iterator[Finding]:
 
 
 def _find_problem(memory: Memory, embedding: Embedding) -> str | None:
+    import numpy as np  # noqa: PLC0415
+
     try:
         check_embedding(memory.id, embedding)
     except InvalidInput as error:

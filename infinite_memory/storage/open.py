@@ -1,4 +1,4 @@
-"""Opens the backend that the address of a store names."""
+"""Opens the backend that the address of a store names, and loads no other."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
@@ -22,12 +23,10 @@ from infinite_memory.core.values.address import (
     is_folder,
 )
 from infinite_memory.core.values.verification import Diagnosis, State
-from infinite_memory.storage.inmemory.storage import InMemoryStorage
-from infinite_memory.storage.sqlite.files.diagnose import diagnose_files
-from infinite_memory.storage.sqlite.files.marker import read_marker
 from infinite_memory.storage.sqlite.files.paths import Places
-from infinite_memory.storage.sqlite.replacement import DamagedReplacement, prepare_in_place
-from infinite_memory.storage.sqlite.storage import SqliteStorage
+
+if TYPE_CHECKING:
+    from infinite_memory.storage.sqlite.replacement import DamagedReplacement
 
 
 def address_of(config: Config) -> str:
@@ -48,15 +47,18 @@ def open_storage(address: str, *, home: Path, mongod: Path | None = None) -> Sto
     """
     _refuse_unserved(address)
     if is_folder(address):
+        from infinite_memory.storage.sqlite import SqliteStorage
+
         return SqliteStorage.open(Path(address))
     if address == IN_MEMORY:
+        from infinite_memory.storage.inmemory import InMemoryStorage
+
         return InMemoryStorage()
-    # The driver takes a tenth of a second to import, and most stores do without.
     if address == MANAGED:
-        from infinite_memory.storage.mongodb.managed import open_managed  # noqa: PLC0415
+        from infinite_memory.storage.mongodb.managed import open_managed
 
         return open_managed(home, mongod=mongod)
-    from infinite_memory.storage.mongodb import MongoStorage  # noqa: PLC0415
+    from infinite_memory.storage.mongodb import MongoStorage
 
     return MongoStorage.open(address)
 
@@ -70,11 +72,11 @@ def open_existing(address: str, *, home: Path, mongod: Path | None = None) -> St
     """
     _refuse_unserved(address)
     if address == MANAGED:
-        from infinite_memory.storage.mongodb.managed import open_existing_managed  # noqa: PLC0415
+        from infinite_memory.storage.mongodb.managed import open_existing_managed
 
         return open_existing_managed(home, mongod=mongod)
     if address.startswith(MONGODB_SCHEMES):
-        from infinite_memory.storage.mongodb import MongoStorage  # noqa: PLC0415
+        from infinite_memory.storage.mongodb import MongoStorage
 
         return MongoStorage.open_existing(address)
     if is_folder(address) and not Places(Path(address)).database.exists():
@@ -84,6 +86,8 @@ def open_existing(address: str, *, home: Path, mongod: Path | None = None) -> St
 
 def marked_identity(address: str) -> str | None:
     """Return the identity of the store at `address` as a file beside it says, None if none does."""
+    from infinite_memory.storage.sqlite.files.marker import read_marker
+
     try:
         return read_marker(Places(Path(address)).marker) if is_folder(address) else None
     except StorageError:
@@ -97,6 +101,9 @@ def replacing_damaged(address: str) -> Iterator[DamagedReplacement]:
     Raises:
         StorageUnavailable: the folder cannot be used, or another process restores into it.
     """
+    from infinite_memory.storage.sqlite import SqliteStorage
+    from infinite_memory.storage.sqlite.replacement import prepare_in_place
+
     with prepare_in_place(Places(Path(address)), SqliteStorage.open) as replacement:
         yield replacement
 
@@ -113,9 +120,11 @@ def diagnose_unopened(
         StorageError: the store cannot be kept at `address`, or its files are suspect.
     """
     if is_folder(address):
+        from infinite_memory.storage.sqlite.files.diagnose import diagnose_files
+
         yield from diagnose_files(Path(address))
     elif address == MANAGED:
-        from infinite_memory.storage.mongodb.managed.binary import find_mongod  # noqa: PLC0415
+        from infinite_memory.storage.mongodb.managed.binary import find_mongod
 
         yield Diagnosis(
             "mongod",

@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
-import numpy as np
-
 from infinite_memory.core.errors import Conflict, InvalidInput
 from infinite_memory.core.values.access.key import AccessKey
 from infinite_memory.core.values.commit import Commit, ExpectContent, ExpectKey, Put
@@ -109,11 +107,13 @@ def check_embedding(memory_id: str, embedding: Embedding) -> None:
     Raises:
         InvalidInput: with the id of the memory and the problem.
     """
+    import numpy as np  # noqa: PLC0415
+
     spans, vectors = embedding.spans, embedding.vectors
     problem = None
     if not _is_line(embedding.model):
         problem = f"its model is {embedding.model!r}: give a name of one line"
-    elif spans.dtype != np.int32 or vectors.dtype != np.float32:
+    elif spans.dtype != "int32" or vectors.dtype != "float32":
         problem = f"spans are {spans.dtype} and vectors {vectors.dtype}: give int32 and float32"
     elif spans.ndim != 2 or spans.shape[1] != 2 or vectors.ndim != 2 or not vectors.shape[1]:
         problem = f"shapes {spans.shape} and {vectors.shape}: give (n, 2) and (n, dimensions)"

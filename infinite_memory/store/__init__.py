@@ -1,1 +1,6 @@
 """`MemoryStore`, the object that users hold, with its groups of methods; and its awaited form."""
+
+BRIEFING_TOKENS = 1500
+"""The default budget of a briefing, in tokens."""
+KNOWLEDGE_TOKENS = 1000
+"""The default budget of an overview of a topic, in tokens."""

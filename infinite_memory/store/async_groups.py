@@ -147,6 +147,7 @@ class AsyncScopes(Awaited[Scopes]):
     """`Scopes`, awaited: `async for scope in memory.scopes`, `await memory.scopes["work"]`."""
 
     __getitem__ = awaited(Scopes.__getitem__)
+    count_memories = awaited(Scopes.count_memories)
     count_tags = awaited(Scopes.count_tags)
     create = awaited(Scopes.create)
     update = awaited(Scopes.update)

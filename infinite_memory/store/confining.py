@@ -14,9 +14,7 @@ from infinite_memory.core.values.access.scope_pattern import EVERYTHING, check_s
 from infinite_memory.core.values.checks import check_flag, check_label
 from infinite_memory.core.values.entry import Actor
 from infinite_memory.engine.calls import Calls
-from infinite_memory.engine.kind_follower import Followers
 from infinite_memory.engine.retrieval.recent_recalls import RecentRecalls
-from infinite_memory.engine.retrieval.scope_mentions import ScopeNameCache
 from infinite_memory.storage.confined import ConfinedStorage, Confinement
 from infinite_memory.storage.read_only import ReadOnlyStorage
 from infinite_memory.store.lifetime import Lifetime
@@ -59,8 +57,6 @@ def confine_lifetime(
                 recent_recalls=RecentRecalls(),
                 calls=Calls(within=services.calls),
                 recorder=services.recorder if names is None else Recorder(within=services.recorder),
-                scope_names=ScopeNameCache(),
-                followers=Followers(),
             ),
             owned.pop_all(),
         )

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from infinite_memory.core.errors import NotFound
-from infinite_memory.core.observe.reads import Read
 from infinite_memory.core.observe.recorder import measure_calls
 from infinite_memory.core.values.checks import check_count
 from infinite_memory.core.values.entry import Entry
 from infinite_memory.core.values.memory import Memory
-from infinite_memory.engine.journal import log
-from infinite_memory.engine.reads import list_reads
-from infinite_memory.engine.retrieval.history import conflicts, history
 from infinite_memory.store.lifetime import Group
+
+if TYPE_CHECKING:
+    from infinite_memory.core.observe.reads import Read
+
 
 _PAGE = 256
 
@@ -27,6 +28,8 @@ class Journal(Group):
 
     def __iter__(self) -> Iterator[Entry]:
         """Yield every entry, newest first; they are read in pages."""
+        from infinite_memory.engine.journal import log
+
         before: int | None = None
         while page := log(self._services, limit=_PAGE, before=before, memory_id=None):
             yield from page
@@ -58,6 +61,8 @@ class Journal(Group):
             InvalidInput: a value cannot be used.
             StoreDamaged: an entry is damaged.
         """
+        from infinite_memory.engine.journal import log
+
         return log(self._services, limit=limit, before=before, memory_id=memory_id)
 
     def history(self, id_or_key: str, *, scope: str | Iterable[str] | None = None) -> list[Memory]:
@@ -71,6 +76,8 @@ class Journal(Group):
             NotFound: no memory has that id, and none in the scopes has that key.
             UnknownScope: a scope was asked for that does not exist.
         """
+        from infinite_memory.engine.retrieval.history import history
+
         memories = history(self._services, id_or_key, scope=scope)
         self._services.note_read(memories)
         return memories
@@ -85,6 +92,8 @@ class Journal(Group):
         Raises:
             UnknownScope: a scope was asked for that does not exist.
         """
+        from infinite_memory.engine.retrieval.history import conflicts
+
         groups = conflicts(self._services, scope=scope)
         self._services.note_read(memory for group in groups for memory in group)
         return groups
@@ -101,4 +110,6 @@ class Journal(Group):
         Raises:
             InvalidInput: a value cannot be used.
         """
+        from infinite_memory.engine.reads import list_reads
+
         return list_reads(self._services, limit=limit, memory_id=memory_id, client=client)

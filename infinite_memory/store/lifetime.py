@@ -17,12 +17,11 @@ from infinite_memory.core.protocols import limit_to_brief_calls
 from infinite_memory.core.values.entry import Actor
 from infinite_memory.engine.active_model import Models
 from infinite_memory.engine.services import Services
-from infinite_memory.search.snapshot import confined_folder
-from infinite_memory.storage.confined import ConfinedStorage
 from infinite_memory.storage.forks import crossed_fork
 
 if TYPE_CHECKING:
     from infinite_memory.engine.health import Health
+    from infinite_memory.storage.confined import ConfinedStorage
 
 _LAST_CALLS_SECONDS = 1.0
 _CLOSED = "this store is closed: open it again with MemoryStore.open"
@@ -48,6 +47,8 @@ class SharedModels:
     @contextmanager
     def use(self, whole: Models, storage: ConfinedStorage) -> Iterator[Models]:
         """Give the models of `storage` for the length of a block; the last user closes them."""
+        from infinite_memory.search.snapshot import confined_folder
+
         name = storage.identity
         with self._lock:
             if name not in self._shared:

@@ -11,15 +11,13 @@ from infinite_memory.core.config import Config
 from infinite_memory.core.observe.recorder import measure_calls
 from infinite_memory.core.values.checks import check_count, check_flag
 from infinite_memory.core.values.criteria import Conditions, Depth
-from infinite_memory.core.values.draft import Details, Draft
 from infinite_memory.engine.calls import count_call
-from infinite_memory.features.overviews.briefing.values import DEFAULT_TOKENS
-from infinite_memory.features.overviews.knowledge.values import DEFAULT_TOKENS as KNOWLEDGE_TOKENS
-from infinite_memory.store.confining import confine_lifetime
+from infinite_memory.store import BRIEFING_TOKENS, KNOWLEDGE_TOKENS
 from infinite_memory.store.groups import StoreGroups
 from infinite_memory.store.opening import Parts, open_lifetime
 
 if TYPE_CHECKING:
+    from infinite_memory.core.values.draft import Details, Draft
     from infinite_memory.core.values.hits import Absence, Hits
     from infinite_memory.core.values.memory import Memory
     from infinite_memory.core.values.recall_page import Recalled
@@ -109,6 +107,8 @@ class MemoryStore(StoreGroups):
         Raises:
             InvalidInput: a scope or the name of the client cannot be used.
         """
+        from infinite_memory.store.confining import confine_lifetime
+
         lifetime = confine_lifetime(
             self._lifetime, scopes=scopes, client=client, read_only=read_only, key=key
         )
@@ -145,6 +145,7 @@ class MemoryStore(StoreGroups):
             Conflict: the id belongs to a memory with another content.
             StorageError: it could not be stored.
         """
+        from infinite_memory.core.values.draft import Draft
         from infinite_memory.engine.writes.remember import remember
 
         fields = {"text": text, "id": id, "kind": kind, "scope": scope, "tags": tags}
@@ -165,6 +166,7 @@ class MemoryStore(StoreGroups):
             InvalidInput: a draft cannot be used; the message has its position, counted from 1.
             Conflict: an id belongs to a memory with another content.
         """
+        from infinite_memory.core.values.draft import Draft
         from infinite_memory.engine.writes.remember import remember_many
 
         checked = (draft if isinstance(draft, Draft) else Draft.of(draft) for draft in drafts)
@@ -396,7 +398,7 @@ class MemoryStore(StoreGroups):
 
         return describe_topic(self._services, topic, scope=scope, budget=budget)
 
-    def briefing(self, scope: str | None = None, *, budget: int = DEFAULT_TOKENS) -> Briefing:
+    def briefing(self, scope: str | None = None, *, budget: int = BRIEFING_TOKENS) -> Briefing:
         """Return a briefing for an assistant at the start of a session, in `budget` tokens.
 
         No model is used, nothing counts as recalled, and of private scopes only `scope` is read.
@@ -422,9 +424,9 @@ class MemoryStore(StoreGroups):
 
     def get(self, memory_id: str) -> Memory:
         """Return the memory of that id, of any scope and status; raises NotFound without one."""
-        from infinite_memory.engine.writes.revise import get_record
+        from infinite_memory.engine.load_memories import get_memory
 
-        memory = get_record(self._services, memory_id).memory
+        memory = get_memory(self._services, memory_id)
         self._services.note_returned([memory])
         return memory
 

@@ -9,22 +9,13 @@ from contextlib import AbstractContextManager, ExitStack, closing
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import TypedDict
+from threading import Lock
+from typing import TYPE_CHECKING, TypedDict
 
 from infinite_memory.core.clock import Clock, system_clock
 from infinite_memory.core.config import Config
 from infinite_memory.core.errors import StoreDamaged
-from infinite_memory.core.observe.reads import FileReadLog, MemoryReadLog, ReadLog
 from infinite_memory.core.observe.recorder import Recorder
-from infinite_memory.core.protocols import (
-    Embedder,
-    Judge,
-    SearchFactory,
-    Segmenter,
-    Storage,
-    Summariser,
-    TriggerEvaluator,
-)
 from infinite_memory.core.values.access.scope_pattern import EVERYTHING, check_scope_patterns
 from infinite_memory.core.values.checks import check_label
 from infinite_memory.core.values.entry import Actor
@@ -32,9 +23,6 @@ from infinite_memory.core.values.ids import RandomBytes
 from infinite_memory.engine.active_model import Model, Models
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.usage import UsageCounter
-from infinite_memory.features.reminders.triggers.builtin import open_evaluators
-from infinite_memory.search.snapshot import confined_folder
-from infinite_memory.storage.confined import ConfinedStorage
 from infinite_memory.storage.open import (
     Place,
     describe_place,
@@ -42,8 +30,19 @@ from infinite_memory.storage.open import (
     resolve,
     snapshot_folder,
 )
-from infinite_memory.store.confining import confine_config
 from infinite_memory.store.lifetime import Lifetime
+
+if TYPE_CHECKING:
+    from infinite_memory.core.observe.reads import ReadLog
+    from infinite_memory.core.protocols import (
+        Embedder,
+        Judge,
+        SearchFactory,
+        Segmenter,
+        Storage,
+        Summariser,
+        TriggerEvaluator,
+    )
 
 # What a person may have set for the model.
 _OF_THE_MODEL = {"embedder", "query_prefix", "document_prefix", "execution_providers"}
@@ -105,7 +104,7 @@ def open_lifetime(
             storage, folder, effective = _confine(storage, folder, effective, names)
         models = _open_models(effective, parts, storage, folder, open_embedder)
         owned.callback(models.close)
-        recorder = Recorder()
+        recorder, evaluators = Recorder(), owned.enter_context(ExitStack())
         services = Services(
             storage=storage,
             models=models,
@@ -118,7 +117,7 @@ def open_lifetime(
             data_folder=place.folder,
             reads=reads,
             recorder=recorder,
-            evaluators=open_evaluators(owned, parts.get("evaluators"), effective, recorder),
+            open_evaluators=_choose_evaluators(effective, parts, recorder, evaluators),
             **_plugged_in(parts),
         )
         return Lifetime(services, owned.pop_all())
@@ -141,6 +140,33 @@ def _choose_embedder(config: Config, parts: Parts, owned: ExitStack) -> Callable
         return open_configured
     embedder = open_configured() if given is None else given
     return lambda: embedder
+
+
+def _choose_evaluators(
+    config: Config, parts: Parts, recorder: Recorder, owned: ExitStack
+) -> Callable[[], Mapping[str, TriggerEvaluator]]:
+    """Return a function that returns the evaluators of the store; `owned` closes what it opens.
+
+    The built-in ones are loaded when a condition is first checked.
+
+    Raises:
+        InvalidInput: there is no language of the name of a given evaluator.
+    """
+    lock, given = Lock(), parts.get("evaluators")
+
+    @cache
+    def open_all() -> Mapping[str, TriggerEvaluator]:
+        from infinite_memory.features.reminders.triggers.builtin import open_evaluators
+
+        return open_evaluators(owned, given, config, recorder)
+
+    def open_once() -> Mapping[str, TriggerEvaluator]:
+        with lock:  # a cache alone lets two threads open them
+            return open_all()
+
+    if given:
+        open_once()
+    return open_once
 
 
 def _open_models(
@@ -216,6 +242,8 @@ def _open_read_log(config: Config, place: Place, storage: Storage) -> ReadLog | 
     """Return where reads are recorded, None if they are not."""
     if not config.audit.reads:
         return None
+    from infinite_memory.core.observe.reads import FileReadLog, MemoryReadLog
+
     if place.folder is None:
         return MemoryReadLog()
     name = "reads.jsonl" if place.is_own else f"reads-{storage.identity}.jsonl"
@@ -226,6 +254,10 @@ def _confine(
     storage: Storage, folder: Path | None, config: Config, scopes: Sequence[str]
 ) -> tuple[Storage, Path | None, Config]:
     """Return storage, snapshots and configuration of a store in which only `scopes` exist."""
+    from infinite_memory.search.snapshot import confined_folder
+    from infinite_memory.storage.confined import ConfinedStorage
+    from infinite_memory.store.confining import confine_config
+
     confined = ConfinedStorage(storage, scopes)
     if folder is not None:
         folder = confined_folder(folder, confined.confinement.digest)

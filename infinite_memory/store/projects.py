@@ -11,7 +11,7 @@ from infinite_memory.core.observe.recorder import measure_calls
 from infinite_memory.core.values.memory import Kind
 from infinite_memory.core.values.receipt import Receipt
 from infinite_memory.engine.calls import count_call
-from infinite_memory.features.overviews.briefing.values import DEFAULT_TOKENS, Briefing
+from infinite_memory.features.overviews.briefing.values import Briefing
 from infinite_memory.features.projects.chunk import ChunkDetails, DecisionDetails, LessonDetails
 from infinite_memory.features.projects.finding import (
     ProblemQuery,
@@ -32,6 +32,7 @@ from infinite_memory.features.projects.patterns import Patterns, identify_patter
 from infinite_memory.features.projects.session_context import DEFAULT_DAYS, build_session_context
 from infinite_memory.features.projects.solutions import find_past_solutions
 from infinite_memory.features.projects.storing import check_part, store_chunk
+from infinite_memory.store import BRIEFING_TOKENS
 from infinite_memory.store.lifetime import Group
 
 
@@ -246,7 +247,7 @@ class Projects(Group):
         repository: str | None = None,
         *,
         recent_days: int = DEFAULT_DAYS,
-        budget: int = DEFAULT_TOKENS,
+        budget: int = BRIEFING_TOKENS,
     ) -> Briefing:
         """Return what to know at the start of work on a repository, in `budget` tokens.
 

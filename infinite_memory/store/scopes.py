@@ -7,13 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from infinite_memory.core.observe.recorder import measure_calls
 from infinite_memory.core.values.scope import Scope
 from infinite_memory.engine.calls import count_call
-from infinite_memory.engine.retrieval.tags import count_tags
-from infinite_memory.engine.scopes import (
-    create_scope,
-    delete_scope,
-    known_scope,
-    update_scope,
-)
 from infinite_memory.store.lifetime import Group
 
 
@@ -32,8 +25,15 @@ class Scopes(Group):
         Raises:
             UnknownScope: there is none; the message names the nearest.
         """
+        from infinite_memory.engine.scopes import known_scope
+
         services = self._services
         return known_scope(name, services.storage.scopes(), services.confinement)
+
+    def count_memories(self) -> dict[str, int]:
+        """Return how many memories each scope has, by its name, without forgotten ones."""
+        storage = self._services.storage
+        return storage.measure().count_by_scope(storage.scopes())
 
     def count_tags(self, scope: str | Iterable[str] | None = None) -> dict[str, int]:
         """Return how many current memories in the scopes have each tag, the most frequent first.
@@ -43,6 +43,8 @@ class Scopes(Group):
         Raises:
             UnknownScope: a scope was asked for that does not exist.
         """
+        from infinite_memory.engine.retrieval.tags import count_tags
+
         return count_tags(self._services, scope)
 
     @count_call
@@ -65,6 +67,8 @@ class Scopes(Group):
             Conflict: a scope of that name exists and is different.
             UnknownScope: there is no such parent.
         """
+        from infinite_memory.engine.scopes import create_scope
+
         return create_scope(
             self._services,
             name,
@@ -93,6 +97,8 @@ class Scopes(Group):
             UnknownScope: there is no such scope, or no such parent.
             InvalidInput: a value cannot be used, or the scope would become its own ancestor.
         """
+        from infinite_memory.engine.scopes import update_scope
+
         return update_scope(
             self._services,
             name,
@@ -112,4 +118,6 @@ class Scopes(Group):
             Conflict: the scope holds memories, or is the parent of a scope.
             InvalidInput: it is `Global`.
         """
+        from infinite_memory.engine.scopes import delete_scope
+
         delete_scope(self._services, name)

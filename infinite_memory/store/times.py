@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 
 from infinite_memory.store.lifetime import Group
-from infinite_memory.times.moments import read_end, read_happened, read_start
 
 
 class Times(Group):
@@ -20,6 +19,8 @@ class Times(Group):
         Raises:
             InvalidInput: the words cannot be read.
         """
+        from infinite_memory.times.moments import read_happened
+
         services = self._services
         config = services.config
         return read_happened(
@@ -32,6 +33,8 @@ class Times(Group):
         Raises:
             InvalidInput: the words cannot be read, or the time has no beginning.
         """
+        from infinite_memory.times.moments import read_start
+
         services = self._services
         config = services.config
         return read_start(
@@ -44,6 +47,8 @@ class Times(Group):
         Raises:
             InvalidInput: the words cannot be read, or the time has no end.
         """
+        from infinite_memory.times.moments import read_end
+
         services = self._services
         config = services.config
         return read_end(

@@ -4,30 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
 from infinite_memory.core.observe.recorder import measure_calls
 from infinite_memory.core.values.conversation.message import ChatMessage
 from infinite_memory.core.values.memory import JsonValue
-from infinite_memory.core.values.receipt import Receipt
 from infinite_memory.engine.calls import count_call
 from infinite_memory.engine.scopes import ALL
-from infinite_memory.features.reminders.long_term.activating import activate, describe_all
-from infinite_memory.features.reminders.long_term.book import select_tracked
-from infinite_memory.features.reminders.long_term.checking import prepare_conditions
-from infinite_memory.features.reminders.long_term.due import DEFAULT_WITHIN, find_due
-from infinite_memory.features.reminders.long_term.enabling import disable, enable
-from infinite_memory.features.reminders.long_term.finding import check_conversation, find_named
+from infinite_memory.features.reminders.long_term.due import DEFAULT_WITHIN
 from infinite_memory.features.reminders.long_term.naming import DEFAULT_CONVERSATION
-from infinite_memory.features.reminders.long_term.storing import NewMemory, add, delete, update
 from infinite_memory.features.reminders.long_term.values import (
     Activation,
     DueReminders,
     LongTermMemory,
 )
 from infinite_memory.store.lifetime import Group
+
+if TYPE_CHECKING:
+    from infinite_memory.core.values.receipt import Receipt
+
 
 _UNPREPARED = "its condition was not tried yet, since the others took the time of the call"
 Messages = Iterable[ChatMessage | Mapping[str, Any]]
@@ -69,6 +66,8 @@ class Triggers(Group):
             InvalidInput: a value cannot be used; for a condition, the message says what would do.
             ConfigurationError: what the language of the condition needs is not installed.
         """
+        from infinite_memory.features.reminders.long_term.storing import NewMemory, add
+
         new = NewMemory(
             name=name,
             prompt=prompt,
@@ -105,6 +104,8 @@ class Triggers(Group):
             InvalidInput: a value cannot be used, or nothing was given to change.
             ConfigurationError: what the language of the condition needs is not installed.
         """
+        from infinite_memory.features.reminders.long_term.storing import update
+
         return update(
             self._services,
             name,
@@ -125,6 +126,8 @@ class Triggers(Group):
         scope: str | None = None,
     ) -> Receipt:
         """Forget a long-term memory; `undo` brings it back. Raises NotFound without one."""
+        from infinite_memory.features.reminders.long_term.storing import delete
+
         return delete(self._services, name, conversation_id=conversation_id, scope=scope)
 
     def get(
@@ -135,6 +138,12 @@ class Triggers(Group):
         scope: str | None = None,
     ) -> LongTermMemory:
         """Return a long-term memory with its context. Raises NotFound without one."""
+        from infinite_memory.features.reminders.long_term.activating import describe_all
+        from infinite_memory.features.reminders.long_term.finding import (
+            check_conversation,
+            find_named,
+        )
+
         services = self._services
         tracked = find_named(services, name, check_conversation(conversation_id), scope)
         services.note_returned([tracked.memory])
@@ -151,6 +160,11 @@ class Triggers(Group):
         Without a conversation and a scope, every open scope is read. The enabled conditions are
         prepared, so that `error` says which of them cannot be checked here, or had no time for it.
         """
+        from infinite_memory.features.reminders.long_term.activating import describe_all
+        from infinite_memory.features.reminders.long_term.book import select_tracked
+        from infinite_memory.features.reminders.long_term.checking import prepare_conditions
+        from infinite_memory.features.reminders.long_term.finding import check_conversation
+
         services = self._services
         conversation = None if conversation_id is None else check_conversation(conversation_id)
         if scope is None and conversation is None:
@@ -184,6 +198,8 @@ class Triggers(Group):
             InvalidInput: a value cannot be used.
             UnknownScope: there is no such scope.
         """
+        from infinite_memory.features.reminders.long_term.activating import activate
+
         return activate(
             self._services,
             messages,
@@ -211,6 +227,8 @@ class Triggers(Group):
             InvalidInput: a value cannot be used.
             UnknownScope: there is no such scope.
         """
+        from infinite_memory.features.reminders.long_term.due import find_due
+
         return find_due(
             self._services,
             within=within,
@@ -236,6 +254,8 @@ class Triggers(Group):
             InvalidInput: a condition cannot be used, or several memories have the name.
             ConfigurationError: what the language of a condition needs is not installed.
         """
+        from infinite_memory.features.reminders.long_term.enabling import enable
+
         return enable(
             self._services,
             names,
@@ -257,6 +277,8 @@ class Triggers(Group):
             NotFound: there is no such memory; nothing was changed.
             InvalidInput: several memories have the name.
         """
+        from infinite_memory.features.reminders.long_term.enabling import disable
+
         return disable(
             self._services,
             names,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from infinite_memory.features.overviews.knowledge.values import DEFAULT_TOKENS
+from infinite_memory.store import KNOWLEDGE_TOKENS
 from infinite_memory_mcp.arguments import Arguments, Scopes
 from infinite_memory_mcp.data import object_schema
 from infinite_memory_mcp.tool import Answer, ToolSpec
@@ -20,7 +20,7 @@ class WhatDoIKnow(Arguments):
 
     topic: str = Field(description="A person, project or subject")
     scope: Scopes = None
-    budget: int = Field(DEFAULT_TOKENS, description="Tokens")
+    budget: int = Field(KNOWLEDGE_TOKENS, description="Tokens")
 
 
 def what_do_i_know(store: MemoryStore, arguments: WhatDoIKnow) -> Answer:

@@ -13,11 +13,11 @@ import pytest
 from infinite_memory import ConfigurationError, InvalidInput, StorageUnavailable
 from infinite_memory.core.config import Logging
 from infinite_memory.core.errors import EmbedderError
+from infinite_memory.core.observe.log_file import make_file_handler
 from infinite_memory.core.observe.logs import (
     JsonFormatter,
     TextFormatter,
     describe_error,
-    make_file_handler,
 )
 
 MARK = "zzsecretmark"

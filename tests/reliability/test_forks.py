@@ -160,6 +160,7 @@ calls = {
     "ids.shorten": lambda: store.ids.shorten(["12345678"]),
     "scopes.__iter__": lambda: list(store.scopes),
     "scopes.__getitem__": lambda: store.scopes["Global"],
+    "scopes.count_memories": store.scopes.count_memories,
     "scopes.count_tags": store.scopes.count_tags,
     "scopes.create": lambda: store.scopes.create("Apollo"),
     "scopes.update": lambda: store.scopes.update("Global", description="x"),

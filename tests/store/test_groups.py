@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 
 import pytest
 from store_names import GROUPS, public_names
 
-from infinite_memory import Conflict, InvalidInput, MemoryStore, NotFound, StoreClosed
+from infinite_memory import (
+    ConfigurationError,
+    Conflict,
+    InvalidInput,
+    MemoryStore,
+    NotFound,
+    StoreClosed,
+)
 from infinite_memory.store.lifetime import Group
 from infinite_memory.testing.embedders import HashingEmbedder
 
@@ -60,6 +68,7 @@ CALLS: dict[str, Callable[[MemoryStore], object]] = {
     "conversations.project_scope": lambda store: store.conversations.project_scope("/"),
     "scopes.__iter__": lambda store: list(store.scopes),
     "scopes.__getitem__": lambda store: store.scopes["Global"],
+    "scopes.count_memories": lambda store: store.scopes.count_memories(),
     "scopes.count_tags": lambda store: store.scopes.count_tags(),
     "scopes.create": lambda store: store.scopes.create("Apollo"),
     "scopes.update": lambda store: store.scopes.update("Global", description="everything"),
@@ -202,3 +211,18 @@ def test_pending_counts_what_the_configured_model_has_yet_to_embed() -> None:
             assert changed.models.drop_others() == {OLD.model: 3}
             with pytest.raises(InvalidInput, match="limit"):
                 changed.models.pending(limit=0)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_group_that_cannot_be_loaded_says_so_at_the_call_and_leaves_the_rest_usable(
+    group: str, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.remember("a note", id="note")
+    fresh = store.confine(scopes="*")
+    with monkeypatch.context() as broken:
+        # The import system takes None for a module that is not there.
+        broken.setitem(sys.modules, type(getattr(store, group)).__module__, None)
+        with pytest.raises(ConfigurationError, match=f"store.{group} cannot be loaded"):
+            getattr(fresh, group)
+        assert fresh.get("note").text == "a note"
+    assert getattr(fresh, group) is getattr(fresh, group)

@@ -7,8 +7,8 @@ wait for a server.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
-import click
 from click.shell_completion import CompletionItem
 
 from infinite_memory.apps.cli.opening import open_local_store
@@ -16,7 +16,10 @@ from infinite_memory.apps.cli.options import wanted_scopes
 from infinite_memory.apps.cli.settings import load_settings
 from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory.core.values.messages import format_size
-from infinite_memory.features.sessions.repository import PREFIX
+
+if TYPE_CHECKING:
+    import click
+
 
 _MAX_IDS = 50
 _HEADING_CHARS = 60
@@ -131,6 +134,8 @@ def _list_scopes(context: click.Context) -> Iterable[CompletionItem]:
 
 
 def _list_repositories(context: click.Context) -> Iterable[CompletionItem]:
+    from infinite_memory.features.sessions.repository import PREFIX
+
     return [
         CompletionItem(str(item.value).removeprefix(PREFIX), help=item.help)
         for item in _list_scopes(context)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -15,7 +15,10 @@ from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.criteria import Depth, Mode
 from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType
 from infinite_memory.core.values.memory import Kind, Origin, Status
-from infinite_memory.store.times import Times
+
+if TYPE_CHECKING:
+    from infinite_memory.store.memory_store import MemoryStore
+
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -89,7 +92,7 @@ def create_option(command: Command) -> Command:
     )(command)
 
 
-def field_values(options: Mapping[str, Any], times: Times) -> dict[str, Any]:
+def field_values(options: Mapping[str, Any], store: MemoryStore) -> dict[str, Any]:
     """Return the given fields among the options, as `MemoryStore.remember` takes them.
 
     Raises:
@@ -98,7 +101,7 @@ def field_values(options: Mapping[str, Any], times: Times) -> dict[str, Any]:
     values = {name: value for name, value in options.items() if value not in (None, ())}
     for name in TIMES:
         if name in values:
-            read = times.read_happened if name == "happened_at" else times.read_start
+            read = store.times.read_happened if name == "happened_at" else store.times.read_start
             values[name] = read(values[name])
     if "context" in values:
         values["context"] = _read_context(values["context"])
@@ -189,7 +192,7 @@ def depth_option(command: Command) -> Command:
     )(command)
 
 
-def filter_values(options: Mapping[str, Any], times: Times) -> dict[str, Any]:
+def filter_values(options: Mapping[str, Any], store: MemoryStore) -> dict[str, Any]:
     """Return the conditions among the options, as `MemoryStore.search` and `browse` take them.
 
     Without --status the library chooses the statuses.
@@ -203,8 +206,8 @@ def filter_values(options: Mapping[str, Any], times: Times) -> dict[str, Any]:
         "scope": list(options["scopes"]) or None,
         "tags": options["tags"],
         "kinds": options["kinds"],
-        "since": None if options["since"] is None else times.read_start(options["since"]),
-        "until": None if options["until"] is None else times.read_start(options["until"]),
+        "since": None if options["since"] is None else store.times.read_start(options["since"]),
+        "until": None if options["until"] is None else store.times.read_start(options["until"]),
         "when": options["when"],
         "conversation_id": options["conversation_id"],
         "mode": options["mode"],

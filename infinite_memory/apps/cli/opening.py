@@ -6,8 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-import click
+from typing import TYPE_CHECKING
 
 from infinite_memory.apps.cli.options import wanted_scopes, wanted_store, wants_json
 from infinite_memory.apps.cli.output import remark
@@ -15,8 +14,12 @@ from infinite_memory.apps.cli.settings import load_settings, set_up
 from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory.core.values.address import is_folder
 from infinite_memory.core.values.messages import format_count
-from infinite_memory.features.sessions.spool_reader import Spool
+from infinite_memory.features.sessions.spool import FOLDER
 from infinite_memory.store.memory_store import MemoryStore
+
+if TYPE_CHECKING:
+    import click
+
 
 _DATABASE = "memory.db"
 # A command takes in what hooks have noted for so long; the next command or server goes on.
@@ -45,6 +48,10 @@ def open_store(context: click.Context, *, ingests: bool = True) -> Iterator[Memo
 
 def _ingest(store: MemoryStore, *, quiet: bool) -> None:
     """Take in the notes of hooks; a failure does not fail the command."""
+    if not (store.config.home / FOLDER).exists():  # no hook has noted anything
+        return
+    from infinite_memory.features.sessions.spool_reader import Spool
+
     if Spool(store.config.home).is_empty:  # so that nothing that reads sessions is loaded
         return
     deadline = time.monotonic() + _INGEST_SECONDS

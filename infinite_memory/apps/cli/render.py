@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from infinite_memory.apps.cli.output import Line
@@ -106,12 +105,6 @@ def provenance(memory: Memory, zone: str | None, *, ended: bool = False) -> list
     if memory.tags:
         parts.append((" ".join(f"#{tag}" for tag in memory.tags), "blue"))
     return _join_pieces(parts)
-
-
-def effective_status(memory: Memory, now: datetime) -> str:
-    """Return the status of a memory; "ended" for a current memory that held until before now."""
-    has_ended = memory.status is Status.CURRENT and memory.ended_by(now)
-    return "ended" if has_ended else str(memory.status)
 
 
 def memory_lines(memory: Memory, zone: str | None) -> list[Line]:

@@ -21,7 +21,7 @@ def describe_other_scopes(store: MemoryStore, searched: Collection[str] | None) 
     """
     if searched is None:
         return None
-    counts = store.stats().by_scope
+    counts = store.scopes.count_memories()
     # A private scope is neither named nor counted where nobody asked for it; ALL leaves it out.
     counts_elsewhere = {
         scope.name: counts[scope.name]

@@ -6,11 +6,9 @@ import logging
 import os
 import sys
 from pathlib import Path
-
-import click
+from typing import TYPE_CHECKING
 
 from infinite_memory.apps.cli.options import wanted_home, wanted_scopes, wanted_store
-from infinite_memory.apps.connect.platform import Platform
 from infinite_memory.core.config import (
     PASSPHRASE_VARIABLE,
     Config,
@@ -20,9 +18,14 @@ from infinite_memory.core.config import (
     load,
 )
 from infinite_memory.core.errors import ConfigurationError, InvalidInput
-from infinite_memory.core.observe.logs import JsonFormatter, TextFormatter, make_file_handler
+from infinite_memory.core.observe.logs import JsonFormatter, TextFormatter
 from infinite_memory.core.paths import absolute_path, find_user_home
 from infinite_memory.core.values.address import find_problem, is_folder, masked, secrets_in
+
+if TYPE_CHECKING:
+    import click
+
+    from infinite_memory.apps.connect.platform import Platform
 
 
 def load_settings(context: click.Context) -> Effective:
@@ -67,6 +70,8 @@ def read_platform() -> Platform:
     Raises:
         ConfigurationError: the user has no home folder.
     """
+    from infinite_memory.apps.connect.platform import Platform
+
     try:
         folder = Path.cwd()
     except OSError:
@@ -136,8 +141,13 @@ def absolute_folder(typed: str, option: str) -> Path:
 def _direct_log(context: click.Context, settings: Logging) -> None:
     """Send the log of this command to the file of the settings, or else to standard error."""
     logger = logging.getLogger("infinite_memory")
-    handler = logging.StreamHandler() if settings.file is None else make_file_handler(settings)
-    if settings.file is None:
+    handler: logging.Handler
+    if settings.file is not None:
+        from infinite_memory.core.observe.log_file import make_file_handler
+
+        handler = make_file_handler(settings)
+    else:
+        handler = logging.StreamHandler()
         handler.setFormatter(
             JsonFormatter(texts=settings.texts)
             if settings.format == "json"

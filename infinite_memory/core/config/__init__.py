@@ -1,8 +1,5 @@
 """The configuration, merged from a file, the environment and the command line."""
 
-from infinite_memory.core.config.attachments import Attachments
-from infinite_memory.core.config.conversations import ShortTerm
-from infinite_memory.core.config.dreamer import Dreamer, JudgeName
 from infinite_memory.core.config.loading import (
     CONFIG_FILE,
     PASSPHRASE_VARIABLE,
@@ -11,17 +8,26 @@ from infinite_memory.core.config.loading import (
     keys,
     load,
 )
-from infinite_memory.core.config.projects import Chunking, Projects, RepositoryRules
 from infinite_memory.core.config.sections import (
     CPU_PROVIDER,
+    Attachments,
     Audit,
+    Chunking,
     Config,
+    Dreamer,
+    JudgeName,
     Limits,
     Logging,
+    Projects,
+    RepositoryRules,
+    Retention,
+    ScopeRules,
     SearchDefaults,
+    ShortTerm,
+    Summaries,
+    Upkeep,
     find_default_home,
 )
-from infinite_memory.core.config.upkeep import Retention, ScopeRules, Summaries, Upkeep
 
 __all__ = [
     "CONFIG_FILE",

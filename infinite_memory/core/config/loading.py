@@ -11,10 +11,13 @@ from typing import Any
 from attrs import frozen
 from pydantic import ValidationError
 
-from infinite_memory.core.config.projects import RepositoryRules
-from infinite_memory.core.config.section import Section
-from infinite_memory.core.config.sections import Config, find_default_home
-from infinite_memory.core.config.upkeep import ScopeRules
+from infinite_memory.core.config.sections import (
+    Config,
+    RepositoryRules,
+    ScopeRules,
+    Section,
+    find_default_home,
+)
 from infinite_memory.core.errors import ConfigurationError
 from infinite_memory.core.files.regular import read_regular
 from infinite_memory.core.values.address import masked

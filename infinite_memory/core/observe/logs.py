@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import re
-import sys
 import traceback
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -16,10 +15,9 @@ from infinite_memory.core.errors import (
     StorageError,
     StoreClosed,
 )
-from infinite_memory.core.observe.rotating_file import RotatingFile
 
 if TYPE_CHECKING:
-    from infinite_memory.core.config import Logging
+    pass
 
 _OURS = ("infinite_memory", "infinite_memory_mcp")
 # Loggers of others whose messages hold nothing that a client sent.
@@ -138,48 +136,6 @@ class TextFormatter(_Formatter):
         if trace := self._trace(record):
             lines += [f"  {trace[0]}", *(f"  {frame}" for frame in trace[1])]
         return "\n".join(_STEERING.sub(_escape, line) for line in lines)
-
-
-def make_file_handler(settings: Logging) -> logging.Handler:
-    """Return the handler of the log file, `settings.file`; the file is created.
-
-    Raises:
-        ConfigurationError: it cannot be written.
-    """
-    assert settings.file is not None
-    file = RotatingFile(settings.file, max_bytes=settings.max_bytes, backups=settings.backups)
-    try:
-        settings.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        settings.file.touch(mode=0o600)
-        file.check()
-    except OSError as error:
-        raise ConfigurationError(
-            f"logging.file = {str(settings.file)!r} cannot be written ({error.strerror}):"
-            " name another file, or leave it out"
-        ) from error
-    handler = _FileHandler(file)
-    if settings.format == "text":
-        handler.setFormatter(TextFormatter(texts=settings.texts))
-    else:
-        handler.setFormatter(JsonFormatter(texts=settings.texts))
-    return handler
-
-
-class _FileHandler(logging.Handler):
-    """Writes records to a rotating file; a full disk does not fail the call that is logged."""
-
-    def __init__(self, file: RotatingFile) -> None:
-        super().__init__()
-        self.path = file.path
-        self._file = file
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write a record."""
-        try:
-            self._file.write(self.format(record))
-        except (OSError, ValueError, TypeError) as error:
-            if sys.stderr is not None:
-                sys.stderr.write(f"the log {self.path} cannot be written: {error}\n")
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Protocol, runtime_checkable
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from infinite_memory.core.protocols.embedder import Embedder
 from infinite_memory.core.protocols.storage import Storage
 from infinite_memory.core.values.criteria import Criteria
-from infinite_memory.core.values.dream.neighbor import Neighbor
 from infinite_memory.core.values.question import Question, Ranking
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from infinite_memory.core.values.dream.neighbor import Neighbor
+
 
 __all__ = [
     "Search",

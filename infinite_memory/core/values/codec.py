@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from infinite_memory.core.values.conversation.attachment import present
 from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType, MemoryField
-from infinite_memory.core.values.hits import Predecessor, Reached, Told
 from infinite_memory.core.values.memory import JsonValue, Memory
-from infinite_memory.core.values.recall_page import Landmark
-from infinite_memory.core.values.receipt import KeyHolder, Similar
-from infinite_memory.core.values.time_range import Reading
+
+if TYPE_CHECKING:
+    from infinite_memory.core.values.hits import Predecessor, Reached, Told
+    from infinite_memory.core.values.recall_page import Landmark
+    from infinite_memory.core.values.receipt import KeyHolder, Similar
+    from infinite_memory.core.values.time_range import Reading
+
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

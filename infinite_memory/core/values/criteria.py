@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from attrs import frozen
 
 from infinite_memory.core.values.memory import Kind, Memory, Status
 from infinite_memory.core.values.scope import fold_name
-from infinite_memory.core.values.time_range import Reading
+
+if TYPE_CHECKING:
+    from infinite_memory.core.values.time_range import Reading
 
 
 class Depth(StrEnum):

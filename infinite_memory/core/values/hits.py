@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from attrs import frozen
 
@@ -13,7 +13,10 @@ from infinite_memory.core.plain import PlainData, describe_in_a_line
 from infinite_memory.core.values.criteria import Depth, Mode
 from infinite_memory.core.values.link import LinkType
 from infinite_memory.core.values.memory import Memory
-from infinite_memory.core.values.time_range import Reading
+
+if TYPE_CHECKING:
+    from infinite_memory.core.values.time_range import Reading
+
 
 LIKELY = 0.15
 """The lowest score of a best hit that probably answers the question."""

@@ -9,13 +9,16 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from typing import TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 from attrs import evolve
 
 from infinite_memory.core.errors import InvalidInput
-from infinite_memory.core.values.draft import Draft
 from infinite_memory.core.values.scope import fold_name
+
+if TYPE_CHECKING:
+    from infinite_memory.core.values.draft import Draft
+
 
 ENDING_CHARS = 8
 """The length of the shortest ending that may stand for an id."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
 from infinite_memory.core.values.criteria import Criteria, Depth
-from infinite_memory.core.values.hits import Explanation, Reached
-from infinite_memory.core.values.time_range import Reading
+
+if TYPE_CHECKING:
+    from infinite_memory.core.values.hits import Explanation, Reached
+    from infinite_memory.core.values.time_range import Reading
 
 
 class Arm(StrEnum):

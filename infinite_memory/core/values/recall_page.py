@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.memory import Memory
-from infinite_memory.core.values.time_range import Reading, TimeRange
+
+if TYPE_CHECKING:
+    from infinite_memory.core.values.time_range import Reading, TimeRange
+
 
 _YEAR_CHARS, _MONTH_CHARS = 4, 7
 

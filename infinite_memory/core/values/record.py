@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
+from collections.abc import Iterable
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-import numpy as np
 from attrs import cmp_using, field, frozen
-from numpy.typing import NDArray
 
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.plain import PlainData
-from infinite_memory.core.values.memory import Memory
-from infinite_memory.core.values.time_range import Reading
+from infinite_memory.core.values.memory import Memory, Status
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from infinite_memory.core.values.time_range import Reading
+
+
+def _equal_arrays(first: NDArray[np.number], second: NDArray[np.number]) -> bool:
+    return first.shape == second.shape and bool((first == second).all())
 
 
 @frozen(kw_only=True)
@@ -25,8 +35,8 @@ class Embedding:
     """
 
     model: str
-    spans: NDArray[np.int32] = field(eq=cmp_using(eq=np.array_equal))
-    vectors: NDArray[np.float32] = field(eq=cmp_using(eq=np.array_equal))
+    spans: NDArray[np.int32] = field(eq=cmp_using(eq=_equal_arrays))
+    vectors: NDArray[np.float32] = field(eq=cmp_using(eq=_equal_arrays))
 
 
 @frozen(kw_only=True)
@@ -86,6 +96,14 @@ class Size:
     size_bytes: int
     oldest: datetime | None
     newest: datetime | None
+
+    def count_by_scope(self, scopes: Iterable[str]) -> dict[str, int]:
+        """Return how many memories each of the `scopes` has, by name, without forgotten ones."""
+        counts = Counter(dict.fromkeys(scopes, 0))
+        for (scope, _, status), count in self.memories.items():
+            if status != Status.FORGOTTEN:
+                counts[scope] += count
+        return dict(sorted(counts.items()))
 
 
 def _check_activation(value: object) -> float:

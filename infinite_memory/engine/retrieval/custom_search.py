@@ -1,10 +1,20 @@
-"""Checks of a search that a user has plugged in, so that an error names the part at fault."""
+"""The search by the model that answers, with checks of one that a user has plugged in.
+
+An error names the part at fault.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
 from infinite_memory.core.errors import ConfigurationError
-from infinite_memory.core.protocols import Embedder, Search, SearchFactory, Storage
-from infinite_memory.core.values.question import Candidate, Question, Ranking
+from infinite_memory.core.values.question import Arm, Candidate, Question, Ranking
+
+if TYPE_CHECKING:
+    from infinite_memory.core.protocols import Embedder, Search, SearchFactory, Storage
+    from infinite_memory.engine.active_model import Models
 
 _GUIDE = 'see the contract in the guide "Writing a backend"'
 
@@ -53,3 +63,24 @@ def check_ranking(ranking: object, search: Search, question: Question) -> Rankin
                 f"with a score from 0 to 1: {_GUIDE}"
             )
     return ranking
+
+
+def search_models(models: Models, question: Question) -> Ranking:
+    """Return the ranking for `question` by the model that answers now.
+
+    A note in the ranking says if some memories have no vector by that model.
+
+    Raises:
+        ConfigurationError: the answer of a plugged-in search breaks the contract of `Search`.
+    """
+    model = models.answering()
+    ranking = check_ranking(model.index.search(question), model.index, question)
+    if not ranking.pending or ranking.note or Arm.MEANING not in question.arms:
+        return ranking
+    note = models.failure
+    if model is not models.configured:
+        note = (
+            f"memories that {model.name} has not embedded are compared by words alone:"
+            f" {model.name} answers until {models.configured.name} has embedded all and is ready"
+        )
+    return evolve(ranking, note=note) if note else ranking

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -15,6 +15,7 @@ from infinite_memory.core.values.criteria import Depth
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.question import Arm, Candidate, Question, Ranking
 from infinite_memory.engine.load_memories import load_memories
+from infinite_memory.engine.retrieval.custom_search import search_models
 from infinite_memory.engine.retrieval.linked import rank_with_links
 from infinite_memory.engine.services import Services
 from infinite_memory.search.embedding import CheckedEmbedder
@@ -153,7 +154,7 @@ def rank_with_feedback(services: Services, question: Question) -> Ranked:
     that matches, and takes no notice. Neither does a search that a user has plugged in, unless it
     reads `Question.lowered`.
     """
-    search = services.models.search
+    search = partial(search_models, services.models)
     if question.depth is Depth.EXHAUSTIVE:
         ranking = rank_with_links(services, question)
         return Ranked(ranking=ranking, memories=load_memories(services, _ids_of(ranking)))

@@ -12,6 +12,7 @@ from infinite_memory.core.values.hits import Reached
 from infinite_memory.core.values.link import Link, LinkType
 from infinite_memory.core.values.question import Candidate, Question, Ranking
 from infinite_memory.engine.load_memories import load_memories
+from infinite_memory.engine.retrieval.custom_search import search_models
 from infinite_memory.engine.services import Services
 
 # The best matches, from which links are followed; they do not depend on the page.
@@ -54,14 +55,14 @@ def rank_with_links(services: Services, question: Question) -> Ranking:
     first. Every memory on a way is in a scope and has a status that the question searches.
     """
     if question.depth is not Depth.EXHAUSTIVE:
-        return services.models.search(question)
+        return search_models(services.models, question)
     begins_list = question.offset == 0 and question.limit >= _MATCHES
     first = question if begins_list else evolve(question, offset=0, limit=_MATCHES, about=None)
-    ranking = services.models.search(first)
+    ranking = search_models(services.models, first)
     reached = _follow(services, question.criteria, ranking.candidates[:_MATCHES])
     if begins_list and not reached:
         return ranking
-    return services.models.search(evolve(question, reached=reached))
+    return search_models(services.models, evolve(question, reached=reached))
 
 
 def _follow(

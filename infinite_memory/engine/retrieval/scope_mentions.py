@@ -54,6 +54,11 @@ class Mention:
     start: int
     end: int
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether the form of the mention alone shows that the scope is meant."""
+        return self.evidence > Evidence.CAPITAL
+
 
 @frozen
 class _Token:

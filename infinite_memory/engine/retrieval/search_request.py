@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
+from infinite_memory import times
 from infinite_memory.core.config import Config
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.checks import (
@@ -21,11 +23,13 @@ from infinite_memory.core.values.checks import (
 from infinite_memory.core.values.criteria import Conditions, Criteria, Depth, Inherited
 from infinite_memory.core.values.memory import Kind, Status
 from infinite_memory.core.values.question import Arm, Question
-from infinite_memory.core.values.time_range import Reading
 from infinite_memory.engine.retrieval.validity import in_tense, tense_of
 from infinite_memory.engine.scopes import choose_scopes
 from infinite_memory.engine.services import Services
-from infinite_memory.times import find_range, read_range
+
+if TYPE_CHECKING:
+    from infinite_memory.core.values.time_range import Reading
+
 
 DEFAULT_THRESHOLD = 0.005
 # The number of best matches that the default threshold never leaves out.
@@ -211,7 +215,7 @@ def _reading(services: Services, when: str, *, alone: bool) -> Reading:
             ' one period, such as "from March to May"'
         )
     config = services.config
-    return read_range(
+    return times.read_range(
         when, now=services.clock(), zone=config.time_zone, week_start=config.week_start
     )
 
@@ -226,7 +230,7 @@ def _time_named_in(services: Services, question: Question) -> Reading | None:
         return None
     if len(question.text) > _MAX_TIMED_CHARS:
         return None
-    return find_range(
+    return times.find_range(
         question.text, now=services.clock(), zone=config.time_zone, week_start=config.week_start
     )
 

@@ -6,12 +6,12 @@ from datetime import datetime
 
 from attrs import evolve
 
+from infinite_memory import times
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.checks import check_choice, check_moment
 from infinite_memory.core.values.criteria import Criteria, Depth, Mode, Tense
 from infinite_memory.core.values.memory import Status
 from infinite_memory.engine.services import Services
-from infinite_memory.times import read_as_of
 
 _CURRENT = frozenset({Status.CURRENT})
 _EVER = _CURRENT | {Status.SUPERSEDED}
@@ -36,7 +36,7 @@ def tense_of(services: Services, mode: str | None, as_of: datetime | str | None)
     if not isinstance(as_of, str):
         return Tense(mode=chosen, now=now, as_of=check_moment(as_of, "as_of"))
     config = services.config
-    moment = read_as_of(as_of, now=now, zone=config.time_zone, week_start=config.week_start)
+    moment = times.read_as_of(as_of, now=now, zone=config.time_zone, week_start=config.week_start)
     return Tense(mode=chosen, now=now, as_of=moment)
 
 

@@ -11,6 +11,7 @@ from infinite_memory.core.values.hits import Absence, Step
 from infinite_memory.core.values.memory import Kind, Memory, Status
 from infinite_memory.core.values.question import Question
 from infinite_memory.core.values.scope import fold_name
+from infinite_memory.engine.load_memories import get_memory
 from infinite_memory.engine.retrieval.feedback import rank_with_feedback
 from infinite_memory.engine.retrieval.predecessors import successor_ids
 from infinite_memory.engine.retrieval.search_request import (
@@ -21,7 +22,6 @@ from infinite_memory.engine.retrieval.search_request import (
 from infinite_memory.engine.retrieval.validity import in_tense
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.visibility import may_name_scope, may_quote
-from infinite_memory.engine.writes.revise import get_record
 from infinite_memory.search.text.quotation import quote_label
 
 
@@ -34,7 +34,7 @@ def why_not(services: Services, request: SearchRequest, memory_id: str) -> Absen
         NotFound: there is no such memory.
     """
     question = build_question(services, request)
-    memory = get_record(services, memory_id).memory
+    memory = get_memory(services, memory_id)
     absence = _find_absence(services, question, request, memory)
     # A memory that does not match is found at no depth.
     if absence.step in (Step.FOUND, Step.MATCH):

@@ -15,6 +15,7 @@ from infinite_memory.core.values.ids import check_id
 from infinite_memory.core.values.memory import Kind, Memory, Status
 from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
 from infinite_memory.engine.journal import with_entry
+from infinite_memory.engine.load_memories import get_record, not_found
 from infinite_memory.engine.retry import attempts
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.after_commit import AfterCommit
@@ -24,7 +25,6 @@ from infinite_memory.engine.writes.quoting_summaries import (
     find_quoting_summaries,
 )
 from infinite_memory.engine.writes.receipts import receipt_of
-from infinite_memory.engine.writes.revise import get_record, not_found
 from infinite_memory.storage.attachments import select_attachments
 
 _UNKNOWN_SCOPE = "unknown"

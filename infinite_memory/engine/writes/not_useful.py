@@ -13,9 +13,9 @@ from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.memory import NOT_USEFUL_FOR, Memory, Status, without_feedback
 from infinite_memory.core.values.receipt import Feedback, FeedbackOutcome
 from infinite_memory.engine.journal import with_entry
+from infinite_memory.engine.load_memories import get_record
 from infinite_memory.engine.retry import attempts
 from infinite_memory.engine.services import Services
-from infinite_memory.engine.writes.revise import get_record
 
 _MAX_QUESTION_CHARS = 500
 _MAX_QUESTIONS = 50

@@ -7,12 +7,11 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from infinite_memory.core.errors import Conflict, InvalidInput, NotFound
+from infinite_memory.core.errors import Conflict, InvalidInput
 from infinite_memory.core.values.checks import check_count, check_labels
 from infinite_memory.core.values.commit import Commit, Expect, Put, merge_commits
 from infinite_memory.core.values.conversation.attachment import is_reference
 from infinite_memory.core.values.entry import Operation
-from infinite_memory.core.values.ids import ENDING_CHARS, check_id
 from infinite_memory.core.values.link import WITHIN_SCOPE, Link, LinkKey
 from infinite_memory.core.values.memory import NOT_USEFUL_FOR, Memory, Status
 from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
@@ -22,6 +21,7 @@ from infinite_memory.engine.conversation_scopes import create_missing_scopes
 from infinite_memory.engine.embed import embed_new
 from infinite_memory.engine.journal import with_entry
 from infinite_memory.engine.keys import add_key_holders
+from infinite_memory.engine.load_memories import get_record
 from infinite_memory.engine.retry import attempts
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.undo.removed_scopes import ScopeRestorer, forgotten_since
@@ -33,26 +33,6 @@ from infinite_memory.engine.writes.supersession import Placement, Supersession
 from infinite_memory.engine.writes.topic_summaries import forget_strayed_topics
 from infinite_memory.engine.writes.validation import check_fields, check_validity, resolve_scope
 from infinite_memory.search.document import count_long_text
-
-
-def get_record(services: Services, memory_id: str) -> Record:
-    """Return the record of a memory.
-
-    Raises:
-        NotFound: no memory has this id.
-    """
-    record = services.storage.get([check_id(memory_id)]).get(memory_id)
-    if record is None:
-        raise not_found(memory_id)
-    return record
-
-
-def not_found(memory_id: str) -> NotFound:
-    """Return the error for an id that no memory has."""
-    reason = "it was never stored, or erased for good"
-    if len(memory_id) < ENDING_CHARS:
-        reason = f"ids are given whole or by at least the last {ENDING_CHARS} characters"
-    return NotFound(f"there is no memory {memory_id!r}: {reason}")
 
 
 def revise(

@@ -22,11 +22,11 @@ from infinite_memory.core.values.scope import fold_name
 from infinite_memory.engine.conversation_scopes import create_missing_scopes
 from infinite_memory.engine.embed import embed_new
 from infinite_memory.engine.journal import with_entry
+from infinite_memory.engine.load_memories import get_record
 from infinite_memory.engine.retry import attempts
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.attachments import make_reference
 from infinite_memory.engine.writes.receipts import has_vectors, receipt_of
-from infinite_memory.engine.writes.revise import get_record
 from infinite_memory.engine.writes.validation import build_memory
 from infinite_memory.features.attachments.data_uri import DataUri
 from infinite_memory.features.attachments.draft import AttachmentDraft, check_attachments

@@ -10,9 +10,8 @@ from infinite_memory.core.values.conversation.attachment import (
     is_content,
 )
 from infinite_memory.core.values.memory import Memory, Status
-from infinite_memory.engine.load_memories import load_memories
+from infinite_memory.engine.load_memories import get_memory, load_memories
 from infinite_memory.engine.services import Services
-from infinite_memory.engine.writes.revise import get_record
 from infinite_memory.features.attachments.data_uri import read_data_uri
 
 
@@ -24,7 +23,7 @@ def list_attachments(services: Services, memory_id: str) -> tuple[Attachment, ..
     Raises:
         NotFound: there is no such memory.
     """
-    names = get_record(services, memory_id).memory.attachments
+    names = get_memory(services, memory_id).attachments
     memories = load_memories(services, names) if names else {}
     listed = [
         memories[name]
@@ -43,7 +42,7 @@ def read_attachment(services: Services, attachment_id: str) -> AttachmentContent
         NotFound: there is no such memory, or its bytes are gone.
         InvalidInput: the memory is no attachment.
     """
-    memory = get_record(services, attachment_id).memory
+    memory = get_memory(services, attachment_id)
     services.note_returned([memory])
     if is_content(memory):
         return _decode(memory, attachment_id, None)

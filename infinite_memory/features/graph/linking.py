@@ -15,10 +15,9 @@ from infinite_memory.core.values.ids import check_id
 from infinite_memory.core.values.link import Link, LinkType
 from infinite_memory.core.values.memory import Memory, Status
 from infinite_memory.engine.journal import with_entry
-from infinite_memory.engine.load_memories import load_memories
+from infinite_memory.engine.load_memories import get_memory, load_memories, not_found
 from infinite_memory.engine.retry import attempts
 from infinite_memory.engine.services import Services
-from infinite_memory.engine.writes.revise import get_record, not_found
 
 _MAX_REASON_CHARS = 200
 _MADE_ELSEWHERE: Mapping[LinkType, tuple[str, str]] = {
@@ -44,7 +43,7 @@ def list_links(services: Services, memory_id: str) -> tuple[Link, ...]:
     Raises:
         NotFound: there is no such memory.
     """
-    get_record(services, memory_id)
+    get_memory(services, memory_id)
     return tuple(services.storage.links([memory_id]))
 
 

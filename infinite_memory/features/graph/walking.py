@@ -12,10 +12,9 @@ from infinite_memory.core.values.criteria import Criteria, Depth
 from infinite_memory.core.values.ids import check_id
 from infinite_memory.core.values.memory import Kind, Memory, Status, shorten
 from infinite_memory.core.values.scope import visible_from
-from infinite_memory.engine.load_memories import load_memories
+from infinite_memory.engine.load_memories import load_memories, not_found
 from infinite_memory.engine.retrieval.validity import in_tense, tense_of
 from infinite_memory.engine.services import Services
-from infinite_memory.engine.writes.revise import not_found
 from infinite_memory.features.graph.relations import Relations
 from infinite_memory.features.graph.values import PathStep, Related, Relation
 

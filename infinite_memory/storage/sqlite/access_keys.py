@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator
-from typing import Any
-
-import apsw
+from typing import TYPE_CHECKING, Any
 
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.access.key import AccessKey, Right
@@ -14,6 +12,10 @@ from infinite_memory.core.values.codec import from_micros, to_micros
 from infinite_memory.storage.damage import ACCESS_KEY, DamageLog, name_of
 from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.sqlite.readers import Snapshot
+
+if TYPE_CHECKING:
+    import apsw
+
 
 _KIND = b"access key"
 _KEYS = (

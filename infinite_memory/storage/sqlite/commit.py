@@ -6,9 +6,8 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import apsw
 from attrs import frozen
 
 from infinite_memory.core.values.access.key import AccessKey
@@ -48,6 +47,10 @@ from infinite_memory.storage.sqlite.rows import (
 )
 from infinite_memory.storage.sqlite.scopes import ScopeReader, erase_scope, put_scope
 from infinite_memory.storage.sqlite.vectors import INSERT_EMBEDDING, encode_embedding
+
+if TYPE_CHECKING:
+    import apsw
+
 
 _FIND_PLACE = (
     "SELECT number, CAST(revision AS INTEGER), 0 FROM memories WHERE id = ?1 "

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Collection, Iterator
-from typing import Any
-
-import apsw
+from typing import TYPE_CHECKING, Any
 
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.codec import from_micros, to_micros
@@ -14,6 +12,10 @@ from infinite_memory.core.values.link import Link, LinkKey, LinkType
 from infinite_memory.storage.damage import DamageLog, link_name, name_of
 from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.sqlite.readers import Snapshot
+
+if TYPE_CHECKING:
+    import apsw
+
 
 _KIND = b"link"
 _WEIGHT = struct.Struct("<d")

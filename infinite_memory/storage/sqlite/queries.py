@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
-from typing import Any
-
-import apsw
+from typing import TYPE_CHECKING, Any
 
 from infinite_memory.core.values.codec import to_micros
 from infinite_memory.core.values.criteria import Criteria
@@ -18,6 +16,10 @@ from infinite_memory.storage.paging import Position, encode_cursor
 from infinite_memory.storage.sqlite.readers import Snapshot
 from infinite_memory.storage.sqlite.rows import SELECTED, decode_memory
 from infinite_memory.storage.sqlite.schema import COMMON_KINDS, ENDING, UNCOMMON
+
+if TYPE_CHECKING:
+    import apsw
+
 
 _CONTENT = "SELECT 1 FROM memories INDEXED BY memories_by_content WHERE content_hash "
 

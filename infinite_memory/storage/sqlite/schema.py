@@ -13,11 +13,15 @@ entries. The digests of the journal are a chain, whose end is in the single row 
 
 from __future__ import annotations
 
-import apsw
+from typing import TYPE_CHECKING
 
 from infinite_memory.core.values.ids import ENDING_CHARS
 from infinite_memory.core.values.memory import Kind
 from infinite_memory.storage.sqlite.rows import COLUMN_DEFINITIONS
+
+if TYPE_CHECKING:
+    import apsw
+
 
 APPLICATION_ID = 0x494D454D
 """The number in the header of every database of this package: IMEM in ASCII."""

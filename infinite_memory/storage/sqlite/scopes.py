@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any
-
-import apsw
+from typing import TYPE_CHECKING, Any
 
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.memory import GLOBAL
@@ -14,6 +12,10 @@ from infinite_memory.core.values.scope import Scope, Sensitivity
 from infinite_memory.storage.damage import DamageLog, name_of
 from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.sqlite.readers import Snapshot
+
+if TYPE_CHECKING:
+    import apsw
+
 
 _KIND = b"scope"
 _SCOPES = (

@@ -8,12 +8,12 @@ from contextlib import closing, contextmanager
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import apsw
 from attrs import evolve
 
 from infinite_memory.core.clock import current_deadline
-from infinite_memory.core.protocols import Replacement, Storage
+from infinite_memory.core.protocols import Storage
 from infinite_memory.core.values.access.key import AccessKey
 from infinite_memory.core.values.archive.copying import CopyMark
 from infinite_memory.core.values.codec import from_micros
@@ -32,7 +32,6 @@ from infinite_memory.storage.preconditions import (
     check_commit,
     refuse_changes,
 )
-from infinite_memory.storage.read_only import ReadOnlyStorage
 from infinite_memory.storage.sqlite.access_keys import read_access_keys
 from infinite_memory.storage.sqlite.commit import CommitWriter, encode_commit
 from infinite_memory.storage.sqlite.database import Database
@@ -45,11 +44,14 @@ from infinite_memory.storage.sqlite.metadata import read_ledger, update_ledger
 from infinite_memory.storage.sqlite.queries import find_ids, find_page, list_keys
 from infinite_memory.storage.sqlite.readers import Snapshot
 from infinite_memory.storage.sqlite.records import read_history, read_records, select_records
-from infinite_memory.storage.sqlite.replacement import SqliteReplacement, prepare_beside
 from infinite_memory.storage.sqlite.scopes import ScopeReader
-from infinite_memory.storage.sqlite.snapshot import pin_database
 from infinite_memory.storage.sqlite.usage import count_usage, read_usage
-from infinite_memory.storage.sqlite.verify import verify_store
+
+if TYPE_CHECKING:
+    import apsw
+
+    from infinite_memory.core.protocols import Replacement
+
 
 # How long the end of a process may wait to store its last usage counts.
 _USAGE_SECONDS = 2.0
@@ -301,17 +303,27 @@ class SqliteStorage:
 
     def verify(self, walked: Walked | None = None) -> Verification:
         """Check everything that is stored; see `SupportsVerify.verify`."""
+        from infinite_memory.storage.sqlite.verify import verify_store
+
         return verify_store(self._database, self._damage, walked)
 
     @contextmanager
     def snapshot(self) -> Iterator[Storage]:
         """Give a storage with the records of this moment; see `SupportsSnapshot`."""
+        from infinite_memory.storage.read_only import ReadOnlyStorage
+        from infinite_memory.storage.sqlite.snapshot import pin_database
+
         with pin_database(self._database) as pinned:
             yield ReadOnlyStorage(SqliteStorage(pinned))
 
     @contextmanager
     def replacement(self) -> Iterator[Replacement]:
         """Give an empty storage that can take the place of this one; see `SupportsReplacement`."""
+        from infinite_memory.storage.sqlite.replacement import (
+            SqliteReplacement,
+            prepare_beside,
+        )
+
         with prepare_beside(self._database) as beside:
             with closing(SqliteStorage.open(beside.folder)) as storage:
                 yield SqliteReplacement(self._database, storage, beside)

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
-
-import apsw
+from typing import TYPE_CHECKING, Any
 
 from infinite_memory.core.values.codec import from_micros, to_micros
 from infinite_memory.core.values.record import Usage
 from infinite_memory.storage.damage import USAGE, DamageLog, name_of
 from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.sqlite.readers import Snapshot
+
+if TYPE_CHECKING:
+    import apsw
+
 
 _RECALLED = b"usage"
 _ACTIVATED = b"activation"

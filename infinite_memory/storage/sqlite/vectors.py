@@ -8,14 +8,12 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
-import numpy as np
-
 from infinite_memory.core.values.record import Embedding
 from infinite_memory.storage.integrity import seal, seal_fits
 
 _KIND = b"embedding"
-_SPANS = np.dtype("<i4")
-_VECTORS = np.dtype("<f4")
+_SPANS = "<i4"
+_VECTORS = "<f4"
 
 SELECTED_EMBEDDING = (
     "CAST(e.model AS BLOB), CAST(e.dimensions AS INTEGER), "
@@ -54,6 +52,8 @@ def decode_embedding(memory_id: str, revision: int, row: tuple[Any, ...]) -> Emb
     passages = len(spans_blob) // 8
     if len(spans_blob) != passages * 8 or len(vectors_blob) != passages * dimensions * 4:
         return None  # a faulty writer sealed it: the text is the truth
+    import numpy as np  # noqa: PLC0415
+
     spans = np.ndarray((passages, 2), _SPANS, spans_blob)
     vectors = np.ndarray((passages, dimensions), _VECTORS, vectors_blob)
     # The squared length is faster than a check of every number, and finite only if all are.

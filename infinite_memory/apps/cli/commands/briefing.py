@@ -9,8 +9,7 @@ from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines
 from infinite_memory.core.paths import absolute_path
-from infinite_memory.features.overviews.briefing.values import DEFAULT_TOKENS
-from infinite_memory.features.overviews.knowledge.values import DEFAULT_TOKENS as KNOWLEDGE_TOKENS
+from infinite_memory.store import BRIEFING_TOKENS, KNOWLEDGE_TOKENS
 
 
 @click.command("briefing")
@@ -24,7 +23,7 @@ from infinite_memory.features.overviews.knowledge.values import DEFAULT_TOKENS a
     "--budget",
     type=int,
     metavar="TOKENS",
-    default=DEFAULT_TOKENS,
+    default=BRIEFING_TOKENS,
     show_default=True,
     help="Print at most about so many tokens.",
 )

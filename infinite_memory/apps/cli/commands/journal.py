@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,9 +16,11 @@ from infinite_memory.core.values.conversation.attachment import shown_text
 from infinite_memory.core.values.entry import Action, Actor, Entry
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.timestamps import show_moment
-from infinite_memory.engine.undo.reversal import MemoryChange
-from infinite_memory.engine.undo.undo import Undone
 from infinite_memory.search.text.lines import one_line
+
+if TYPE_CHECKING:
+    from infinite_memory.engine.undo.reversal import MemoryChange
+    from infinite_memory.engine.undo.undo import Undone
 
 
 @click.command("log")

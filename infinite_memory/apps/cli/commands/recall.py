@@ -5,16 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from infinite_memory import times
 from infinite_memory.apps.cli.exits import ExitCode
 from infinite_memory.apps.cli.fields import conditions_but_when, filter_options, filter_values
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import emit_json, emit_table, is_terminal, remark
-from infinite_memory.apps.cli.render import effective_status
 from infinite_memory.apps.cli.scope_hints import describe_other_scopes, searched_scopes
 from infinite_memory.core.clock import system_clock
 from infinite_memory.core.values.codec import iso, landmark_json, reading_json, shown_json
@@ -22,10 +22,12 @@ from infinite_memory.core.values.conversation.attachment import shown_text
 from infinite_memory.core.values.criteria import Inherited
 from infinite_memory.core.values.memory import Memory, Status
 from infinite_memory.core.values.messages import format_count
-from infinite_memory.core.values.recall_page import Digest, Landmark, Recalled
 from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.search.text.lines import one_line
-from infinite_memory.times import read_as_of
+
+if TYPE_CHECKING:
+    from infinite_memory.core.values.recall_page import Digest, Landmark, Recalled
+
 
 _MOST_STEPS = 31
 
@@ -53,7 +55,7 @@ def recall_command(
     with open_store(context) as store:
         zone = store.config.time_zone
         recalled = store.recall_by_time(
-            **filter_values({**options, "when": words}, store.times),
+            **filter_values({**options, "when": words}, store),
             limit=options["limit"],
             after=options["after"],
             newest_first=newest_first,
@@ -160,8 +162,10 @@ def list_command(
         now = system_clock()
         as_of = options["as_of"]
         if as_of is not None:
-            options["as_of"] = as_of = read_as_of(as_of, now=now, zone=zone, week_start=week_start)
-        conditions = filter_values(options, store.times)
+            options["as_of"] = as_of = times.read_as_of(
+                as_of, now=now, zone=zone, week_start=week_start
+            )
+        conditions = filter_values(options, store)
         if options["scopes"]:
             conditions["inherited"] = Inherited.LAST
         page = store.browse(**conditions, limit=limit, after=after)
@@ -213,7 +217,13 @@ def emit_rows(memories: Iterable[Memory], zone: str | None) -> None:
     )
 
 
+def _effective_status(memory: Memory, now: datetime) -> str:
+    """Return the status of a memory; "ended" for a current memory that held until before now."""
+    has_ended = memory.status is Status.CURRENT and memory.ended_by(now)
+    return "ended" if has_ended else str(memory.status)
+
+
 def _kind(memory: Memory, now: datetime) -> str:
     """Return the kind of a memory, with its status unless the memory is current."""
-    status = effective_status(memory, now)
+    status = _effective_status(memory, now)
     return str(memory.kind) if status == Status.CURRENT else f"{memory.kind}, {status}"

@@ -91,7 +91,7 @@ def remember_command(
         return
     with open_store(context) as store:
         limit = store.config.limits.max_text_bytes
-        fields = field_values(options, store.times)
+        fields = field_values(options, store)
         if fields.get("supersedes"):
             fields["supersedes"] = [store.ids.resolve(old) for old in fields["supersedes"]]
         checked_text = read_text(str(text), max_bytes=limit)
@@ -184,7 +184,7 @@ def _read_file(store: MemoryStore, path: str, options: dict[str, Any]) -> Drafts
         return read_drafts(
             file,
             name,
-            defaults={"origin": str(Origin.IMPORT), **field_values(options, store.times)},
+            defaults={"origin": str(Origin.IMPORT), **field_values(options, store)},
             zone=config.time_zone,
             max_bytes=max_line_bytes(
                 max_text_bytes=config.limits.max_text_bytes,

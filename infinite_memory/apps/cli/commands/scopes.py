@@ -126,7 +126,7 @@ def delete(context: click.Context, name: str) -> None:
 
 def _list(context: click.Context) -> None:
     with open_store(context) as store:
-        scopes, counts = list(store.scopes), store.stats().by_scope
+        scopes, counts = list(store.scopes), store.scopes.count_memories()
     if wants_json(context):
         emit_json(
             {"scopes": [{**_scope_json(s), "memories": counts.get(s.name, 0)} for s in scopes]}

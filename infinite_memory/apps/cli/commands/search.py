@@ -67,7 +67,7 @@ def search_command(
         zone = store.config.time_zone
         hits = store.search(
             query,
-            **filter_values(options, store.times),
+            **filter_values(options, store),
             depth=options["depth"],
             limit=options["limit"],
             offset=options["offset"],
@@ -231,7 +231,7 @@ def why_not_command(
         absence = store.why_not(
             query,
             store.ids.resolve(memory_id),
-            **filter_values(options, store.times),
+            **filter_values(options, store),
             depth=options["depth"],
             limit=options["limit"],
             threshold=options["threshold"],

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.messages import format_count
-from infinite_memory.core.values.verification import Finding
+
+if TYPE_CHECKING:
+    from infinite_memory.core.values.verification import Finding
 
 
 class BackupStep(StrEnum):

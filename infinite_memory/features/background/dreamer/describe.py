@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from infinite_memory.core.values.dream.diary import Cycle, DreamedLink, DreamedTopic
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.search.text.quotation import quote_label
+
+if TYPE_CHECKING:
+    from infinite_memory.core.values.dream.diary import Cycle, DreamedLink, DreamedTopic
+
 
 _SHOWN = 10
 

@@ -17,10 +17,10 @@ from infinite_memory.core.values.memory import Memory, Origin
 from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
 from infinite_memory.core.values.scope import find_spelling, fold_name
 from infinite_memory.engine.conversation_scopes import unnamed_scope
+from infinite_memory.engine.load_memories import get_record
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.receipts import has_vectors, receipt_of
 from infinite_memory.engine.writes.remember import remember
-from infinite_memory.engine.writes.revise import get_record
 from infinite_memory.features.attachments.attaching import attach_after, prepare_attachments
 from infinite_memory.features.chats.log.writing import load_last
 from infinite_memory.features.chats.short_term.entry import (

@@ -11,9 +11,6 @@ from attrs import field, frozen
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.memory import Kind, Memory
 
-DEFAULT_TOKENS = 1500
-"""The default budget of a briefing, in tokens."""
-
 
 class BriefingPart(StrEnum):
     """The parts of a briefing, in the order in which they are shown."""

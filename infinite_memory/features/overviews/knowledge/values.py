@@ -9,9 +9,6 @@ from attrs import frozen
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.memory import Kind
 
-DEFAULT_TOKENS = 1000
-"""The default budget of an overview of a topic, in tokens."""
-
 
 @frozen(kw_only=True)
 class KnownSummary(PlainData):

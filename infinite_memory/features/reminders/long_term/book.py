@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from attrs import define, field
 
 from infinite_memory.core.errors import ConfigurationError, InvalidInput, StoreDamaged
-from infinite_memory.core.protocols import Storage, TriggerEvaluator
+from infinite_memory.core.protocols import Storage
 from infinite_memory.core.values.conversation.trigger import Language, Trigger
 from infinite_memory.core.values.entry import Action, MemoryStep, Operation
 from infinite_memory.core.values.memory import Kind, Memory
@@ -26,6 +27,10 @@ from infinite_memory.features.reminders.long_term.naming import (
     fold_memory_name,
 )
 from infinite_memory.features.reminders.long_term.values import LongTermMemory
+
+if TYPE_CHECKING:
+    from infinite_memory.core.protocols import TriggerEvaluator
+
 
 SWITCHED_OFF = "it is switched off"
 NOT_APPROVED = (

@@ -9,10 +9,11 @@ from infinite_memory.core.values.checks import check_labels
 from infinite_memory.core.values.conversation.message import check_conversation_id
 from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
+from infinite_memory.engine.load_memories import get_memory
 from infinite_memory.engine.retry import attempts
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.receipts import receipt_of
-from infinite_memory.engine.writes.revise import get_record, revise
+from infinite_memory.engine.writes.revise import revise
 from infinite_memory.features.reminders.long_term.book import (
     SWITCHED_OFF,
     TrackedMemory,
@@ -91,7 +92,7 @@ def _switch(services: Services, tracked: TrackedMemory, *, is_on: bool) -> Recei
     memory_id, trigger = tracked.memory.id, tracked.trigger
     assert trigger is not None
     for last in attempts():
-        memory = get_record(services, memory_id).memory
+        memory = get_memory(services, memory_id)
         if read_trigger_of(memory) != trigger:
             raise Conflict(
                 f"the trigger of {tracked.name!r:.100} has changed meanwhile: look at it again"
