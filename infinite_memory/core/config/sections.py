@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated, Literal
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from infinite_memory.core.clock import find_zone
 from infinite_memory.core.config.attachments import Attachments
 from infinite_memory.core.config.conversations import ShortTerm
 from infinite_memory.core.config.dreamer import Dreamer
@@ -34,12 +34,8 @@ def find_default_home() -> Path:
 
 
 def _known_zone(name: str | None) -> str | None:
-    if name is None:
-        return None
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ValueError("no such time zone; use an IANA name such as Europe/Berlin") from error
+    if name is not None:
+        find_zone(name)
     return name
 
 
