@@ -61,7 +61,7 @@ FRONT = "infinite_memory"
 # Loaded late: they take a large part of a second, or are optional.
 MONGODB = "infinite_memory.storage.mongodb"
 LATE = {
-    *("onnxruntime", "tokenizers", "onnx", "rjieba", "holidays", "rich", "mcp", "msvcrt", "fcntl"),
+    *("onnxruntime", "tokenizers", "onnx", "rjieba", "rich", "mcp", "msvcrt", "fcntl"),
     *("zstandard", "cryptography", "ijson", "yaml", "pypdf", "plotly"),
     *("quickjs", "quickjs_ng", "re2", "dateutil", "networkx"),
 }
