@@ -63,7 +63,7 @@ MONGODB = "infinite_memory.storage.mongodb"
 LATE = {
     *("onnxruntime", "tokenizers", "onnx", "rjieba", "rich", "mcp", "msvcrt", "fcntl"),
     *("zstandard", "cryptography", "ijson", "yaml", "pypdf", "plotly"),
-    *("quickjs", "quickjs_ng", "re2", "dateutil", "networkx", "tomlkit"),
+    *("quickjs", "quickjs_ng", "re2", "dateutil", "tomlkit"),
 }
 # Entry points answer before the library is imported, and a store loads a verb, a group or a part
 # when it is first called, so they may also import parts of the library late.
