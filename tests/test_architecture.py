@@ -61,9 +61,9 @@ FRONT = "infinite_memory"
 # Loaded late: they take a large part of a second, or are optional.
 MONGODB = "infinite_memory.storage.mongodb"
 LATE = {
-    *("onnxruntime", "tokenizers", "onnx", "rjieba", "rich", "mcp", "msvcrt", "fcntl"),
+    *("onnxruntime", "tokenizers", "onnx", "rjieba", "mcp", "msvcrt", "fcntl"),
     *("zstandard", "cryptography", "ijson", "yaml", "pypdf", "plotly"),
-    *("quickjs", "quickjs_ng", "re2", "dateutil", "tomlkit"),
+    *("quickjs", "quickjs_ng", "re2", "dateutil", "tomlkit", "colorama"),
 }
 # Entry points answer before the library is imported, and a store loads a verb, a group or a part
 # when it is first called, so they may also import parts of the library late.
