@@ -60,20 +60,9 @@ PARTS = {
 FRONT = "infinite_memory"
 # Loaded late: they take a large part of a second, or are optional.
 LATE = {
-    *(
-        "onnxruntime",
-        "tokenizers",
-        "onnx",
-        "rjieba",
-        "holidays",
-        "rich",
-        "mcp",
-        "msvcrt",
-        "fcntl",
-        "numpy",
-    ),
-    *("numpy", "zstandard", "cryptography", "ijson", "yaml", "pypdf", "plotly"),
-    *("quickjs", "quickjs_ng", "re2", "dateutil", "networkx"),
+    *("onnxruntime", "tokenizers", "onnx", "rjieba", "mcp", "msvcrt", "fcntl", "numpy"),
+    *("zstandard", "cryptography", "ijson", "yaml", "pypdf", "plotly"),
+    *("quickjs", "quickjs_ng", "re2", "dateutil", "tomlkit", "colorama"),
 }
 # Entry points answer before the library is imported, and a store loads a verb, a group or a part
 # when it is first called, and a backend when an address names it, so they may also import parts of

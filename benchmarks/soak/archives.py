@@ -39,7 +39,7 @@ from infinite_memory.core.protocols import Storage
 from infinite_memory.features.archive.backup import write_backup
 from infinite_memory.features.archive.backup_folder import BackupFolder
 from infinite_memory.features.archive.container import reader
-from infinite_memory.features.archive.container.layout import RECORD
+from infinite_memory.features.archive.container.layout import RECORD, Codec
 from infinite_memory.features.archive.container.manifest import Manifest
 from infinite_memory.features.archive.container.reader import ArchiveReader
 from infinite_memory.features.archive.restore import RestoreRequest, replace_content
@@ -172,7 +172,7 @@ def _finish_unchecked(self: ArchiveReader, _: int, content: bytes) -> None:
     self.manifest = Manifest.of(content[RECORD.size :])
 
 
-def _unpack_everything(stored: bytes, _: int) -> bytes | None:
+def _unpack_everything(_: Codec, stored: bytes, __: int) -> bytes | None:
     try:
         return zstandard.ZstdDecompressor().decompress(stored, max_output_size=2**30)
     except zstandard.ZstdError:

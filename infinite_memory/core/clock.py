@@ -1,4 +1,4 @@
-"""The time, passed in so that a test can set it, and the moment at which a call must be over."""
+"""The time, passed in so that a test can set it, time zones, and when a call must be over."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from attrs import evolve, field, frozen
 
-from infinite_memory.core.errors import OutOfTime
+from infinite_memory.core.errors import ConfigurationError, OutOfTime
 
 Clock = Callable[[], datetime]
 """Returns the present moment as an aware datetime in UTC."""
@@ -20,6 +21,27 @@ Clock = Callable[[], datetime]
 def system_clock() -> datetime:
     """Return the present moment of the operating system's clock, in UTC."""
     return datetime.now(UTC)
+
+
+def find_zone(name: str) -> tzinfo:
+    """Return the time zone of an IANA name; UTC needs no database of time zones.
+
+    Raises:
+        ConfigurationError: no zone has the name, or this machine has no such database.
+    """
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        if name == "UTC":
+            return UTC
+        if isinstance(error, ZoneInfoNotFoundError) and not available_timezones():
+            raise ConfigurationError(
+                f"this machine has no database of time zones, so {name!r:.100} is unknown: run"
+                " `pip install tzdata`, or use UTC"
+            ) from error
+        raise ConfigurationError(
+            f"no such time zone as {name!r:.100}: use an IANA name such as Europe/Berlin"
+        ) from error
 
 
 def _never() -> bool:

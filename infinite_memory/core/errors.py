@@ -34,7 +34,8 @@ A message shows the offending value and names the way out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Self
 
 _INSTALL = "`pip install '.[{}]'` in a copy of the repository"
@@ -43,6 +44,21 @@ _INSTALL = "`pip install '.[{}]'` in a copy of the repository"
 def install_hint(extra: str) -> str:
     """Return how to install an optional dependency; the package is not on the public index."""
     return _INSTALL.format(extra)
+
+
+@contextmanager
+def requiring(extra: str, purpose: str, otherwise: str) -> Iterator[None]:
+    """Import a package of an optional dependency in the block, for a `purpose` ("to read a PDF").
+
+    Raises:
+        ConfigurationError: it cannot be imported: how to install `extra`, and what to do instead.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise ConfigurationError(
+            f"{purpose}, install the extra {extra} ({install_hint(extra)}), or {otherwise}: {error}"
+        ) from error
 
 
 class InfiniteMemoryError(Exception):

@@ -10,10 +10,10 @@ from __future__ import annotations
 from calendar import monthrange
 from datetime import UTC, date, datetime, time, timedelta
 from enum import IntEnum, StrEnum
-from zoneinfo import ZoneInfo
 
 from attrs import field, frozen
 
+from infinite_memory.core.clock import find_zone
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.time_range import TimeRange
 
@@ -105,12 +105,12 @@ class Calendar:
     def utc(self, moment: datetime) -> datetime:
         """Return a time on the user's clock as an aware datetime in UTC."""
         if moment.tzinfo is None and self.zone is not None:
-            moment = moment.replace(tzinfo=ZoneInfo(self.zone))
+            moment = moment.replace(tzinfo=find_zone(self.zone))
         return moment.astimezone(UTC)
 
     def local(self, moment: datetime) -> datetime:
         """Return the time on the user's clock at an aware datetime."""
-        zone = None if self.zone is None else ZoneInfo(self.zone)
+        zone = None if self.zone is None else find_zone(self.zone)
         local_time = moment.astimezone(zone).replace(tzinfo=None, fold=0)
         return local_time if self.utc(local_time) == moment else local_time.replace(fold=1)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from calendar import monthrange
+from collections.abc import Callable
 from datetime import date, timedelta
-from functools import lru_cache
 
 from attrs import frozen
 
@@ -12,42 +13,133 @@ from infinite_memory.times.recurring import Cycle
 from infinite_memory.times.tokenizer import Cursor, Doubt, Match
 from infinite_memory.times.words import DIGITS_ZH, HOLIDAYS_ZH, PARTS
 
-_YEARS_IN_CACHE = 1024
-
 
 @frozen
 class Movable:
-    """A holiday in a country, under the name that the library gives it in American English.
+    """A holiday by `rule`, which gives a day in a year, None in a year without the holiday.
 
-    It lasts `length` days from `offset` days after the first day of that name.
+    It lasts `length` days from `offset` days after that day.
     """
 
-    country: str
-    name: str
+    rule: Callable[[int], date | None]
     offset: int = 0
     length: int = 1
 
 
-_GOOD_FRIDAY = "Good Friday"
-_EASTER = {
-    "good friday": Movable("GB", _GOOD_FRIDAY),
-    "easter sunday": Movable("GB", _GOOD_FRIDAY, 2),
-    "easter monday": Movable("GB", _GOOD_FRIDAY, 3),
-    "easter": Movable("GB", _GOOD_FRIDAY, 0, 4),
-    "ascension day": Movable("GB", _GOOD_FRIDAY, 41),
-    "pentecost": Movable("GB", _GOOD_FRIDAY, 51, 2),
+def _compute_easter(year: int) -> date | None:
+    """Return Easter Sunday by the anonymous Gregorian computus."""
+    if year < _GREGORIAN:
+        return None
+    century, in_century = divmod(year, 100)
+    golden = year % 19
+    corrected = century - (century + 8) // 25 + 1
+    epact = (19 * golden + century - century // 4 - corrected // 3 + 15) % 30
+    weekday = (32 + 2 * (century % 4) + 2 * (in_century // 4) - epact - in_century % 4) % 7
+    late = (golden + 11 * epact + 22 * weekday) // 451
+    month, day = divmod(epact + weekday - 7 * late + 114, 31)
+    return date(year, month, day + 1)
+
+
+def _find_weekday(year: int, month: int, weekday: int, number: int) -> date:
+    """Return the weekday of that number in a month, Monday being 0; -1 is the last."""
+    first, length = monthrange(year, month)
+    days_in = range(1 + (weekday - first) % 7, length + 1, 7)
+    return date(year, month, days_in[number if number < 0 else number - 1])
+
+
+def _compute_thanksgiving(year: int) -> date | None:
+    """Return the fourth Thursday of November, before 1942 the day that was proclaimed."""
+    if year < 1862:
+        return None
+    if year in _PROCLAIMED:
+        return date(year, *_PROCLAIMED[year])
+    return _find_weekday(year, 11, 3, 4 if year >= 1942 else -1)
+
+
+def _compute_memorial_day(year: int) -> date | None:
+    if year < 1888:
+        return None
+    return _find_weekday(year, 5, 0, -1) if year >= 1971 else date(year, 5, 30)
+
+
+def _compute_labor_day(year: int) -> date | None:
+    return _find_weekday(year, 9, 0, 1) if year >= 1894 else None
+
+
+def _compute_independence_day(year: int) -> date | None:
+    return date(year, 7, 4) if year >= 1870 else None
+
+
+def _compute_martin_luther_king_day(year: int) -> date | None:
+    return _find_weekday(year, 1, 0, 3) if year >= 1986 else None
+
+
+def _look_up_moon(month: int, day: int, digits: str) -> Callable[[int], date | None]:
+    """Return a rule by the days after a date in each year of the lunar calendar's table."""
+
+    def rule(year: int) -> date | None:
+        if not 0 <= year - _FIRST_MOON < len(digits):
+            return None
+        return date(year, month, day) + timedelta(days=int(digits[year - _FIRST_MOON], 36))
+
+    return rule
+
+
+def _compute_qingming(year: int) -> date | None:
+    """Return the day on which the sun reaches 15 degrees in China, within the table's years."""
+    if not _FIRST_MOON <= year <= 2100:
+        return None
+    in_century = year % 100
+    century = 5.59 if year < 2000 else 4.81
+    return date(year, 4, int(in_century * 0.2422 + century) - in_century // 4)
+
+
+_GREGORIAN = 1583
+_PROCLAIMED = {
+    **{1862: (4, 10), 1865: (12, 7), 1869: (11, 18)},
+    **{1939: (11, 23), 1940: (11, 21), 1941: (11, 20)},
 }
-_SPRING = Movable("CN", "Chinese New Year (Spring Festival)", -1, 8)
+# The months of the Chinese calendar begin with new moons in Beijing, which no short formula gives
+# to the day. A digit of base 36 a year, from 1901 to 2100.
+_FIRST_MOON = 1901
+_SPRING_FESTIVAL = _look_up_moon(
+    1,
+    20,
+    "uj9rf5od2lath6pf3mcvj8rg4od3lash6pf4mbuj7qg5od2l9sh7pe4nbtj8qg5od1kash7qe3mbti8r"
+    "g5odvk9sh7qf3lbui8rg4nc2k9ti6pe3lbuj8rg5nc2l9sh6oe3mbuj8qf4nc2lash6pd3mcuj8qf4nd"
+    "1k9sg6pe3mbui7qg4nd2k9sh6pe4lati7qg5nc1k",
+)
+_DRAGON_BOAT = _look_up_moon(
+    5,
+    27,
+    "oe4mbuj7qf5nd2l9rh6oe4mati8qf5oc1k9rh6pe3mbti8rf5nd1j9sh6pe2lati8rg4nc1j9si6pe3l"
+    "atj8qf4mc1k9sh6od3matj8qf4nc1karg6od3mbti7qe4nd1k9sg5oe3mb0i7qf4nc2j8rh5oe3lati7"
+    "qf5nc1k8rh6oe3lasi8qf5nb0j9rh6pd2lasi8rg",
+)
+_MID_AUTUMN = _look_up_moon(
+    9,
+    6,
+    "lati7qg4mcuj9sh6odwkatj7qf4mbuk9sh6odwlati8pe4nbuk9rg5od2lbti7qe4ncuk9rg5oe2lbth"
+    "6pf4ncvj8rg5oe3lati6pf5mcuj8rg6od2l9si7pf4nbuj9rg6pd2lasi7qe4mbtj9sg5od1kati7qf3"
+    "mbuj9rh5nd2kati6pe4mbuk8rg5nc2lati7oe3nc",
+)
+_THANKSGIVING = Movable(_compute_thanksgiving)
+_SPRING = Movable(_SPRING_FESTIVAL, -1, 8)
 # A longer name comes before a shorter one with the same beginning.
 MOVABLE = {
-    **_EASTER,
-    **dict.fromkeys(("thanksgiving day", "thanksgiving"), Movable("US", "Thanksgiving Day")),
-    "black friday": Movable("US", "Thanksgiving Day", 1),
-    "memorial day": Movable("US", "Memorial Day"),
-    "labor day": Movable("US", "Labor Day"),
-    "independence day": Movable("US", "Independence Day"),
+    "good friday": Movable(_compute_easter, -2),
+    "easter sunday": Movable(_compute_easter),
+    "easter monday": Movable(_compute_easter, 1),
+    "easter": Movable(_compute_easter, -2, 4),
+    "ascension day": Movable(_compute_easter, 39),
+    "pentecost": Movable(_compute_easter, 49, 2),
+    **dict.fromkeys(("thanksgiving day", "thanksgiving"), _THANKSGIVING),
+    "black friday": Movable(_compute_thanksgiving, 1),
+    "memorial day": Movable(_compute_memorial_day),
+    "labor day": Movable(_compute_labor_day),
+    "independence day": Movable(_compute_independence_day),
     **dict.fromkeys(
-        ("mlk day", "martin luther king day"), Movable("US", "Martin Luther King Jr. Day")
+        ("mlk day", "martin luther king day"), Movable(_compute_martin_luther_king_day)
     ),
     **dict.fromkeys(("chinese new year", "lunar new year"), _SPRING),
 }
@@ -55,13 +147,13 @@ MOVABLE = {
 
 MOVABLE_ZH = {
     "春节": _SPRING,
-    "大年初一": Movable("CN", _SPRING.name),
-    "除夕": Movable("CN", _SPRING.name, -1),
-    "元宵节": Movable("CN", _SPRING.name, 14),
-    **dict.fromkeys(("清明节", "清明"), Movable("TW", "Tomb-Sweeping Day")),
-    **dict.fromkeys(("端午节", "端午"), Movable("TW", "Dragon Boat Festival")),
-    **dict.fromkeys(("中秋节", "中秋"), Movable("TW", "Mid-Autumn Festival")),
-    "感恩节": MOVABLE["thanksgiving"],
+    "大年初一": Movable(_SPRING_FESTIVAL),
+    "除夕": Movable(_SPRING_FESTIVAL, -1),
+    "元宵节": Movable(_SPRING_FESTIVAL, 14),
+    **dict.fromkeys(("清明节", "清明"), Movable(_compute_qingming)),
+    **dict.fromkeys(("端午节", "端午"), Movable(_DRAGON_BOAT)),
+    **dict.fromkeys(("中秋节", "中秋"), Movable(_MID_AUTUMN)),
+    "感恩节": _THANKSGIVING,
     "复活节": MOVABLE["easter"],
 }
 """Movable holidays by their Chinese names."""
@@ -151,19 +243,8 @@ def holiday_weekend(holiday: Movable | tuple[int, int]) -> Cycle:
 def _first_day(holiday: Movable | tuple[int, int], year: int) -> date | None:
     if not isinstance(holiday, Movable):
         return date(year, *holiday)
-    named = _first_of_name(holiday.country, holiday.name, year)
-    return None if named is None else named + timedelta(days=holiday.offset)
-
-
-@lru_cache(_YEARS_IN_CACHE)
-def _first_of_name(country: str, name: str, year: int) -> date | None:
-    """Return the first day of that name in a year, None if the calendar does not know it."""
-    # Imported at first use: it takes as long as all of a command.
-    from holidays import country_holidays  # noqa: PLC0415
-
-    calendar = country_holidays(country, years=year, language="en_US", observed=False)
-    named = [day for day, names in calendar.items() if name in names.split("; ")]
-    return min(named, default=None)
+    day = holiday.rule(year)
+    return None if day is None else day + timedelta(days=holiday.offset)
 
 
 def match_holiday(cursor: Cursor, position: int) -> Match | None:

@@ -178,14 +178,14 @@ def test_a_hard_forget_shows_the_text_and_asks(answer: bytes, code: int, left: i
 @pytest.mark.parametrize(
     ("arguments", "unwanted"),
     [
-        (["--help"], {"numpy", "apsw", "pydantic", "onnxruntime", "tokenizers", "rich"}),
-        (["--version"], {"numpy", "apsw", "pydantic", "onnxruntime", "tokenizers", "rich"}),
-        (["config"], {"numpy", "apsw", "onnxruntime", "tokenizers", "rich"}),
-        (["list"], {"onnxruntime", "tokenizers", "rich", "onnx"}),
-        (["stats"], {"onnxruntime", "tokenizers", "rich", "onnx"}),
-        (["scopes"], {"onnxruntime", "tokenizers", "rich", "onnx"}),
-        (["model", "info"], {"onnxruntime", "tokenizers", "rich", "onnx"}),
-        (["search", "--help"], {"onnxruntime", "tokenizers", "rich", "onnx"}),
+        (["--help"], {"numpy", "apsw", "pydantic", "onnxruntime", "tokenizers"}),
+        (["--version"], {"numpy", "apsw", "pydantic", "onnxruntime", "tokenizers"}),
+        (["config"], {"numpy", "apsw", "onnxruntime", "tokenizers"}),
+        (["list"], {"onnxruntime", "tokenizers", "onnx"}),
+        (["stats"], {"onnxruntime", "tokenizers", "onnx"}),
+        (["scopes"], {"onnxruntime", "tokenizers", "onnx"}),
+        (["model", "info"], {"onnxruntime", "tokenizers", "onnx"}),
+        (["search", "--help"], {"onnxruntime", "tokenizers", "onnx"}),
     ],
 )
 def test_a_command_imports_nothing_heavy_that_it_does_not_need(

@@ -300,7 +300,7 @@ def test_without_its_reader_a_pdf_is_left_out_with_the_extra_to_install(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pypdf", None)
-    with pytest.raises(InvalidInput, match=r"manual\.pdf: to read a PDF, install the extra pdf"):
+    with pytest.raises(InvalidInput, match=r"manual\.pdf: to read a PDF, install the extra import"):
         store.exchange.import_from(SAMPLES / "documents")
     assert store.exchange.import_from(SAMPLES / "documents", on_error="skip").added == 2
 

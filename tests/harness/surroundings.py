@@ -153,14 +153,13 @@ def main() -> None:
 def _import_all() -> None:
     # Not onnxruntime: it starts threads, which a fork leaves behind.
     import numpy
-    import rich.console
 
     import infinite_memory
     import infinite_memory.apps.cli.main
     import infinite_memory_mcp.command
     from infinite_memory.apps.cli.command_table import COMMANDS
 
-    assert numpy, (rich.console, infinite_memory_mcp.command)
+    assert numpy, infinite_memory_mcp.command
     for package in (infinite_memory, infinite_memory_mcp):
         for name in package.__all__:
             getattr(package, name)

@@ -88,6 +88,7 @@ def test_a_condition_gives_what_it_gives_in_javascript(
         (ZoneInfo("Europe/Berlin"), "new Date(2026, 6, 1).getTimezoneOffset() === -120"),
         (ZoneInfo("America/New_York"), "new Date(2026, 0, 1).getTimezoneOffset() === 300"),
         (ZoneInfo("Asia/Kolkata"), "new Date().getHours() === 4 && new Date().getMinutes() === 0"),
+        (ZoneInfo("Europe/London"), "new Date(2026, 6, 1).getTimezoneOffset() === -60"),
         (timezone(timedelta(hours=5, minutes=45)), "new Date().getTimezoneOffset() === -345"),
         (timezone(timedelta(hours=-3)), "new Date().getTimezoneOffset() === 180"),
         (timezone(timedelta(0)), "new Date().toISOString() === '2026-07-17T22:30:00.000Z'"),

@@ -1,6 +1,6 @@
 """Output: data to standard output, remarks and errors to standard error.
 
-rich is imported only to draw on a terminal; a pipe or a file gets plain text. Stored text may hold
+A terminal is drawn on; a pipe or a file gets plain text. Stored text may hold
 anything, so characters that could control a terminal are escaped: ESC becomes ``\\x1b``.
 """
 
@@ -11,22 +11,19 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO
 
 import click
 from attrs import frozen
 
 from infinite_memory.apps.cli.exits import ExitCode
-from infinite_memory.apps.cli.waiting import end_waiting
+from infinite_memory.apps.cli.waiting import end_waiting, read_terminal
 from infinite_memory.search.text.lines import escape_controls
-
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
 
 
 @frozen
 class Line:
-    """A line of output: parts with their styles as rich names them, and an indent in columns."""
+    """A line of output: parts with their styles, such as "bold red", and an indent in columns."""
 
     parts: Sequence[tuple[str, str]]
     indent: int = 0
@@ -52,9 +49,11 @@ def emit_json_line(value: object) -> None:
 def emit_lines(lines: Iterable[Line]) -> None:
     """Write lines: coloured and wrapped on a terminal, unchanged into a pipe."""
     if is_terminal(sys.stdout):
-        from rich.padding import Padding
+        from infinite_memory.apps.cli.terminal import draw_lines
 
-        _draw(Padding(_text(line.parts), (0, 0, 0, line.indent), expand=False) for line in lines)
+        terminal = read_terminal()
+        drawn = (draw_lines(terminal, _escape(line.parts), indent=line.indent) for line in lines)
+        emit_text("".join(f"{line}\n" for text in drawn for line in text))
         return
     plain: list[str] = []
     for line in lines:
@@ -75,15 +74,11 @@ def emit_table(
     bounds columns by their header, on a terminal.
     """
     if is_terminal(sys.stdout):
-        from rich.box import SIMPLE_HEAD
-        from rich.table import Table
+        from infinite_memory.apps.cli.terminal import draw_table
 
-        table = Table(box=SIMPLE_HEAD, pad_edge=False)
-        for header in headers:
-            table.add_column(header, overflow="fold", max_width=(widths or {}).get(header))
-        for row in rows:
-            table.add_row(*(_text([(cell, "")]) for cell in row))
-        _draw([table])
+        escaped = [[escape_controls(cell) for cell in row] for row in rows]
+        drawn = draw_table(read_terminal(), headers, escaped, widths or {})
+        emit_text("".join(f"{line}\n" for line in drawn))
         return
     emit_text("".join("\t".join(map(_pipe_cell, row)) + "\n" for row in rows))
 
@@ -96,10 +91,12 @@ def remark(text: str, *, style: str = "dim") -> None:
     """Write a line for the reader to standard error, so that standard output holds only data."""
     end_waiting()
     if is_terminal(sys.stderr):
-        console = _console(stderr=True)
-        console.print(_text([(text, style)]))
-        return
-    click.echo(_encodable(escape_controls(text), sys.stderr), err=True)
+        from infinite_memory.apps.cli.terminal import draw_lines
+
+        text = "\n".join(draw_lines(read_terminal(), _escape([(text, style)])))
+    else:
+        text = escape_controls(text)
+    click.echo(_encodable(text, sys.stderr), err=True, color=True)
 
 
 @contextmanager
@@ -112,57 +109,21 @@ def progress_bars(*tasks: str) -> Iterator[Callable[[str, int, int | None], None
         yield None
         return
     end_waiting()
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        ProgressColumn,
-        Task,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from infinite_memory.apps.cli.terminal import make_bars
 
-    class Rate(ProgressColumn):
-        """The steps done in a second."""
-
-        def render(self, task: Task) -> RenderableType:
-            speed = task.finished_speed or task.speed
-            return "" if speed is None else f"{speed:,.0f}/s"
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        Rate(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as bars:
-        ids = {task: bars.add_task(task, total=None) for task in tasks}
-        yield lambda task, done, total: bars.update(ids[task], completed=done, total=total)
+    bars = make_bars(read_terminal(), tasks)
+    if bars.terminal.is_dumb:
+        yield None
+        return
+    bars.draw()
+    try:
+        yield bars.update
+    finally:
+        bars.draw()
 
 
-def _text(parts: Sequence[tuple[str, str]]) -> Any:
-    from rich.text import Text
-
-    # Not markup: brackets in a memory are not instructions to rich.
-    pieces = [(escape_controls(text), style) for text, style in parts]
-    return Text.assemble(*pieces, overflow="fold")
-
-
-def _draw(items: Iterable[RenderableType]) -> None:
-    console = _console()
-    with console.capture() as captured:
-        for item in items:
-            console.print(item)
-    emit_text(captured.get())
-
-
-def _console(*, stderr: bool = False) -> Console:
-    # Late: the import takes longer than the rest of a command that opens no store.
-    from rich.console import Console
-
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+def _escape(parts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(escape_controls(text), style) for text, style in parts]
 
 
 def _encodable(text: str, stream: IO[str]) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from infinite_memory.apps.cli.options import wanted_home, wanted_scopes, wanted_store
+from infinite_memory.apps.cli.terminal import Terminal
 from infinite_memory.core.config import (
     PASSPHRASE_VARIABLE,
     Config,
@@ -57,6 +59,20 @@ def set_up(context: click.Context) -> Config:
 def read_passphrase_variable() -> str | None:
     """Return the passphrase of backups in the environment, None if there is none."""
     return os.environ.get(PASSPHRASE_VARIABLE) or None
+
+
+def describe_terminal() -> Terminal:
+    """Return what the terminal can do, as the system and its variables say."""
+    if sys.platform == "win32":  # pragma: no cover
+        from colorama import just_fix_windows_console  # click needs it there
+
+        just_fix_windows_console()
+    is_dumb = os.environ.get("TERM", "").lower() in ("dumb", "unknown")
+    return Terminal(
+        columns=max(20, shutil.get_terminal_size().columns),
+        has_colors=not is_dumb and not os.environ.get("NO_COLOR"),
+        is_dumb=is_dumb,
+    )
 
 
 def login_shell() -> str:

@@ -6,54 +6,70 @@ The sign is drawn on standard error, only on a terminal, and is gone before anyt
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock, Timer
+from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from infinite_memory.apps.cli.terminal import Terminal
 
 _SECONDS = 1.0
 
 
+def read_terminal() -> Terminal:
+    """Return what the terminal of this process can do."""
+    # Late: only a person at a terminal needs it, and it loads the settings.
+    from infinite_memory.apps.cli.settings import describe_terminal
+
+    return describe_terminal()
+
+
 class _Sign:
-    """A moving bar with the time that has passed; drawn once, after a delay, until it is ended."""
+    """A moving bar with the time that has passed; drawn after a delay, until it is ended."""
 
     def __init__(self, seconds: float) -> None:
+        """Draw after so many seconds, unless the terminal is dumb."""
         self._lock = Lock()
-        self._bars: Progress | None = None
-        self._has_ended = False
-        self._timer = Timer(seconds, self._draw)
-        self._timer.daemon = True
-        self._timer.start()
+        self._ended = Event()
+        self._is_drawn = False
+        Thread(target=self._draw, args=(seconds,), daemon=True).start()
 
     def end(self) -> None:
         """Remove the sign; a sign that has ended is not drawn again."""
-        self._timer.cancel()
         with self._lock:
-            self._has_ended = True
-            if self._bars is not None:
-                self._bars.stop()
-                self._bars = None
+            self._ended.set()
+            if self._is_drawn:
+                from infinite_memory.apps.cli.terminal import ERASE, write_error
 
-    def _draw(self) -> None:
-        # Late: only a person who waits needs rich for it.
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+                write_error(ERASE)
+                self._is_drawn = False
 
-        with self._lock:
-            if self._has_ended:
-                return
-            self._bars = Progress(
-                *(TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()),
-                console=Console(stderr=True),
-                transient=True,
-                redirect_stdout=False,
-                redirect_stderr=False,
-            )
-            self._bars.add_task("Working", total=None)
-            self._bars.start()
+    def _draw(self, seconds: float) -> None:
+        began = time.monotonic()
+        if self._ended.wait(seconds) or read_terminal().is_dumb:
+            return
+        # Late: only a person who waits needs it.
+        from infinite_memory.apps.cli.terminal import (
+            BAR_COLUMNS,
+            ERASE,
+            SECONDS_BETWEEN,
+            show_seconds,
+            write_error,
+        )
+
+        pause, step = 0.0, 0
+        while not self._ended.wait(pause):
+            with self._lock:
+                if self._ended.is_set():
+                    return
+                bar = "━" * BAR_COLUMNS
+                place = step % BAR_COLUMNS
+                bar = f"{bar[:place]}╸{bar[place + 1 :]}"
+                write_error(f"{ERASE}Working {bar} {show_seconds(time.monotonic() - began)}")
+                self._is_drawn = True
+            pause, step = SECONDS_BETWEEN, step + 1
 
 
 _signs: list[_Sign] = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import zipfile
 from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, metadata, requires
@@ -21,6 +22,7 @@ from attrs import frozen
 from infinite_memory.core.errors import ConfigurationError
 
 _DISTRIBUTION = "infinite-memory"
+_OWN_EXTRAS = re.compile(rf"{_DISTRIBUTION}\[(?P<extras>[^]]*)\]")
 _PACKAGES = ("infinite_memory", "infinite_memory_mcp")
 _MANIFEST_VERSION = "0.4"
 _SERVER_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
@@ -91,14 +93,23 @@ def _read_metadata() -> tuple[str, list[str], str]:
             "a bundle is built from an installation, and this is a plain source tree: run"
             " `pip install '.[mcp]'` in it"
         ) from error
-    needs = []
+    needs = [need.strip() for need in requires(_DISTRIBUTION) or () if "extra ==" not in need]
+    needs.extend(_list_needs("mcp"))
+    return described["Version"], sorted(needs), described["Requires-Python"]
+
+
+def _list_needs(extra: str) -> Iterator[str]:
+    """Yield the requirements of an extra, and those of the extras of ours that it names."""
     for requirement in requires(_DISTRIBUTION) or ():
         text, _, marker = requirement.partition(";")
-        if "extra ==" not in marker:
-            needs.append(requirement.strip())
-        elif marker.strip() in ("extra == 'mcp'", 'extra == "mcp"'):
-            needs.append(text.strip())
-    return described["Version"], sorted(needs), described["Requires-Python"]
+        if marker.strip().replace('"', "'") != f"extra == '{extra}'":
+            continue
+        own = _OWN_EXTRAS.fullmatch(text.strip())
+        if own is None:
+            yield text.strip()
+        else:
+            for name in own["extras"].split(","):
+                yield from _list_needs(name.strip())
 
 
 def _contents(

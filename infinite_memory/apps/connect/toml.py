@@ -11,11 +11,9 @@ import tomllib
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 
-import tomlkit
 from attrs import frozen
-from tomlkit.exceptions import TOMLKitError
 
-from infinite_memory.core.errors import ConfigurationError
+from infinite_memory.core.errors import ConfigurationError, requiring
 
 # What may hold a bracket or a line end that means nothing, and what counts.
 _TOKEN = re.compile(
@@ -158,10 +156,11 @@ def _edit_section(
     text: str, section: _Section, path: tuple[str, str], values: Mapping[str, Any] | None
 ) -> str:
     """Set keys of the table at `path`, or remove it for None, among the keys of a section."""
+    tomlkit = _load_tomlkit()
     former = text[section.body : section.end]
     try:
         document = tomlkit.parse(former.replace("\r\n", "\n"))
-    except (TOMLKitError, ValueError) as error:
+    except (tomlkit.exceptions.TOMLKitError, ValueError) as error:
         raise ConfigurationError(f"no TOML that can be changed in place: {error}") from error
     table: MutableMapping[str, Any] = document
     names = path[len(section.path) :]
@@ -174,7 +173,7 @@ def _edit_section(
             table = table.setdefault(name, tomlkit.inline_table())
         for key, value in values.items():
             table[key] = _item(value)
-    new = document.as_string()
+    new: str = document.as_string()
     if "\r\n" in former:
         new = new.replace("\n", "\r\n")
     if text[: section.body] and not text[: section.body].endswith("\n"):
@@ -208,7 +207,7 @@ def _append(text: str, path: tuple[str, str], values: Mapping[str, Any]) -> str 
 
     It cannot after `mcp_servers = {...}`, to which a later table may not add.
     """
-    table = tomlkit.table()
+    table = _load_tomlkit().table()
     for key, value in values.items():
         table[key] = _item(value)
     header = ".".join(map(_key, path))
@@ -224,14 +223,21 @@ def _append(text: str, path: tuple[str, str], values: Mapping[str, Any]) -> str 
     return new
 
 
+def _load_tomlkit() -> Any:
+    with requiring("mcp", "to change a TOML file", "change it by hand"):
+        import tomlkit.exceptions  # noqa: PLC0415 -- of the extra that brings the server
+    return tomlkit
+
+
 def _item(value: Any) -> Any:
     """Return a value as it stands on a single line: a mapping as an inline table."""
     if not isinstance(value, Mapping):
         return value
-    table = tomlkit.inline_table()
+    table = _load_tomlkit().inline_table()
     table.update(value)
     return table
 
 
 def _key(name: str) -> str:
-    return tomlkit.key(name).as_string()
+    key: str = _load_tomlkit().key(name).as_string()
+    return key

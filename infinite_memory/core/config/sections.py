@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import (
     AfterValidator,
@@ -20,6 +19,7 @@ from pydantic import (
     model_validator,
 )
 
+from infinite_memory.core.clock import find_zone
 from infinite_memory.core.paths import expand_path
 from infinite_memory.core.values.address import Address, find_problem, is_folder
 from infinite_memory.core.values.checks import check_label
@@ -353,12 +353,8 @@ def find_default_home() -> Path:
 
 
 def _known_zone(name: str | None) -> str | None:
-    if name is None:
-        return None
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ValueError("no such time zone; use an IANA name such as Europe/Berlin") from error
+    if name is not None:
+        find_zone(name)
     return name
 
 

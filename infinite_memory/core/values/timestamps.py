@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, tzinfo
-from zoneinfo import ZoneInfo
 
+from infinite_memory.core.clock import find_zone
 from infinite_memory.core.errors import InvalidInput
 
 _ISO = re.compile(
@@ -35,7 +35,7 @@ def read_moment(text: str, zone: str | None) -> datetime:
             raise ValueError("it is not in the form YYYY-MM-DD or YYYY-MM-DDThh:mm")
         moment = datetime.fromisoformat(text.upper())
         if moment.tzinfo is None and zone is not None:
-            moment = moment.replace(tzinfo=ZoneInfo(zone))
+            moment = moment.replace(tzinfo=find_zone(zone))
         return moment.astimezone(UTC)
     # The C library raises various errors for some years.
     except (ValueError, OverflowError, OSError) as error:
@@ -50,7 +50,7 @@ def in_zone(moment: datetime, zone: str | None) -> datetime:
 
     A moment that would leave the years 1 to 9999 stays in UTC.
     """
-    place: tzinfo | None = None if zone is None else ZoneInfo(zone)
+    place: tzinfo | None = None if zone is None else find_zone(zone)
     try:
         return moment.astimezone(place)
     except (ValueError, OverflowError, OSError):

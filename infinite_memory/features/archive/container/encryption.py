@@ -19,10 +19,9 @@ from attrs import evolve, frozen
 
 from infinite_memory.core.errors import (
     ArchiveDamaged,
-    ConfigurationError,
     InvalidInput,
     WrongPassphrase,
-    install_hint,
+    requiring,
 )
 from infinite_memory.features.archive.container.reader import Source
 from infinite_memory.features.archive.container.writer import Sink
@@ -134,13 +133,9 @@ class EncryptionHeader:
 
 
 def _load_cipher(key: bytes) -> Any:
-    try:
+    otherwise = "leave the passphrase out; nothing was changed"
+    with requiring("encryption", "to encrypt a backup, or to open one", otherwise):
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
-    except ImportError as error:
-        raise ConfigurationError(
-            "encrypted backups need the package cryptography:"
-            f" {install_hint('encryption')}, or leave the passphrase out; nothing was changed"
-        ) from error
     return AESGCM(key)
 
 

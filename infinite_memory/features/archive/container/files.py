@@ -10,8 +10,15 @@ from typing import BinaryIO
 
 from attrs import frozen
 
-from infinite_memory.core.errors import ArchiveDamaged, ArchiveError, ArchiveTooNew, NotEncrypted
+from infinite_memory.core.errors import (
+    ArchiveDamaged,
+    ArchiveError,
+    ArchiveTooNew,
+    ConfigurationError,
+    NotEncrypted,
+)
 from infinite_memory.core.files.regular import open_regular
+from infinite_memory.features.archive.container.codecs import unpack_frame
 from infinite_memory.features.archive.container.encryption import (
     HEADER,
     ChunkSink,
@@ -32,13 +39,13 @@ from infinite_memory.features.archive.container.layout import (
     Encryption,
 )
 from infinite_memory.features.archive.container.manifest import Manifest
-from infinite_memory.features.archive.container.reader import ArchiveReader, Source, unpack_frame
+from infinite_memory.features.archive.container.reader import ArchiveReader, Source
 from infinite_memory.features.archive.container.writer import ArchiveWriter, Sink
 
 
 @frozen(kw_only=True)
 class Outline:
-    """What the ends of a file say: whether it is encrypted, and its manifest where it is not."""
+    """What the ends of a file say: whether it is encrypted, and its manifest if it can be read."""
 
     is_encrypted: bool
     manifest: Manifest | None
@@ -111,6 +118,9 @@ def read_outline(path: Path) -> Outline | None:
             if encryption is not Encryption.NONE:
                 return Outline(is_encrypted=True, manifest=None)
             return Outline(is_encrypted=False, manifest=_read_manifest(file))
+    # An archive in zstd, which this installation cannot read, is one all the same.
+    except ConfigurationError:
+        return Outline(is_encrypted=False, manifest=None)
     except (ArchiveError, ValueError, OSError):
         return None
 
@@ -129,11 +139,9 @@ def _read_manifest(file: BinaryIO) -> Manifest:
     file.seek(max(0, end - TRAILER.size - size))
     frame = file.read(size)
     _, codec, stored_bytes, content_bytes = FRAME.unpack_from(frame)
-    content: bytes | None = frame[FRAME.size :]
     if stored_bytes != size - FRAME.size or content_bytes > MAX_FRAME_BYTES:
         raise ValueError("its last frame is of another length")
-    if codec == Codec.ZSTD:
-        content = unpack_frame(frame[FRAME.size :], content_bytes)
+    content = unpack_frame(Codec(codec), frame[FRAME.size :], content_bytes)
     if content is None:
         raise ValueError("its last frame cannot be decompressed")
     return Manifest.of(content[RECORD.size :])

@@ -53,6 +53,7 @@ class Codec(IntEnum):
 
     RAW = 0
     ZSTD = 1
+    ZLIB = 2
 
 
 class Part(StrEnum):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from infinite_memory.core.errors import ArchiveDamaged
+from infinite_memory.features.archive.container.codecs import unpack_frame
 from infinite_memory.features.archive.container.layout import (
     END,
     FRAME,
@@ -60,6 +61,7 @@ class ArchiveReader:
 
         Raises:
             ArchiveDamaged: the archive is not as it was written.
+            ConfigurationError: it is compressed by zstd, which is not installed.
         """
         while True:
             part, size, content = self._read_frame()
@@ -76,7 +78,7 @@ class ArchiveReader:
         if not (
             0 < stored_bytes <= content_bytes <= MAX_FRAME_BYTES
             and is_ratio_allowed(stored_bytes, content_bytes)
-            and (codec == Codec.ZSTD or stored_bytes == content_bytes)
+            and (codec != Codec.RAW or stored_bytes == content_bytes)
         ):
             raise self._damaged(
                 f"has a frame of {stored_bytes:,} bytes that claims {content_bytes:,}"
@@ -89,7 +91,9 @@ class ArchiveReader:
         # The trailer has the digest of everything before it.
         self._digest.update(head)
         self._digest.update(stored)
-        content = stored if codec == Codec.RAW else self._decompress(stored, content_bytes)
+        content = unpack_frame(Codec(codec), stored, content_bytes)
+        if content is None:
+            raise self._damaged("has a frame that cannot be decompressed")
         return part, FRAME.size + stored_bytes, content
 
     def _enter(self, part: Part) -> None:
@@ -99,12 +103,6 @@ class ArchiveReader:
         if any(self._waiting.values()):
             raise self._damaged("has an incomplete record")
         self._phase = PHASES[part]
-
-    def _decompress(self, stored: bytes, content_bytes: int) -> bytes:
-        content = unpack_frame(stored, content_bytes)
-        if content is None:
-            raise self._damaged("has a frame that cannot be decompressed")
-        return content
 
     def _split(self, part: Part, content: bytes) -> Iterator[tuple[RecordType, bytes]]:
         waiting = self._waiting.setdefault(part, bytearray())
@@ -152,22 +150,3 @@ class ArchiveReader:
 
     def _damaged(self, problem: str) -> ArchiveDamaged:
         return ArchiveDamaged(f"{self._name} {problem}: {_WAY_OUT}")
-
-
-def unpack_frame(stored: bytes, content_bytes: int) -> bytes | None:
-    """Return the content of a compressed frame, None if it is not of the length `content_bytes`.
-
-    The length in the header of zstd decides how much it allocates, so it is compared before.
-    """
-    import zstandard  # noqa: PLC0415
-
-    try:
-        if zstandard.frame_content_size(stored) != content_bytes:
-            return None
-        decompressor = zstandard.ZstdDecompressor(max_window_size=MAX_FRAME_BYTES)
-        content = decompressor.decompress(
-            stored, max_output_size=content_bytes, allow_extra_data=False
-        )
-    except zstandard.ZstdError:
-        return None
-    return content if len(content) == content_bytes else None

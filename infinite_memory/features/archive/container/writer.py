@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Protocol
 
+from infinite_memory.features.archive.container.codecs import find_compressor
 from infinite_memory.features.archive.container.layout import (
     END,
     FRAME,
@@ -20,7 +21,6 @@ from infinite_memory.features.archive.container.layout import (
 from infinite_memory.features.archive.container.manifest import Manifest
 from infinite_memory.features.archive.container.totals import Totals, frame_record
 
-_LEVEL = 3
 _PART_NUMBERS = {part: number for number, part in enumerate(Part)}
 
 
@@ -36,10 +36,8 @@ class ArchiveWriter:
 
     def __init__(self, sink: Sink, preamble: bytes) -> None:
         """Write to `sink`; `preamble` was written before, and is covered by the digest."""
-        import zstandard  # noqa: PLC0415
-
         self._sink = sink
-        self._compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=False)
+        self._codec, self._compress = find_compressor()
         self._digest = hashlib.sha256(preamble)
         self._waiting: dict[Part, bytearray] = {}
         self._phase = 0
@@ -72,8 +70,8 @@ class ArchiveWriter:
         self._waiting.clear()
 
     def _write_frame(self, part: Part, content: bytes) -> int:
-        compressed = self._compressor.compress(content)
-        codec, stored = Codec.ZSTD, compressed
+        compressed = self._compress(content)
+        codec, stored = self._codec, compressed
         if len(compressed) >= len(content) or not is_ratio_allowed(len(compressed), len(content)):
             codec, stored = Codec.RAW, content
         head = FRAME.pack(_PART_NUMBERS[part], codec, len(stored), len(content))

@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 
-from infinite_memory.core.errors import ConfigurationError, install_hint
+from infinite_memory.core.errors import requiring
 from infinite_memory.search.text.lines import escape_controls, one_line
 
 _CELL_CHARS = 300
@@ -61,13 +61,8 @@ def load_plotly(otherwise: str) -> str:
     Raises:
         ConfigurationError: its package is not installed.
     """
-    try:
+    with requiring("insights", "to write the page", otherwise):
         from plotly.offline import get_plotlyjs  # noqa: PLC0415 -- an optional package
-    except ImportError as error:
-        raise ConfigurationError(
-            f"to write the page, install the extra insights ({install_hint('insights')}), or"
-            f" {otherwise}"
-        ) from error
     library: str = get_plotlyjs()
     return library
 

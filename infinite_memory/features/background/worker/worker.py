@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import NamedTuple
-from zoneinfo import ZoneInfo
 
 from attrs import evolve, frozen
 
+from infinite_memory.core.clock import find_zone
 from infinite_memory.core.errors import (
     AccessDenied,
     InfiniteMemoryError,
@@ -154,7 +154,7 @@ class Worker:
 
     def _is_quiet(self, now: datetime) -> bool:
         config = self._services.config
-        zone = None if config.time_zone is None else ZoneInfo(config.time_zone)
+        zone = None if config.time_zone is None else find_zone(config.time_zone)
         return is_quiet(now, zone, config.upkeep.quiet_hour)
 
     def _run(self, job: Job, lost: _Lost) -> JobReport:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
-from infinite_memory.core.errors import ConfigurationError, install_hint
+from infinite_memory.core.errors import requiring
 from infinite_memory.core.values.draft import Draft
 from infinite_memory.core.values.exchange import ImportProblem
 from infinite_memory.core.values.ids import import_id
@@ -126,13 +126,8 @@ def _pages_of(content: bytes) -> Iterator[tuple[int, str]]:
         ValueError: it is no PDF, is damaged or is encrypted.
         ConfigurationError: the package that reads it is not installed.
     """
-    try:
+    with requiring("import", "to read a PDF", "move it out of the folder"):
         import pypdf  # noqa: PLC0415
-    except ImportError as error:
-        raise ConfigurationError(
-            f"to read a PDF, install the extra pdf ({install_hint('pdf')}), or move the PDF files"
-            " out of the folder"
-        ) from error
     # It warns of each small fault of a file.
     logging.getLogger("pypdf").setLevel(logging.ERROR)
     try:

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 from functools import cache
 from typing import Any
 
-from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.errors import InvalidInput, requiring
 from infinite_memory.features.archive.exchange.reading import read_time_text
 
 _MAX_CHARS = 1 << 16
@@ -25,8 +25,10 @@ def load_shallow_yaml(written: str) -> Any:
 
     Raises:
         ValueError: it is not YAML, has an alias, or is nested in more than 32 levels.
+        ConfigurationError: the package that reads it is not installed.
     """
-    import yaml  # noqa: PLC0415
+    with requiring("import", "to read front matter", "take it out"):
+        import yaml  # noqa: PLC0415
 
     try:
         return yaml.load(written, _make_loader())

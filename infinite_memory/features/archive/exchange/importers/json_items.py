@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import IO, Any
 
+from infinite_memory.core.errors import requiring
 from infinite_memory.core.values.exchange import ImportProblem
 from infinite_memory.features.archive.exchange.source import Source
 
@@ -19,8 +20,10 @@ def items_of(stream: IO[bytes], path: str = ITEMS) -> Iterator[Any]:
 
     Raises:
         ValueError: it is not JSON from some point on.
+        ConfigurationError: the package that reads it is not installed.
     """
-    import ijson  # noqa: PLC0415
+    with requiring("import", "to read a long array", "convert it to JSON Lines"):
+        import ijson  # noqa: PLC0415
 
     try:
         yield from ijson.items(stream, path, use_float=True)

@@ -11,9 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from itertools import accumulate, pairwise
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from attrs import frozen
+
+from infinite_memory.features.background.dreamer.topics.louvain import (
+    find_communities,
+    list_components,
+    measure_modularity,
+)
 
 FEWEST_MEMBERS, MOST_MEMBERS = 3, 40
 
@@ -30,7 +36,9 @@ _SHARE_INSIDE = 0.5
 # The modularity of a partition from which a tight group is two.
 _DIVIDED = 0.3
 _SCALE = 2**22
-_RESOLUTIONS = (1.0, 2.0, 4.0, 8.0)
+_RESOLUTIONS = (1, 2, 4, 8)
+
+_Graph: TypeAlias = dict[str, dict[str, float]]
 
 
 @frozen(kw_only=True)
@@ -47,16 +55,14 @@ def find_clusters(weights: Weights, known: Collection[str], *, seed: int) -> lis
     A cluster has 3 to 40 members, all among `known`, the ids whose links are all in `weights`; the
     others count as being outside. Equal arguments give an equal result.
     """
-    import networkx  # noqa: PLC0415
-
-    graph = networkx.Graph()
-    graph.add_nodes_from(sorted(known))
+    graph: _Graph = {member: {} for member in sorted(known)}
     for (first, second), weight in sorted(weights.items()):
-        graph.add_edge(first, second, weight=weight)
-    inside = graph.subgraph(sorted(known))
+        graph.setdefault(first, {})[second] = weight
+        graph.setdefault(second, {})[first] = weight
+    inside = _restrict(graph, known)
     found = [
         _describe(inside, members)
-        for component in networkx.connected_components(inside)
+        for component in list_components(inside)
         for part in _cut(inside, frozenset(component), seed)
         for members in [_leave_loose(graph, part)]
         if _is_tight(inside, members)
@@ -75,12 +81,11 @@ def is_tight(weights: Weights, members: Collection[str]) -> bool:
 
 def count_distinct(members: Collection[str], twins: Collection[Edge]) -> int:
     """Count the members, of which all that say nearly the same count as one."""
-    import networkx  # noqa: PLC0415
-
-    graph = networkx.Graph()
-    graph.add_nodes_from(members)
-    graph.add_edges_from(edge for edge in twins if edge[0] in graph and edge[1] in graph)
-    return int(networkx.number_connected_components(graph))
+    graph: _Graph = {member: {} for member in members}
+    for first, second in twins:
+        if first in graph and second in graph:
+            graph[first][second] = graph[second][first] = 1.0
+    return sum(1 for _ in list_components(graph))
 
 
 def _has_enough(number: int, links: int) -> bool:
@@ -88,60 +93,60 @@ def _has_enough(number: int, links: int) -> bool:
     return 2 * links >= number * min(_DENSITY * (number - 1), _ENOUGH_LINKS)
 
 
-def _is_tight(graph: Any, members: frozenset[str]) -> bool:
+def _restrict(graph: _Graph, members: Collection[str]) -> _Graph:
+    """Return the part of a graph between members, in the order of their ids."""
+    inside = frozenset(members)
+    return {
+        member: {other: graph[member][other] for other in sorted(graph[member].keys() & inside)}
+        for member in sorted(inside)
+    }
+
+
+def _list_edges(graph: _Graph) -> list[tuple[str, str, float]]:
+    """Return the edges in the order of their ends, the smaller end first."""
+    return [(a, b, graph[a][b]) for a in sorted(graph) for b in sorted(graph[a]) if a < b]
+
+
+def _is_tight(graph: _Graph, members: frozenset[str]) -> bool:
     number = len(members)
     return FEWEST_MEMBERS <= number <= MOST_MEMBERS and _has_enough(
-        number, graph.subgraph(members).number_of_edges()
+        number, len(_list_edges(_restrict(graph, members)))
     )
 
 
-def _cut(graph: Any, members: frozenset[str], seed: int) -> Iterator[frozenset[str]]:
+def _cut(graph: _Graph, members: frozenset[str], seed: int) -> Iterator[frozenset[str]]:
     """Yield the tight parts of a community; a loose part that cannot be cut is left out."""
-    import networkx  # noqa: PLC0415
-
     if len(members) < FEWEST_MEMBERS:
         return
-    part = _scale(graph.subgraph(members))
+    part = _restrict(graph, members)
+    ids = list(part)
+    edges = _scale(part)
     is_tight_part = _is_tight(graph, members)
     for resolution in _RESOLUTIONS[:1] if is_tight_part else _RESOLUTIONS:
-        communities = networkx.community.louvain_communities(
-            part, weight="weight", resolution=resolution, seed=seed
-        )
+        communities = find_communities(len(ids), edges, resolution=resolution, seed=seed)
         if len(communities) > 1:
-            if is_tight_part and networkx.community.modularity(part, communities) < _DIVIDED:
+            if is_tight_part and measure_modularity(len(ids), edges, communities) < _DIVIDED:
                 break
             for community in sorted(communities, key=sorted):
-                yield from _cut(graph, frozenset(community), seed)
+                yield from _cut(graph, frozenset(ids[place] for place in community), seed)
             return
     if is_tight_part:
         yield members
 
 
-def _scale(graph: Any) -> Any:
-    """Return a graph in a fixed order, with whole weights that are a power of two together.
-
-    Equal graphs are cut equally, since the order decides between equal gains. With such weights
-    networkx computes every gain exactly: each is a sum of multiples of 2**-45 below 2**8. Rounded
-    gains can be above 0 for a move and for the move back, and Louvain never ends
-    (https://github.com/networkx/networkx/issues/8739).
-    """
-    import networkx  # noqa: PLC0415
-
-    edges = sorted((*_ends(edge), float(edge[2]["weight"])) for edge in graph.edges(data=True))
+def _scale(graph: _Graph) -> list[tuple[int, int, int]]:
+    """Return the edges between the places of the nodes, with whole weights in proportion."""
+    edges = _list_edges(graph)
+    order = {member: place for place, member in enumerate(graph)}
     sums = list(accumulate((weight for _, _, weight in edges), initial=0.0))
-    places = [round(_SCALE * reached / sums[-1]) if edges else 0 for reached in sums]
-    scaled = networkx.Graph()
-    scaled.add_nodes_from(sorted(graph))
-    for (first, second, _), (begin, end) in zip(edges, pairwise(places), strict=True):
-        scaled.add_edge(first, second, weight=end - begin)
-    return scaled
+    scaled = [round(_SCALE * reached / sums[-1]) if edges else 0 for reached in sums]
+    return [
+        (order[first], order[second], end - begin)
+        for (first, second, _), (begin, end) in zip(edges, pairwise(scaled), strict=True)
+    ]
 
 
-def _ends(edge: tuple[str, str, Any]) -> Edge:
-    return min(edge[:2]), max(edge[:2])
-
-
-def _leave_loose(graph: Any, members: frozenset[str]) -> frozenset[str]:
+def _leave_loose(graph: _Graph, members: frozenset[str]) -> frozenset[str]:
     """Return the members without those that have most of their weight outside."""
     while True:
         loose = {
@@ -154,10 +159,11 @@ def _leave_loose(graph: Any, members: frozenset[str]) -> frozenset[str]:
         members = members - loose
 
 
-def _weigh(graph: Any, member: str, members: Collection[str]) -> float:
+def _weigh(graph: _Graph, member: str, members: Collection[str]) -> float:
     """Return the weight of the links of a member to other members."""
-    return sum(float(data["weight"]) for other, data in graph[member].items() if other in members)
+    return sum(weight for other, weight in graph[member].items() if other in members)
 
 
-def _describe(graph: Any, members: frozenset[str]) -> Cluster:
-    return Cluster(members=members, weight=float(graph.subgraph(members).size(weight="weight")))
+def _describe(graph: _Graph, members: frozenset[str]) -> Cluster:
+    weight = sum(weight for _, _, weight in _list_edges(_restrict(graph, members)))
+    return Cluster(members=members, weight=weight)

@@ -19,7 +19,7 @@ from weakref import WeakSet
 from attrs import define, field, frozen
 
 from infinite_memory.core.clock import Deadline, current_deadline
-from infinite_memory.core.errors import ConfigurationError, InvalidInput, OutOfTime, install_hint
+from infinite_memory.core.errors import ConfigurationError, InvalidInput, OutOfTime, requiring
 from infinite_memory.core.values.conversation.message import ChatMessage
 from infinite_memory.core.values.conversation.trigger import Occasion, Verdict
 from infinite_memory.core.values.memory import JsonValue
@@ -308,12 +308,11 @@ def _read(reply: Mapping[str, str], seconds: float) -> Verdict:
 
 
 def _check_installed() -> None:
-    if find_spec("_quickjs") is None:
-        raise ConfigurationError(
-            "conditions in JavaScript need the extra triggers, which is not installed: run"
-            f' {install_hint("triggers")}, or write the condition as rules such as {{"any_of":'
-            ' ["birthday"]}'
-        )
+    otherwise = 'write the condition as rules such as {"any_of": ["birthday"]}'
+    with requiring("triggers", "to use conditions in JavaScript", otherwise):
+        # Not imported: the child process alone runs it.
+        if find_spec("_quickjs") is None:
+            raise ModuleNotFoundError("No module named '_quickjs'")
 
 
 def _write_context(occasion: Occasion) -> str:

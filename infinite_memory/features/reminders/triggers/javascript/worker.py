@@ -7,9 +7,10 @@ import json
 import subprocess
 import sys
 import threading
+import zoneinfo
 from collections.abc import Sequence
-from datetime import datetime, timedelta
-from functools import cache
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -165,8 +166,10 @@ def _name_zone(now: datetime) -> str:
 def _list_zones(now: datetime) -> list[str]:
     """Return values of TZ for the zone of `now`, the best first; empty for that of the machine."""
     zones = [""]
+    if now.tzinfo is UTC:
+        zones.insert(0, "UTC0")
     if isinstance(now.tzinfo, ZoneInfo) and now.tzinfo.key:
-        zones.insert(0, f":{_zone_folder()}/{now.tzinfo.key}")
+        zones = [f":{file}" for file in _list_zone_files(now.tzinfo.key)] + zones
     minutes = round((now.utcoffset() or timedelta()).total_seconds() / 60)
     hours, minutes = divmod(abs(minutes), 60)
     # POSIX counts westward.
@@ -174,9 +177,12 @@ def _list_zones(now: datetime) -> list[str]:
     return [*zones, f"<local>{sign}{hours:02}:{minutes:02}"]
 
 
-@cache
-def _zone_folder() -> str:
-    return str(files("tzdata") / "zoneinfo")
+def _list_zone_files(name: str) -> list[Path]:
+    """Return the files of a zone where `zoneinfo` looks for them: the system, or else a package."""
+    folders = list(zoneinfo.TZPATH)
+    with suppress(ModuleNotFoundError):
+        folders.append(str(files("tzdata") / "zoneinfo"))
+    return [file for folder in folders if (file := Path(folder) / name).is_file()]
 
 
 def _system_root() -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import define, field
 
-from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.errors import ConfigurationError, InvalidInput, requiring
 from infinite_memory.features.reminders.triggers.rules.dates import read_local_time
 from infinite_memory.features.reminders.triggers.rules.moment import Moment
 
@@ -47,6 +47,7 @@ def compile_recurs(rules: Mapping[str, object], place: str) -> Callable[[Moment]
 
     Raises:
         InvalidInput: a part of them cannot be used.
+        ConfigurationError: the package that lists the occurrences is not installed.
     """
     parts = _read_rule(rules["recurs"], place)
     start = _FIRST_START
@@ -61,6 +62,8 @@ def compile_recurs(rules: Mapping[str, object], place: str) -> Callable[[Moment]
     recurrence = _Recurrence(parts=parts, start=start, until=until, lasts=lasts)
     try:
         recurrence.begin()
+    except ConfigurationError:
+        raise
     # dateutil raises whatever its arithmetic meets.
     except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
         raise InvalidInput(
@@ -148,7 +151,8 @@ class _Recurrence:
         return start.replace(year=month // 12, month=month % 12 + 1, day=1)
 
     def _rule(self, start: datetime, parts: Mapping[str, str]) -> Any:
-        from dateutil.rrule import rrulestr  # noqa: PLC0415 - it takes 20 ms to load
+        with requiring("triggers", "to use recurrences", "give dates"):
+            from dateutil.rrule import rrulestr  # noqa: PLC0415 - it takes 20 ms to load
 
         return rrulestr(";".join(f"{name}={value}" for name, value in parts.items()), dtstart=start)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.errors import InvalidInput, requiring
 
 _MOST_CHARS = 1000
 _MOST_BYTES = 1 << 20
@@ -19,13 +19,15 @@ def compile_regex(value: object, place: str) -> Callable[[str], bool]:
 
     Raises:
         InvalidInput: the expression cannot be used.
+        ConfigurationError: the package that reads it is not installed.
     """
     if not isinstance(value, str) or not value or len(value) > _MOST_CHARS:
         raise InvalidInput(
             f"{place}: {value!r:.100} cannot be used: give a regular expression of 1 to"
             f" {_MOST_CHARS:,} characters"
         )
-    import re2  # noqa: PLC0415 - its library takes some milliseconds to load
+    with requiring("triggers", "to use regular expressions", "give words"):
+        import re2  # noqa: PLC0415 - its library takes some milliseconds to load
 
     options = re2.Options()
     options.case_sensitive = False

@@ -1,1 +1,1 @@
-"""A picture of the graph: one page of HTML, drawn by plotly, with places found by networkx."""
+"""A picture of the graph: one page of HTML, drawn by plotly."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from infinite_memory.features.archive.exchange.graphs.picture.lines import PictureLine
 
 Place = tuple[float, float]
+_Weights = dict[str, dict[str, float]]
 
 _SEED = 7
 _ITERATIONS = 200
@@ -18,6 +19,8 @@ _ITERATIONS = 200
 _ASPECT = 1.5
 _GAP = 0.6
 _PUSHES = 60
+# Two places are taken to be at least so far apart.
+_NEAREST = 0.01
 # Less than this is no difference between two places.
 _LEVEL = 1e-3
 
@@ -29,38 +32,62 @@ def find_places(ids: Sequence[str], lines: Iterable[PictureLine]) -> dict[str, P
     ("Graph drawing by force-directed placement", 1991). The groups stand side by side in rows, the
     largest first.
     """
-    import networkx as nx  # noqa: PLC0415 -- its import takes a tenth of a second
-
-    graph = nx.Graph()
-    graph.add_nodes_from(ids)
-    graph.add_weighted_edges_from((*line.ends, line.weight) for line in lines)
+    weights: _Weights = {memory_id: {} for memory_id in ids}
+    for line in lines:
+        first, second = line.ends
+        weights[first][second] = weights[second][first] = line.weight
     order = {memory_id: number for number, memory_id in enumerate(ids)}
     groups = sorted(
-        (sorted(group, key=order.__getitem__) for group in nx.connected_components(graph)),
+        (sorted(group, key=order.__getitem__) for group in _list_groups(weights)),
         key=lambda group: (-len(group), order[group[0]]),
     )
-    places = _put_in_rows([_place_group(graph.subgraph(group), group) for group in groups])
+    places = _put_in_rows([_place_group(weights, group) for group in groups])
     return _stretch(_push_apart(_stretch(places)))
 
 
-def _place_group(graph: Any, ids: Sequence[str]) -> dict[str, Place]:
-    """Return places of a group in a square whose area grows with the number of memories."""
-    import networkx as nx  # noqa: PLC0415 -- as above
+def _list_groups(weights: _Weights) -> Iterator[set[str]]:
+    """Yield the memories that lines join, directly or by others."""
+    seen: set[str] = set()
+    for memory_id in weights:
+        group: set[str] = set()
+        waiting = set() if memory_id in seen else {memory_id}
+        while waiting:
+            group |= waiting
+            waiting = {other for reached in waiting for other in weights[reached]} - group
+        seen |= group
+        if group:
+            yield group
 
+
+def _place_group(weights: _Weights, ids: Sequence[str]) -> dict[str, Place]:
+    """Return places of a group in a square whose area grows with the number of memories."""
     if len(ids) == 1:
         return {ids[0]: (0.0, 0.0)}
     side = math.sqrt(len(ids))
     if len(ids) == 2:
         return {ids[0]: (0.0, 0.0), ids[1]: (side, 0.0)}
-    # The order of nodes decides the result, and that of a subgraph is not fixed.
-    ordered = nx.Graph()
-    ordered.add_nodes_from(ids)
-    ordered.add_weighted_edges_from(sorted(graph.edges(data="weight")))
-    places = nx.spring_layout(
-        ordered, k=1.6 / side, iterations=_ITERATIONS, weight="weight", seed=_SEED
-    )
-    unit = _stretch({memory_id: (float(x), float(y)) for memory_id, (x, y) in places.items()})
+    pulls = np.array([[weights[first].get(second, 0.0) for second in ids] for first in ids])
+    places = _settle(pulls, 1.6 / side)
+    unit = _stretch({key: (float(x), float(y)) for key, (x, y) in zip(ids, places, strict=True)})
     return {memory_id: (side * x, side * y) for memory_id, (x, y) in unit.items()}
+
+
+def _settle(pulls: NDArray[np.float64], distance: float) -> NDArray[np.float64]:
+    """Return places in which lines of weight 1 alone would be about `distance` long.
+
+    Each two memories push each other apart, and lines pull theirs together; the steps that they
+    may move become shorter until the end.
+    """
+    at = np.random.default_rng(_SEED).random((len(pulls), 2))
+    for longest in np.linspace(0.1, 0.0, _ITERATIONS, endpoint=False):
+        way = at[:, None] - at[None]
+        length = np.maximum(np.linalg.norm(way, axis=2), _NEAREST)
+        force = (way * (distance**2 / length**2 - pulls * length / distance)[:, :, None]).sum(
+            axis=1
+        )
+        size = np.maximum(np.linalg.norm(force, axis=1, keepdims=True), _NEAREST)
+        at += force / size * longest
+    return at
 
 
 def _put_in_rows(groups: Sequence[Mapping[str, Place]]) -> dict[str, Place]:

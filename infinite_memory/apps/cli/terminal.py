@@ -1,0 +1,199 @@
+"""Drawing on a terminal: colours, wrapped lines, tables and bars.
+
+A terminal steers by escape sequences; whatever is drawn must hold none of its own.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from threading import Lock
+
+from attrs import define, field, frozen
+
+Parts = Sequence[tuple[str, str]]
+"""Texts with their styles, such as "bold red", or "" for none."""
+
+_Cell = tuple[str, str]
+_CODES = {
+    **{"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33},
+    **{"blue": 34, "magenta": 35, "cyan": 36},
+}
+_GAP = 2
+BAR_COLUMNS = 40
+SECONDS_BETWEEN = 0.1
+ERASE = "\r\x1b[2K"
+"""Clears the line that the cursor is in."""
+
+
+@frozen(kw_only=True)
+class Terminal:
+    """What a terminal can do; a dumb one can neither be steered nor coloured."""
+
+    columns: int
+    has_colors: bool
+    is_dumb: bool
+
+
+def measure_columns(text: str) -> int:
+    """Return how many columns a terminal takes for a text of one line."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_measure_character, text))
+
+
+def _measure_character(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def draw_lines(terminal: Terminal, parts: Parts, *, indent: int = 0) -> Iterator[str]:
+    """Yield the lines of a text, coloured, and wrapped between words where there are any."""
+    cells = [(char, style) for text, style in parts for char in text.expandtabs(8)]
+    for line in _wrap(cells, max(1, terminal.columns - indent)):
+        yield f"{' ' * indent}{_paint(terminal, line)}".rstrip(" ")
+
+
+def draw_table(
+    terminal: Terminal,
+    headers: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    widths: Mapping[str, int],
+) -> Iterator[str]:
+    """Yield the lines of a table that fits the terminal; `widths` bounds columns by header."""
+    table = [list(headers), *([cell.expandtabs(8) for cell in row] for row in rows)]
+    columns = [
+        min(
+            max(measure_columns(line) for row in table for line in row[place].split("\n")),
+            widths.get(header, terminal.columns),
+        )
+        for place, header in enumerate(headers)
+    ]
+    while sum(columns) + _GAP * (len(columns) - 1) > terminal.columns and max(columns) > 2:
+        columns[columns.index(max(columns))] -= 1
+    for number, row in enumerate(table):
+        style = "" if number else "bold"
+        cells = [
+            list(_wrap([(char, style) for char in cell], width))
+            for cell, width in zip(row, columns, strict=True)
+        ]
+        for place in range(max(map(len, cells))):
+            pieces = [lines[place] if place < len(lines) else [] for lines in cells]
+            yield _join(terminal, pieces, columns)
+        if not number:
+            yield "─" * min(terminal.columns, sum(columns) + _GAP * (len(columns) - 1))
+
+
+def _join(terminal: Terminal, pieces: Sequence[list[_Cell]], columns: Sequence[int]) -> str:
+    line = ""
+    for piece, width in zip(pieces, columns, strict=True):
+        used = sum(_measure_character(char) for char, _ in piece)
+        line += _paint(terminal, piece) + " " * (width - used + _GAP)
+    return line.rstrip(" ")
+
+
+def _wrap(cells: Sequence[_Cell], width: int) -> Iterator[list[_Cell]]:
+    line: list[_Cell] = []
+    used = 0
+    for cell in cells:
+        if cell[0] == "\n":
+            yield line
+            line, used = [], 0
+            continue
+        size = _measure_character(cell[0])
+        if cell[0] == " " and line and used + size > width:
+            yield line
+            line, used = [], 0
+            continue
+        while line and used + size > width:
+            place = next((n for n in range(len(line), 0, -1) if line[n - 1][0] == " "), len(line))
+            yield line[:place]
+            line = line[place:]
+            used = sum(_measure_character(char) for char, _ in line)
+        line.append(cell)
+        used += size
+    yield line
+
+
+def _paint(terminal: Terminal, cells: Iterable[_Cell]) -> str:
+    drawn, now = [], ""
+    for char, style in cells:
+        if style != now:
+            drawn.append(_switch(terminal, now, style))
+            now = style
+        drawn.append(char)
+    return "".join(drawn) + _switch(terminal, now, "")
+
+
+def _switch(terminal: Terminal, before: str, after: str) -> str:
+    """Return what changes the style."""
+    if not terminal.has_colors or before == after:
+        return ""
+    codes = ";".join(str(_CODES[name]) for name in after.split())
+    return ("\x1b[0m" if before else "") + (f"\x1b[{codes}m" if codes else "")
+
+
+@define
+class _Task:
+    name: str
+    began: float
+    done: int = 0
+    total: int | None = None
+
+    def draw(self, now: float) -> str:
+        share = min(1.0, self.done / self.total) if self.total else 0.0
+        full = round(BAR_COLUMNS * share)
+        rate = self.done / (now - self.began) if now > self.began else 0.0
+        left = "" if self.total is None else f" {self.done:,}/{self.total:,}".replace(",", "")
+        seconds = (self.total or 0) - self.done
+        rest = show_seconds(seconds / rate) if rate and seconds > 0 else show_seconds(0)
+        return f"{self.name} {'━' * full}{' ' * (BAR_COLUMNS - full)}{left} {rate:,.0f}/s {rest}"
+
+
+@define(eq=False)
+class Bars:
+    """A bar for each task on standard error, drawn anew at most ten times a second."""
+
+    terminal: Terminal
+    tasks: dict[str, _Task]
+    _drawn: int = field(default=0, init=False)
+    _last: float = field(default=0.0, init=False)
+    _lock: Lock = field(factory=Lock, init=False)
+
+    def update(self, task: str, done: int, total: int | None) -> None:
+        """Say how many of all steps of a task are done."""
+        with self._lock:
+            self.tasks[task].done, self.tasks[task].total = done, total
+            if time.monotonic() - self._last >= SECONDS_BETWEEN:
+                self.draw()
+
+    def draw(self) -> None:
+        """Draw the bars over those that were drawn before."""
+        self._last = time.monotonic()
+        up = f"\x1b[{self._drawn}A" if self._drawn else ""
+        lines = (task.draw(self._last)[: self.terminal.columns - 1] for task in self.tasks.values())
+        write_error(up + "".join(f"{ERASE}{line}\n" for line in lines))
+        self._drawn = len(self.tasks)
+
+
+def make_bars(terminal: Terminal, names: Iterable[str]) -> Bars:
+    """Return bars at which nothing is done yet."""
+    now = time.monotonic()
+    return Bars(terminal, {name: _Task(name, now) for name in names})
+
+
+def show_seconds(seconds: float) -> str:
+    """Return a duration as hours, minutes and seconds."""
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+
+
+def write_error(text: str) -> None:
+    """Write to standard error, without characters that it does not know."""
+    stream = sys.stderr
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    stream.write(text.encode(encoding, errors="replace").decode(encoding))
+    stream.flush()
