@@ -123,6 +123,11 @@ def test_each_optional_package_has_a_call_and_is_in_the_extra_that_its_error_nam
         assert names & {distribution(needed) for needed in OPTIONAL[extra]}, module
 
 
+def test_at_most_eleven_distributions_are_required() -> None:
+    everywhere = [need for need in REQUIRED if "sys_platform == 'win32'" not in need]
+    assert len(everywhere) <= 11, everywhere
+
+
 def test_the_extra_for_assistants_brings_triggers_and_imports_and_all_brings_every_other() -> None:
     def expand(extra: str) -> set[str]:
         own = [re.fullmatch(r"infinite-memory\[(.*)\]", need) for need in OPTIONAL[extra]]
