@@ -20,6 +20,7 @@ pytestmark = pytest.mark.anyio
 _TINY = Path(__file__).parents[1] / "embedding" / "tiny_bert.py"
 
 
+@pytest.mark.thorough
 async def test_a_server_embeds_everything_anew_while_it_answers(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with MemoryStore.open(home, config=Config(home=home)) as store:

@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
 from http_server import HttpServer, call_body
 
 from infinite_memory import MemoryStore
@@ -18,6 +19,7 @@ HANGING = 20
 CALLS = 12
 
 
+@pytest.mark.thorough
 def test_twenty_conditions_of_a_key_that_hang_are_named_and_hold_no_search_of_another(
     tmp_path: Path,
 ) -> None:

@@ -34,6 +34,7 @@ def storing(number: int, text: str) -> bytes:
     return json.dumps(request).encode()
 
 
+@pytest.mark.thorough
 def test_each_line_that_is_no_message_is_answered_and_the_server_goes_on(tmp_path: Path) -> None:
     with RawServer(server_command(tmp_path)) as server:
         server.handshake()
@@ -51,6 +52,7 @@ def test_each_line_that_is_no_message_is_answered_and_the_server_goes_on(tmp_pat
         assert server.call("store_memory", text="still here", id="one")["id"] == "one"
 
 
+@pytest.mark.process
 def test_a_text_that_is_not_utf_8_is_refused_instead_of_being_altered(tmp_path: Path) -> None:
     with RawServer(server_command(tmp_path)) as server:
         server.handshake()
@@ -59,6 +61,7 @@ def test_a_text_that_is_not_utf_8_is_refused_instead_of_being_altered(tmp_path: 
         assert server.call("recall_memory_by_time", when="always")["hits"] == []
 
 
+@pytest.mark.thorough
 def test_half_of_a_surrogate_pair_is_refused_by_the_tool(tmp_path: Path) -> None:
     with RawServer(server_command(tmp_path)) as server:
         server.handshake()
@@ -71,6 +74,7 @@ def test_half_of_a_surrogate_pair_is_refused_by_the_tool(tmp_path: Path) -> None
         assert answer(server)["id"] == 8
 
 
+@pytest.mark.process
 def test_what_was_asked_before_the_end_of_input_is_answered(tmp_path: Path) -> None:
     with RawServer(patient_command(tmp_path)) as server:
         server.handshake()
@@ -86,6 +90,7 @@ def test_what_was_asked_before_the_end_of_input_is_answered(tmp_path: Path) -> N
         }
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows tells only when something is written")
 def test_a_server_that_nobody_reads_ends_though_its_input_stays_open(tmp_path: Path) -> None:
     with RawServer(patient_command(tmp_path)) as server:
@@ -97,6 +102,7 @@ def test_a_server_that_nobody_reads_ends_though_its_input_stays_open(tmp_path: P
         assert not server.has_left_overs()
 
 
+@pytest.mark.process
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a fork that keeps a pipe open")
 def test_a_server_ends_with_its_client_though_another_process_holds_its_input(
     tmp_path: Path,

@@ -17,6 +17,7 @@ SERVERS = 4
 BATCH = 50
 
 
+@pytest.mark.process
 async def test_what_one_server_stores_another_that_is_warm_retrieves_at_once(
     tmp_path: Path, era: str
 ) -> None:

@@ -392,6 +392,7 @@ def server_in(folder: Path, home: Path, *flags: str) -> StdioServerParameters:
     return started.model_copy(update={"cwd": str(folder)})
 
 
+@pytest.mark.thorough
 async def test_the_second_session_on_a_repository_begins_with_what_the_first_left(
     tmp_path: Path, checkout: Path
 ) -> None:

@@ -60,6 +60,7 @@ def calls_in(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [line for line in lines if "tool" in line]
 
 
+@pytest.mark.process
 def test_over_http_every_call_is_a_line_and_no_text_is_in_any(tmp_path: Path) -> None:
     file = tmp_path / "logs" / "server.log"
     home = configure(tmp_path / "home", logging={"level": "debug", "file": str(file)})
@@ -95,6 +96,7 @@ def test_over_http_every_call_is_a_line_and_no_text_is_in_any(tmp_path: Path) ->
     assert {("unknown", 404), ("/mcp", 405), ("/mcp", 400), ("/mcp", 401)} <= set(refused)
 
 
+@pytest.mark.thorough
 def test_a_defect_is_logged_with_its_place_and_without_its_text(tmp_path: Path) -> None:
     home = configure(tmp_path / "home")
     program = [sys.executable, "-c", _DEFECTIVE]
@@ -110,6 +112,7 @@ def test_a_defect_is_logged_with_its_place_and_without_its_text(tmp_path: Path) 
     assert calls_in(lines)[0]["error"] == "ValueError"
 
 
+@pytest.mark.thorough
 def test_texts_are_logged_only_if_asked_for(tmp_path: Path) -> None:
     home = configure(tmp_path / "home", logging={"texts": True})
     with HttpServer(home) as server:
@@ -119,6 +122,7 @@ def test_texts_are_logged_only_if_asked_for(tmp_path: Path) -> None:
     assert calls[0]["arguments"] == {"text": f"a {MARK} text"}
 
 
+@pytest.mark.thorough
 def test_over_standard_output_a_line_a_call_is_written_if_asked(tmp_path: Path) -> None:
     home = configure(tmp_path / "home")
     with RawServer(server_command(home, "--log-level", "info")) as server:

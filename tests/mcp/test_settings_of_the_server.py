@@ -43,6 +43,7 @@ async def store_drafts(client: Client, count: int) -> None:
         await call(client, "store_memory", text=f"The {PLAN}, draft {number}")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("source", ["file", "environment"])
 async def test_the_limit_and_the_pages_are_the_configured_ones(tmp_path: Path, source: str) -> None:
     settings = configured(tmp_path, {"search.limit": 3}, source)
@@ -59,6 +60,7 @@ async def test_the_limit_and_the_pages_are_the_configured_ones(tmp_path: Path, s
     assert len(listed["hits"]) == len(by_time["hits"]) == 7
 
 
+@pytest.mark.thorough
 async def test_the_tools_promise_no_number_that_a_setting_changes(tmp_path: Path) -> None:
     settings = configured(tmp_path, {"search.limit": 3}, "environment")
     async with Client(settings) as client:
@@ -68,6 +70,7 @@ async def test_the_tools_promise_no_number_that_a_setting_changes(tmp_path: Path
         assert "10" not in str(tools[name].description)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("source", ["file", "environment"])
 async def test_the_threshold_is_the_configured_one(tmp_path: Path, source: str) -> None:
     settings = configured(tmp_path, {"search.threshold": 1}, source)
@@ -79,6 +82,7 @@ async def test_the_threshold_is_the_configured_one(tmp_path: Path, source: str) 
     assert (cut["hits"], recalled["hits"], len(whole["hits"])) == ([], [], 2)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("source", ["file", "environment"])
 async def test_a_conversation_gets_its_scope(tmp_path: Path, source: str) -> None:
     settings = configured(tmp_path, {"conversation_scopes": True, "default_scope": "work"}, source)
