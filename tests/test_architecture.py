@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import infinite_memory
+from benchmarks.house import count_house
 
 Sources = Mapping[str, tuple[str, str]]
 """The path and the text of each module, by its dotted name."""
@@ -430,3 +431,13 @@ def test_the_public_names_are_exactly_those_listed() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         infinite_memory.Nothing  # noqa: B018
     assert set(infinite_memory.__all__) <= set(dir(infinite_memory))
+
+
+def test_the_house_does_not_grow_unseen() -> None:
+    # A change that needs more says so here, and in docs/contributing.md.
+    house = count_house()
+    assert house.names_at_the_top <= 12
+    assert house.files <= 790
+    assert house.lines <= 107_000
+    assert house.import_share <= 9.7
+    assert house.required == 11
