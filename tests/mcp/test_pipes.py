@@ -132,6 +132,7 @@ def test_a_server_ends_with_its_client_though_another_process_holds_its_input(
     assert server != holder
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("count", [5, pytest.param(20, marks=pytest.mark.slow("server-endurance"))])
 def test_servers_started_at_once_all_serve_and_leave_nothing_behind(
     tmp_path: Path, count: int

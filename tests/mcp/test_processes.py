@@ -39,6 +39,7 @@ async def test_what_one_server_stores_another_that_is_warm_retrieves_at_once(
     assert corrected["hits"][0]["text"] == "Alice's birthday is May 1"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "count", [50, pytest.param(200, marks=pytest.mark.slow("server-endurance"))]
 )

@@ -99,6 +99,7 @@ async def test_a_conversation_gets_its_scope(tmp_path: Path, source: str) -> Non
     assert {hit["text"] for hit in outside["hits"]} == {"The walls are blue"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("source", ["file", "environment"])
 async def test_the_configured_providers_run_the_model(tmp_path: Path, source: str) -> None:
     available = load_onnxruntime().get_available_providers()
@@ -108,6 +109,7 @@ async def test_the_configured_providers_run_the_model(tmp_path: Path, source: st
     assert receipt["searchable"] == "meaning"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("source", ["file", "environment"])
 async def test_a_provider_that_is_not_there_is_told_by_the_first_call(
     tmp_path: Path, source: str

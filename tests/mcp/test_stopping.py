@@ -35,6 +35,7 @@ def ordinary_files(tmp_path: Path) -> set[str]:
     return kept_files(home) | {"store.upkeep", "store.upkeep.lock"}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("used", [False, True], ids=["idle", "used"])
 def test_the_end_of_input_ends_the_server(
     tmp_path: Path, ordinary_files: set[str], used: bool
@@ -53,6 +54,7 @@ def test_the_end_of_input_ends_the_server(
             assert store.get("one").text == "one"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("used", [False, True], ids=["idle", "used"])
 def test_a_signal_ends_the_server_while_its_input_stays_open(
@@ -72,12 +74,14 @@ def test_a_signal_ends_the_server_while_its_input_stays_open(
             assert store.get("one").text == "one"
 
 
+@pytest.mark.thorough
 def test_the_end_of_input_without_a_single_request_ends_the_server(tmp_path: Path) -> None:
     with RawServer(patient_command(tmp_path / "home")) as server:
         assert server.end_input() == (b"", b"")
         assert server.process.returncode == 0
 
 
+@pytest.mark.thorough
 def test_a_client_that_no_longer_reads_ends_the_server(tmp_path: Path) -> None:
     with RawServer(patient_command(tmp_path / "home")) as server:
         server.handshake()
@@ -92,6 +96,7 @@ def test_a_client_that_no_longer_reads_ends_the_server(tmp_path: Path) -> None:
         assert server.process.wait(120) == 0
 
 
+@pytest.mark.thorough
 def test_a_server_whose_closing_hangs_ends_all_the_same_and_says_so_by_its_code(
     tmp_path: Path,
 ) -> None:
@@ -112,6 +117,7 @@ def test_a_server_whose_closing_hangs_ends_all_the_same_and_says_so_by_its_code(
         assert server.process.returncode == 1
 
 
+@pytest.mark.thorough
 def test_a_server_outlives_no_client_that_was_killed(tmp_path: Path) -> None:
     parent = textwrap.dedent(
         """
@@ -131,6 +137,7 @@ def test_a_server_outlives_no_client_that_was_killed(tmp_path: Path) -> None:
         assert client.process.stderr.read() == b""
 
 
+@pytest.mark.thorough
 def test_what_is_printed_by_mistake_does_not_reach_the_wire(tmp_path: Path) -> None:
     script = textwrap.dedent(
         """
@@ -154,6 +161,7 @@ def test_what_is_printed_by_mistake_does_not_reach_the_wire(tmp_path: Path) -> N
     assert err.count(b"stray") == 2
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("kills", "writes"),
     [(3, 30), pytest.param(20, 300, marks=pytest.mark.slow("server-endurance"))],
@@ -174,6 +182,7 @@ def test_servers_that_answer_before_they_write_are_caught(tmp_path: Path) -> Non
     assert any("is lost or altered" in fault for fault in outcome.faults)
 
 
+@pytest.mark.process
 def test_the_first_answers_need_nothing_heavy() -> None:
     script = textwrap.dedent(
         """
@@ -204,6 +213,7 @@ def test_the_first_answers_need_nothing_heavy() -> None:
     assert ran.stdout.strip() == "[]"
 
 
+@pytest.mark.thorough
 def test_the_first_request_may_be_of_the_era_without_a_handshake(tmp_path: Path) -> None:
     with RawServer(server_command(tmp_path / "home")) as server:
         result = server.request(*DISCOVER)

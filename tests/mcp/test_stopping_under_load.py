@@ -103,6 +103,7 @@ def _terminate(process: subprocess.Popen[bytes]) -> None:
     process.send_signal(signal.SIGTERM)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
 @pytest.mark.parametrize("stop", [_terminate, _end_input])
 @pytest.mark.parametrize(
@@ -138,6 +139,7 @@ def _refusal(result: dict[str, Any]) -> str | None:
     return str(result["content"][0]["text"]) if result.get("isError") else None
 
 
+@pytest.mark.process
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
 def test_a_call_that_is_under_way_is_finished_and_answered_and_later_ones_are_refused(
     tmp_path: Path,
