@@ -43,6 +43,7 @@ def test_a_start_loads_only_the_modules_that_it_needs(start: str, home: Path) ->
     assert count_modules(STARTS[start], home).own <= MOST[start]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("command", [*WITHOUT_NUMPY, "forget shed"])
 def test_a_command_that_compares_nothing_loads_neither_the_search_nor_the_model(
     command: str, home: Path

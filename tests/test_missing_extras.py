@@ -213,6 +213,7 @@ for arguments in CALLS:
 """
 
 
+@pytest.mark.thorough
 def test_an_installation_with_what_is_required_alone_starts_and_serves(tmp_path: Path) -> None:
     wanted = {distribution(need) for need in REQUIRED}
     optional = {distribution(need) for needs in OPTIONAL.values() for need in needs} - wanted

@@ -36,11 +36,11 @@ def find_zone(name: str) -> tzinfo:
             return UTC
         if isinstance(error, ZoneInfoNotFoundError) and not available_timezones():
             raise ConfigurationError(
-                f"this machine has no database of time zones, so {name!r:.100} is unknown: run"
-                " `pip install tzdata`, or use UTC"
+                "this machine has no database of time zones: run `pip install tzdata`, or use UTC"
             ) from error
+        # A value in the wrong place may be an address with a password.
         raise ConfigurationError(
-            f"no such time zone as {name!r:.100}: use an IANA name such as Europe/Berlin"
+            "no such time zone: use an IANA name such as Europe/Berlin"
         ) from error
 
 

@@ -60,6 +60,7 @@ def test_json_after_two_dashes_is_a_word_and_no_option() -> None:
     assert in_pipe("show", "--", "--json", "x").stderr.startswith("Usage: ")
 
 
+@pytest.mark.thorough
 def test_a_wrong_command_is_answered_with_the_nearest() -> None:
     assert "Did you mean 'search'?" in in_pipe("serch", "x").stderr
     assert "Did you mean" not in in_pipe("zzzzz", "x").stderr

@@ -35,6 +35,7 @@ def test_it_serves_until_a_signal(tmp_path: Path) -> None:
         process.communicate()
 
 
+@pytest.mark.thorough
 def test_a_unit_for_systemd_starts_the_same_server(tmp_path: Path) -> None:
     home = tmp_path / "with space and 100%"
     printed = in_pipe(
@@ -52,6 +53,7 @@ def test_a_unit_for_systemd_starts_the_same_server(tmp_path: Path) -> None:
     assert not home.exists()
 
 
+@pytest.mark.thorough
 def test_a_list_for_launchd_starts_the_same_server() -> None:
     printed = in_pipe("serve", "--print-launchd", "--http", "127.0.0.1:9000", "--scopes", "a, b")
     assert printed.returncode == 0
@@ -62,6 +64,7 @@ def test_a_list_for_launchd_starts_the_same_server() -> None:
     assert entries["RunAtLoad"]
 
 
+@pytest.mark.thorough
 def test_a_relative_folder_is_made_absolute(tmp_path: Path) -> None:
     printed = in_pipe("serve", "--print-systemd", "--store", "here", cwd=tmp_path)
     assert f"--store {tmp_path / 'here'}" in printed.stdout

@@ -92,6 +92,7 @@ def test_a_setting_that_cannot_be_used_is_refused(name: str, value: str, message
     assert re.search(message, done.stderr)
 
 
+@pytest.mark.thorough
 def test_the_config_command_shows_a_list_with_commas() -> None:
     listed = {**os.environ, "INFINITE_MEMORY_EXECUTION_PROVIDERS": "One,Two"}
     assert "execution_providers\tOne, Two\tINFINITE_MEMORY" in in_pipe("config", env=listed).stdout

@@ -62,6 +62,7 @@ def test_each_command_of_a_group_has_an_example_that_is_understood(run: Run) -> 
         command.make_context(inner, arguments)
 
 
+@pytest.mark.process
 def test_the_package_runs_as_a_module() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "infinite_memory", "--version"],

@@ -59,6 +59,7 @@ REFUSE = (
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("entry", "sentence"),
     [
@@ -84,6 +85,7 @@ def test_a_server_that_does_not_answer_is_explained(
     assert not slow or time.monotonic() - began < 30
 
 
+@pytest.mark.thorough
 def test_a_server_gets_what_the_client_hands_on_and_no_more(
     platform: Platform, tmp_path: Path
 ) -> None:

@@ -85,6 +85,7 @@ def test_a_waiter_gets_the_lock_as_soon_as_it_is_free(path: Path) -> None:
     waiter.release()
 
 
+@pytest.mark.process
 def test_the_lock_of_a_process_that_was_killed_is_free(path: Path) -> None:
     program = (
         "import sys, time\nfrom pathlib import Path\n"
@@ -125,6 +126,7 @@ def test_a_forked_child_neither_holds_the_lock_nor_releases_it_nor_keeps_it(path
             os.close(descriptor)
 
 
+@pytest.mark.thorough
 @needs_fork
 def test_a_process_that_is_given_the_descriptor_keeps_the_lock(path: Path) -> None:
     lock = FileLock(path)

@@ -51,6 +51,7 @@ def log_of(home: Path) -> str:
     return path.read_text() if path.exists() else ""
 
 
+@pytest.mark.thorough
 @POSIX
 @pytest.mark.parametrize("name", ["PreCompact", "SessionEnd", "Stop"])
 def test_an_event_is_one_line_in_a_file_of_the_user_alone(tmp_path: Path, name: str) -> None:
@@ -70,6 +71,7 @@ def test_an_event_is_one_line_in_a_file_of_the_user_alone(tmp_path: Path, name: 
     assert modes == {"home": 0o700, "spool": 0o700, "spool.jsonl": 0o600, "append.lock": 0o600}
 
 
+@pytest.mark.thorough
 def test_the_event_of_the_input_counts_without_an_argument(tmp_path: Path) -> None:
     fire("--client=cursor", stdin=event("sessionEnd", session_id=None), home=tmp_path)
     (line,) = spooled(tmp_path)
@@ -115,6 +117,7 @@ def test_a_home_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
     assert "NotADirectoryError" in log_of(tmp_path / "home")
 
 
+@pytest.mark.thorough
 @POSIX
 def test_a_client_that_keeps_its_input_open_is_not_kept_waiting(tmp_path: Path) -> None:
     environment = {**os.environ, "INFINITE_MEMORY_HOME": str(tmp_path)}
@@ -125,6 +128,7 @@ def test_a_client_that_keeps_its_input_open_is_not_kept_waiting(tmp_path: Path) 
     assert "took too long" in log_of(tmp_path)
 
 
+@pytest.mark.thorough
 def test_the_log_begins_anew_when_it_is_large(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "hooks.log").write_text("x" * (2 << 20))
@@ -132,6 +136,7 @@ def test_the_log_begins_anew_when_it_is_large(tmp_path: Path) -> None:
     assert len(log_of(tmp_path)) < 1000
 
 
+@pytest.mark.thorough
 def test_a_spool_that_nobody_reads_does_not_grow_for_ever(tmp_path: Path) -> None:
     (tmp_path / "spool").mkdir()
     spool = tmp_path / "spool" / "spool.jsonl"

@@ -24,6 +24,7 @@ CAUGHT_AS = {
 FOR_THE_KILLS = {"answers-first"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "calls", [500, pytest.param(3000, marks=pytest.mark.slow("server-endurance"))]
 )

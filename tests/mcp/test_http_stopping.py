@@ -104,6 +104,7 @@ def test_a_second_signal_ends_a_server_at_once(tmp_path: Path) -> None:
             assert server.wait() == 1
 
 
+@pytest.mark.thorough
 def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -137,6 +138,7 @@ def test_with_keys_other_machines_are_served(tmp_path: Path) -> None:
         assert server.ask(call_body("get_user_profile"), headers=headers).status == 421
 
 
+@pytest.mark.thorough
 def test_a_setting_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     (tmp_path / "infinite_memory_config.json").write_text('{"limits": {"call_seconds": 0}}')
     result = refuse("--home", str(tmp_path), "--http", "127.0.0.1:0")
@@ -153,6 +155,7 @@ def test_what_is_no_address_is_refused(text: str) -> None:
     assert "HOST:PORT" in result.stderr
 
 
+@pytest.mark.thorough
 def test_the_options_of_http_need_http() -> None:
     result = refuse("--require-keys")
     assert result.returncode == 2

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.anyio
 HINT = "`infinite-memory model use multilingual` adds a model for other languages"
 
 
+@pytest.mark.thorough
 async def test_a_server_gives_the_hint_once(tmp_path: Path) -> None:
     async with Client(server(tmp_path / "home"), mode="auto") as client:
         await call(client, "store_memory", text="Anna hat am 20. Januar Geburtstag")

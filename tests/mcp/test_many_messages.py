@@ -68,6 +68,7 @@ def serve(folder: Path, way: str) -> Iterator[tuple[Call, Stop]]:
         )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", ["stdio", "http"])
 def test_many_messages_are_answered_and_found_by_words_and_a_signal_waits_for_no_vector(
     tmp_path: Path, way: str
@@ -95,6 +96,7 @@ def test_many_messages_are_answered_and_found_by_words_and_a_signal_waits_for_no
         assert store.models.pending() > COUNT // 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", ["stdio", "http"])
 def test_a_few_texts_have_their_vectors_with_the_answer(tmp_path: Path, way: str) -> None:
     messages = [{"role": "user", "content": f"a word on w{n}x"} for n in range(20)]

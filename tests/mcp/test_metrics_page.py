@@ -82,6 +82,7 @@ def test_other_methods_are_refused(server: HttpServer) -> None:
     assert server.ask(path=PAGE, headers={"host": "evil.example"}).status == 421
 
 
+@pytest.mark.thorough
 def test_with_keys_only_the_right_admin_for_every_scope_reads_it(tmp_path: Path) -> None:
     with MemoryStore.open(tmp_path, embedder=HashingEmbedder()) as store:
         secrets = {
@@ -105,6 +106,7 @@ def test_with_keys_only_the_right_admin_for_every_scope_reads_it(tmp_path: Path)
         assert samples(answer.body.decode())[name, ("search_by_tag",)] == 1
 
 
+@pytest.mark.thorough
 def test_a_server_of_some_scopes_has_no_page_that_counts_the_others(tmp_path: Path) -> None:
     with HttpServer(tmp_path, "--scopes", "team") as server:
         refused = server.ask(path=PAGE)

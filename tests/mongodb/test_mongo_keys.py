@@ -46,6 +46,7 @@ def creating(address: str, home: Path, count: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=subprocess.PIPE)
 
 
+@pytest.mark.thorough
 def test_processes_share_the_keys_and_a_name_is_given_once(address: str, tmp_path: Path) -> None:
     makers = [creating(address, tmp_path / f"home-{n}", 8) for n in range(3)]
     printed = [process.communicate(timeout=300)[0].decode().split() for process in makers]
@@ -72,6 +73,7 @@ def test_processes_share_the_keys_and_a_name_is_given_once(address: str, tmp_pat
         assert (verified.sound, verified.counts["access_keys"]) == (True, 8)
 
 
+@pytest.mark.thorough
 def test_a_killed_process_leaves_every_key_that_it_acknowledged(
     address: str, tmp_path: Path
 ) -> None:

@@ -44,6 +44,7 @@ def test_without_a_limit_there_is_one_file(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["log"]
 
 
+@pytest.mark.thorough
 def test_several_processes_lose_and_mix_no_line(tmp_path: Path) -> None:
     path = tmp_path / "log"
     writers = [subprocess.Popen([sys.executable, "-c", _WRITER, str(path), name]) for name in "abc"]

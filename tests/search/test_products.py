@@ -173,6 +173,7 @@ def test_rows_of_a_file_are_those_of_the_array(tmp_path: Path) -> None:
         os.close(broken)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 @pytest.mark.filterwarnings("ignore")
 def test_a_forked_child_multiplies_with_threads_of_its_own() -> None:

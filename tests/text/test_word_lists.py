@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from infinite_memory.search.text import word_lists
 from infinite_memory.search.text.analyzer import fold, terms
 from infinite_memory.search.text.word_lists import simplify, standard_forms, stop_words
@@ -59,6 +61,7 @@ def test_a_traditional_character_becomes_its_simplified_one() -> None:
     assert terms("開會") == terms("开会")
 
 
+@pytest.mark.process
 def test_an_import_reads_no_word_list() -> None:
     program = (
         "import sys\n"

@@ -114,6 +114,7 @@ def test_it_ends_when_its_parent_is_killed() -> None:
     wait_until(lambda: not is_alive(pid))
 
 
+@pytest.mark.thorough
 def test_it_ends_when_its_parent_is_killed_in_the_middle_of_a_condition() -> None:
     parent, pid = start_parent()
     assert parent.stdin is not None
@@ -124,6 +125,7 @@ def test_it_ends_when_its_parent_is_killed_in_the_middle_of_a_condition() -> Non
     wait_until(lambda: not is_alive(pid))
 
 
+@pytest.mark.thorough
 def test_it_ends_by_itself_when_its_parent_is_stopped() -> None:
     parent, pid = start_parent()
     assert parent.stdin is not None
