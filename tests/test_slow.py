@@ -77,6 +77,12 @@ def test_each_mark_in_the_tests_names_a_group() -> None:
     assert marks == {group.name for group in read_groups().values() if not group.rows}
 
 
+def test_every_test_file_is_in_a_group_that_runs_the_rows_that_the_fast_suite_leaves_out() -> None:
+    places = [ROOT / folder for group in read_groups().values() for folder in group.rows]
+    files = (ROOT / "tests").rglob("test_*.py")
+    assert [path for path in files if not any(map(path.is_relative_to, places))] == []
+
+
 def test_a_group_is_due_until_it_is_written_and_again_when_a_file_changes(root: Path) -> None:
     groups = read_groups(root)
     assert list_due(groups.values(), root) == ["kept"]
