@@ -6,7 +6,7 @@ The first session has three turns: it gets the briefing by its hook, and stores 
 The second recalls it. At the end, what both said is taken in by the next command. `--model` is a
 script that answers for the model: it takes --port, --script (a JSON list of {"text": ...} and
 {"tool": ..., "input": ...}) and --log (one request a line, with its messages). `--claude` is the
-command of the client, by default that of `tests/clients`, or the one on the search path. Everything
+command of the client, by default that of `tests/connect`, or the one on the search path. Everything
 is in a temporary folder; the exit code is 1 if anything is missing.
 """
 

@@ -66,7 +66,9 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     yield
     if tiers.is_fast(item.config) and _processes.started > before:
         is_marked = item.get_closest_marker("process") or item.get_closest_marker("slow")
-        assert is_marked, "it starts a process: give it the mark thorough, see tests/tiers.py"
+        assert is_marked, (
+            "it starts a process: give it the mark thorough, or process; see tests/tiers.py"
+        )
 
 
 class SteppingClock:

@@ -100,10 +100,13 @@ def _check_group(name: str, fields: Any, digest: Any) -> Group:
             f"{_FILE}: the digest of {name!r} is {digest!r}, which is no SHA-256; remove it, "
             "and the group is due"
         )
-    return Group(name, proves, tuple(globs), digest, tuple(fields.get("rows", ())))
+    rows = fields.get("rows", [])
+    if not isinstance(rows, list) or not all(isinstance(place, str) for place in rows):
+        raise SlowGroupsError(f'{_FILE}: "rows" of the group {name!r} must be a list of paths')
+    return Group(name, proves, tuple(globs), digest, tuple(rows))
 
 
-def _list_files(group: Group, root: Path) -> list[Path]:
+def list_files(group: Group, root: Path = ROOT) -> list[Path]:
     """Return the files of a group, sorted; raise `SlowGroupsError` if a glob matches none."""
     files: set[Path] = set()
     for glob in group.globs:
@@ -126,7 +129,7 @@ def _list_files(group: Group, root: Path) -> list[Path]:
 def compute_digest(group: Group, root: Path = ROOT) -> str:
     """Return the SHA-256 of the paths and contents of a group's files."""
     digest = hashlib.sha256()
-    for path in _list_files(group, root):
+    for path in list_files(group, root):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
         digest.update(f"{content} {path.relative_to(root).as_posix()}\n".encode())
     return digest.hexdigest()
@@ -150,7 +153,12 @@ def resolve_names(names: str, groups: Iterable[str]) -> set[str]:
 def list_test_files(group: Group, root: Path = ROOT) -> list[Path]:
     """Return the test files with a test of the group; each must be among the group's files."""
     if group.rows:
-        return [root / folder for folder in group.rows]
+        places = [root / place for place in group.rows]
+        if missing := [place for place in places if not place.exists()]:
+            raise SlowGroupsError(
+                f"{_FILE}: {missing[0].relative_to(root)} of the group {group.name!r} is not there"
+            )
+        return places
     mark = f'mark.slow("{group.name}")'
     files = [
         path
@@ -159,7 +167,7 @@ def list_test_files(group: Group, root: Path = ROOT) -> list[Path]:
     ]
     if not files:
         raise SlowGroupsError(f"no test is marked with {mark}: remove the group, or mark its tests")
-    if missing := sorted(set(files) - set(_list_files(group, root))):
+    if missing := sorted(set(files) - set(list_files(group, root))):
         raise SlowGroupsError(
             f"{_FILE}: the group {group.name!r} has tests in {missing[0].relative_to(root)}, "
             "which must be one of its files"

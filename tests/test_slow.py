@@ -14,6 +14,7 @@ from tests.slow import (
     SlowGroupsError,
     compute_digest,
     list_due,
+    list_files,
     list_test_files,
     main,
     read_groups,
@@ -83,6 +84,19 @@ def test_every_test_file_is_in_a_group_that_runs_the_rows_that_the_fast_suite_le
     assert [path for path in files if not any(map(path.is_relative_to, places))] == []
 
 
+def test_every_file_beside_the_rows_of_a_group_makes_it_due() -> None:
+    for group in read_groups().values():
+        known = set(list_files(group))
+        beside = {
+            path
+            for place in list_test_files(group)
+            if group.rows
+            for path in ([place] if place.is_file() else place.rglob("*"))
+            if path.is_file() and "__pycache__" not in path.parts
+        }
+        assert beside - known == set()
+
+
 def test_a_group_is_due_until_it_is_written_and_again_when_a_file_changes(root: Path) -> None:
     groups = read_groups(root)
     assert list_due(groups.values(), root) == ["kept"]
@@ -123,6 +137,7 @@ def test_a_file_that_is_added_renamed_or_removed_makes_the_group_due(
         ({"groups": {"kept": {**GROUP, "files": "a"}}, "digests": {}}, "must be a list of globs"),
         ({"groups": {"kept": {**GROUP, "files": [1]}}, "digests": {}}, "must be a list of globs"),
         ({"groups": {"kept": {**GROUP, "files": []}}, "digests": {}}, "'kept' names no files"),
+        ({"groups": {"kept": {**GROUP, "rows": "a"}}, "digests": {}}, "must be a list of paths"),
         ({"groups": {"Kept": GROUP}, "digests": {}}, "'Kept' cannot be the name of a group"),
         ({"groups": {"all": GROUP}, "digests": {}}, "'all' cannot be the name of a group"),
         ({"groups": {"due": GROUP}, "digests": {}}, "'due' cannot be the name of a group"),

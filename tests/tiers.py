@@ -5,8 +5,8 @@
 - Of the two backends of most tests the one in memory, and of the two generations of the protocol
   the older one. Tests of what differs have no such fixture, or are in the contracts.
 
-A test of the fast suite that starts a Python process carries the mark `process`, or it fails: some
-forty do, one for each promise, transport and call of the platform.
+A test of the fast suite that runs one of our programs carries the mark `process`, or it fails: some
+forty do, one for each promise, transport and call of the platform. Forks are not noticed.
 """
 
 from __future__ import annotations

@@ -46,6 +46,8 @@ def test_lines_are_cut_between_words_where_there_are_any() -> None:
     drawn = draw_lines(terminal(12, colors=False), [("a long sentence", ""), (" of words", "")])
     assert list(drawn) == ["a long", "sentence of", "words"]
     assert list(draw_lines(terminal(4), [("東京東", "")])) == ["東京", "東"]
+    indented = draw_lines(terminal(8, colors=False), [("  longerthan", "")])
+    assert list(indented) == ["  longer", "than"]
     assert list(draw_lines(terminal(9), [("ab", "bold cyan"), ("c", "")])) == [
         "\x1b[1;36mab\x1b[0mc"
     ]

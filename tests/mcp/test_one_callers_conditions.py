@@ -63,11 +63,11 @@ def test_twenty_conditions_of_a_key_that_hang_are_named_and_hold_no_search_of_an
         assert len(found["unchecked"]) >= HANGING - 1
         said = f"{len(found['unchecked'])} of 20 conditions were not checked"
         assert said in answer["content"][0]["text"]
-    # Each has its turn: a different one in every call.
+    # Each has its turn; in every third call those that were late come first.
     late = [
         failure["name"]
         for answer in answers
         for failure in answer["structuredContent"]["failures"]
         if failure["name"] not in answer["structuredContent"]["unchecked"]
     ]
-    assert len(late) == len(set(late)) >= CALLS // 2
+    assert len(set(late)) >= CALLS // 2

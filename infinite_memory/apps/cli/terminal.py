@@ -109,7 +109,9 @@ def _wrap(cells: Sequence[_Cell], width: int) -> Iterator[list[_Cell]]:
             line, used = [], 0
             continue
         while line and used + size > width:
-            place = next((n for n in range(len(line), 0, -1) if line[n - 1][0] == " "), len(line))
+            indent = next((n for n, (char, _) in enumerate(line) if char != " "), len(line))
+            ends = (n for n in range(len(line), indent, -1) if line[n - 1][0] == " ")
+            place = next(ends, len(line))
             yield line[:place]
             line = line[place:]
             used = sum(_measure_character(char) for char, _ in line)

@@ -5,6 +5,7 @@ The sign is drawn on standard error, only on a terminal, and is gone before anyt
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -67,7 +68,9 @@ class _Sign:
                 bar = "━" * BAR_COLUMNS
                 place = step % BAR_COLUMNS
                 bar = f"{bar[:place]}╸{bar[place + 1 :]}"
-                write_error(f"{ERASE}Working {bar} {show_seconds(time.monotonic() - began)}")
+                line = f"Working {bar} {show_seconds(time.monotonic() - began)}"
+                # A line that wraps would not be erased as a whole.
+                write_error(ERASE + line[: shutil.get_terminal_size().columns - 1])
                 self._is_drawn = True
             pause, step = SECONDS_BETWEEN, step + 1
 

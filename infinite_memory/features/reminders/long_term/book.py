@@ -39,16 +39,15 @@ NOT_APPROVED = (
 _FOLLOWER = "long-term memories"
 
 
-# A condition decides what an assistant gets to read unasked, so text from elsewhere must not bring
-# its own. The journal says where a revision came from: it is chained, it is never merged or
-# imported, and only `add`, `update` and `enable` make entries of the operation TRIGGER. A mark in
-# the memory could be copied, whatever it was made of: an export names the identity of its store.
-
 _log = logging.getLogger(__name__)
 _PAGE = 64
 _FOREIGN = frozenset({Operation.IMPORT, Operation.MERGE})
 
 
+# A condition decides what an assistant gets to read unasked, so text from elsewhere must not bring
+# its own. The journal says where a revision came from: it is chained, it is never merged or
+# imported, and only `add`, `update` and `enable` make entries of the operation TRIGGER. A mark in
+# the memory could be copied, whatever it was made of: an export names the identity of its store.
 def is_approved(storage: Storage, memory: Memory, trigger: Trigger) -> bool:
     """Return whether an entry of the journal approves the condition that the memory has now.
 

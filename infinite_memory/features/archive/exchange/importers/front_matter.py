@@ -16,7 +16,6 @@ _FENCE = "---"
 
 # An alias may stand for a value that is a million times as large. The scanner of PyYAML looks at
 # every open level for each token, which takes quadratic time in a text of brackets.
-
 _MAX_LEVELS = 32
 
 
