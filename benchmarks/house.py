@@ -41,12 +41,18 @@ def count_house(root: Path = ROOT) -> House:
     ]
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return House(
-        names_at_the_top=sum(path.name != "__pycache__" for path in (root / PACKAGES[0]).iterdir()),
+        names_at_the_top=sum(map(_is_there, (root / PACKAGES[0]).iterdir())),
         files=len(texts),
         lines=sum(len(text.splitlines()) for text in texts),
         import_lines=sum(map(_count_import_lines, texts)),
         required=sum("sys_platform" not in name for name in project["dependencies"]),
     )
+
+
+def _is_there(path: Path) -> bool:
+    """Return whether a path is a file, or a folder with more than what a run has left in it."""
+    files = [path] if path.is_file() else path.rglob("*.*")
+    return any(file.suffix != ".pyc" for file in files)
 
 
 def _count_import_lines(text: str) -> int:
