@@ -16,11 +16,13 @@ from pathlib import Path
 
 import pytest
 
-from infinite_memory import InfiniteMemoryError, MemoryStore
+from infinite_memory import Config, InfiniteMemoryError, MemoryStore
 from infinite_memory.apps.connect.toml import remove_table, set_table
 from infinite_memory.core.errors import install_hint
 from infinite_memory.features.archive.container.codecs import unpack_frame
 from infinite_memory.features.archive.container.layout import Codec
+from infinite_memory.features.archive.recovery import describe_way_back
+from infinite_memory.testing.embedders import HashingEmbedder
 
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "tests/exchange/samples"
@@ -193,6 +195,21 @@ def test_a_backup_is_made_and_restored_without_zstd_and_both_kinds_are_read_with
             store.backups.verify(backup.path)
     else:
         assert store.backups.verify(backup.path).counts == backup.counts
+
+
+def test_a_backup_in_zstd_is_that_of_its_store_though_its_reader_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    with MemoryStore.open(home, embedder=HashingEmbedder()) as store:
+        for number in range(50):
+            store.remember(f"Ada planted plum tree number {number} in the garden")
+        backup = store.backups.create()
+    assert f"of it is {backup.name}" in describe_way_back(Config(home=home), str(home))
+    block(monkeypatch, "zstandard")
+    said = describe_way_back(Config(home=home), str(home))
+    assert f"of it is {backup.name}" in said
+    assert "in zstd: first run `pip install 'infinite-memory[zstd]'`" in said
 
 
 _BARE = """

@@ -64,7 +64,8 @@ class BackupFolder:
         """
         backups = self.backups()
         named = [b for b in backups if identity is None or b.store == identity]
-        named += [b for b in backups if b.encrypted and identity and identity[:8] in b.name]
+        # Of an encrypted one, and of one in zstd without its reader, only the name says it.
+        named += [b for b in backups if b.store is None and identity and identity[:8] in b.name]
         return min(
             sorted(named, key=lambda backup: backup.created_at, reverse=True),
             key=lambda backup: backup.whole is False,

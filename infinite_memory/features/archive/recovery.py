@@ -79,8 +79,12 @@ def diagnose_backups(config: Config) -> Diagnosis:
 
 
 def _describe(backup: Backup) -> str:
-    memories = (backup.counts or {}).get("memories", 0)
-    holds = "encrypted" if backup.encrypted else format_count(memories, "memory", "memories")
+    if backup.encrypted:
+        holds = "encrypted"
+    elif backup.counts is None:
+        holds = "in zstd: first run `pip install 'infinite-memory[zstd]'`"
+    else:
+        holds = format_count(backup.counts.get("memories", 0), "memory", "memories")
     return f"{backup.name} of {iso(backup.created_at.replace(microsecond=0))} ({holds})"
 
 
