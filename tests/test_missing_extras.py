@@ -209,7 +209,7 @@ def test_a_backup_in_zstd_is_that_of_its_store_though_its_reader_is_missing(
     block(monkeypatch, "zstandard")
     said = describe_way_back(Config(home=home), str(home))
     assert f"of it is {backup.name}" in said
-    assert "in zstd: first run `pip install 'infinite-memory[zstd]'`" in said
+    assert "in zstd: first run `pip install '.[zstd]'`" in said
 
 
 _BARE = """

@@ -8,7 +8,7 @@ from pathlib import Path
 from attrs import evolve
 
 from infinite_memory.core.config import Config, find_default_home
-from infinite_memory.core.errors import ConfigurationError, StorageError
+from infinite_memory.core.errors import ConfigurationError, StorageError, install_hint
 from infinite_memory.core.values.address import is_folder, masked
 from infinite_memory.core.values.archive.backup import Backup, Restored, RestoreMode
 from infinite_memory.core.values.codec import iso
@@ -82,7 +82,7 @@ def _describe(backup: Backup) -> str:
     if backup.encrypted:
         holds = "encrypted"
     elif backup.counts is None:
-        holds = "in zstd: first run `pip install 'infinite-memory[zstd]'`"
+        holds = f"in zstd: first run {install_hint('zstd')}"
     else:
         holds = format_count(backup.counts.get("memories", 0), "memory", "memories")
     return f"{backup.name} of {iso(backup.created_at.replace(microsecond=0))} ({holds})"
