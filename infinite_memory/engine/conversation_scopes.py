@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from infinite_memory.core.config import Config
 from infinite_memory.core.values.commit import Commit, Expect
 from infinite_memory.core.values.memory import GLOBAL
 from infinite_memory.core.values.scope import Scope, find_spelling, fold_name
@@ -50,7 +49,7 @@ def unnamed_scope(services: Services, conversation_id: str | None) -> str:
     It is the scope of its conversation if the configuration asks for it, and this store may have
     that scope; otherwise the default scope.
     """
-    default = services.config.default_scope
+    default = services.default_scope
     if conversation_id is None or not services.config.conversation_scopes:
         return default
     name, confinement = _name_or_keep_scope(services, conversation_id), services.confinement
@@ -73,9 +72,25 @@ def unnamed_scopes(
 
     A request for one conversation reads the scope of that conversation too, if there is one.
     """
-    default = services.config.default_scope
+    default = services.default_scope
     own = find_spelling(unnamed_scope(services, conversation_id), scopes)
     return [default] if own is None or fold_name(own) == fold_name(default) else [default, own]
+
+
+def active_scopes(
+    services: Services, conversation_id: str | None, scopes: Mapping[str, Scope]
+) -> set[str]:
+    """Return the scopes in which the caller is at work, which need not exist: empty for `Global`.
+
+    They are the scope of the project, a default scope other than `Global`, and the scope of the
+    conversation.
+    """
+    at_work = services.active_scope
+    names = unnamed_scopes(services, conversation_id, scopes)
+    if services.default_scope != services.config.default_scope:
+        del names[0]  # chosen by nobody, since the handle has no access to the configured one
+    found = {find_spelling(name, scopes) or name for name in (*names, *filter(None, [at_work]))}
+    return found - {GLOBAL}
 
 
 def may_have_own_scope(services: Services, draft: Draft) -> bool:
@@ -85,18 +100,18 @@ def may_have_own_scope(services: Services, draft: Draft) -> bool:
 
 
 def create_missing_scopes(
-    names: Iterable[str], scopes: Mapping[str, Scope], config: Config
+    names: Iterable[str], scopes: Mapping[str, Scope], services: Services
 ) -> Commit:
     """Return the part of a commit that creates the scopes among `names` that are missing.
 
     The parent of a conversation scope is the default scope, which is created too if it is missing.
     The commit is refused if a scope was created, changed or removed since `scopes` was read.
     """
-    default = find_spelling(config.default_scope, scopes) or config.default_scope
+    default = find_spelling(services.default_scope, scopes) or services.default_scope
     parents = {
         name: default
         for name in names
-        if config.conversation_scopes and name not in scopes and _has_parent(name, default)
+        if services.config.conversation_scopes and name not in scopes and _has_parent(name, default)
     }
     wanted = sorted({*names, *parents.values()} - {GLOBAL})
     sensitivity = scopes.get(default, Scope(name=default)).sensitivity

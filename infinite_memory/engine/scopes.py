@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from infinite_memory import times
 from infinite_memory.core.errors import Conflict, InvalidInput, UnknownScope
-from infinite_memory.core.protocols import SupportsTermCounts
 from infinite_memory.core.values.checks import check_choice, check_flag, check_label, check_labels
 from infinite_memory.core.values.commit import Commit, Expect
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.memory import GLOBAL, Memory
-from infinite_memory.core.values.question import Arm, Question
 from infinite_memory.core.values.scope import (
     Scope,
     Sensitivity,
@@ -25,10 +23,11 @@ from infinite_memory.core.values.scope import (
     fold_name,
     visible_from,
 )
-from infinite_memory.engine.conversation_scopes import unnamed_scopes
+from infinite_memory.engine.conversation_scopes import active_scopes
 from infinite_memory.engine.journal import with_entry
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.visibility import public_names
+from infinite_memory.search.text.analyzer import word_spans
 from infinite_memory.search.text.quotation import quote_label
 
 if TYPE_CHECKING:
@@ -39,9 +38,6 @@ ALL = "ALL"
 """Asks a search for every scope."""
 
 _MAX_NAME_CHARS = 128
-# A capitalised name opens no scope if more memories than this number and this share contain it.
-_FREQUENT_FROM = 5
-_FREQUENT_SHARE = 0.02
 
 
 def check_scope_name(name: object) -> str:
@@ -95,15 +91,14 @@ class ScopeChoice:
     """The scopes that a search reads, None for all.
 
     `own` are the scopes without those that are read because a scope inherits from them, None where
-    nothing is inherited. `opened` are the scopes that were not asked for and that the question
-    names. `unopened` are the scopes whose name occurs in the question in a form that may have a
-    different meaning.
+    nothing is inherited. `active` are the scopes in which the caller is at work, and `named` those
+    that the question names; their memories win near ties.
     """
 
     scopes: frozenset[str] | None
     own: frozenset[str] | None = None
-    opened: tuple[str, ...] = ()
-    unopened: tuple[str, ...] = ()
+    active: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
 
 
 def choose_scopes(
@@ -116,39 +111,76 @@ def choose_scopes(
 
     `asked` may be a text with commas between names. A scope in it opens itself, its parents and
     `Global`. ALL opens every scope that is neither private nor inactive; private and inactive
-    scopes open only by name. Without `asked` the search
-    reads the default scope, the scope of the conversation with `conversation_id` if there is one,
-    and every open scope that the question names, by its name or a keyword; `scope_mentions`
-    describes the forms.
+    scopes open only by name. Without `asked` the search reads the active scopes, their parents,
+    `Global`, and every open scope that the question names; where no scope is active, it reads what
+    ALL opens. Active are a default scope other than `Global`, and the scope of the conversation
+    with `conversation_id`.
     """
     scopes = services.storage.scopes()
     if asked is None:
-        # The default scope need not exist before something is stored in it.
-        unnamed = {
-            find_spelling(name, scopes) or GLOBAL
-            for name in unnamed_scopes(services, conversation_id, scopes)
-        }
-        searched = frozenset(seen for name in unnamed for seen in visible_from(name, scopes))
-        choice = _add_named_scopes(searched, question, scopes, services)
-        return evolve(choice, own=searched & unnamed | set(choice.opened))
+        return _choose_unasked(question, services, conversation_id, scopes)
     listed = _split_names(asked, scopes) if isinstance(asked, str) else asked
     wanted = check_labels(listed, "scope", max_chars=_MAX_NAME_CHARS)
     if not wanted:
         raise InvalidInput(f"scope is an empty list: name a scope, give {ALL}, or leave it out")
-    names = [
+    names = {
         known_scope(name, scopes, services.confinement).name
         for name in wanted
         if not _means_all(name)
-    ]
+    }
     if any(map(_means_all, wanted)):
-        everything = {name for name, scope in scopes.items() if _is_open(scope)}
-        if len(everything.union(names)) == len(scopes):
+        names |= list_open_scopes(scopes)
+        if len(names) == len(scopes):
             return ScopeChoice(scopes=None)
-        names.extend(everything)
-    return ScopeChoice(
-        scopes=frozenset(seen for name in names for seen in visible_from(name, scopes)),
-        own=frozenset(names),
-    )
+    return ScopeChoice(scopes=_with_visible(names, scopes), own=frozenset(names))
+
+
+def _choose_unasked(
+    question: str, services: Services, conversation_id: str | None, scopes: Mapping[str, Scope]
+) -> ScopeChoice:
+    """Return the scopes of a search whose caller named none."""
+    named = find_named_scopes(question, filter(_is_open, scopes.values())) if question else set()
+    active = active_scopes(services, conversation_id, scopes)
+    if active:
+        # An active scope need not exist before something is stored in it.
+        own = frozenset((active | named) & scopes.keys() or {GLOBAL})
+        return ScopeChoice(
+            scopes=_with_visible(own, scopes),
+            own=own,
+            active=frozenset(active),
+            named=frozenset(named),
+        )
+    everything = list_open_scopes(scopes)
+    whole = None if len(everything) == len(scopes) else frozenset(everything)
+    return ScopeChoice(scopes=whole, named=frozenset(named))
+
+
+def list_open_scopes(scopes: Mapping[str, Scope]) -> set[str]:
+    """Return the names of the scopes that are neither private nor inactive."""
+    return {name for name, scope in scopes.items() if _is_open(scope)}
+
+
+def _with_visible(names: Iterable[str], scopes: Mapping[str, Scope]) -> frozenset[str]:
+    return frozenset(seen for name in names for seen in visible_from(name, scopes))
+
+
+def find_named_scopes(text: str, scopes: Iterable[Scope]) -> set[str]:
+    """Return the names of the `scopes` that occur in `text` word by word, in any letter case.
+
+    A scope is called by its name, by the last part of a name with slashes, and by its keywords.
+    """
+    said = f" {_fold_words(text)} "
+    return {
+        scope.name
+        for scope in scopes
+        for called in (scope.name, scope.name.rpartition("/")[2], *scope.keywords)
+        if len(words := _fold_words(called)) > 1 and f" {words} " in said
+    }
+
+
+@lru_cache(maxsize=16_384)
+def _fold_words(text: str) -> str:
+    return " ".join(word for word, _, _ in word_spans(text))
 
 
 def _split_names(text: str, scopes: Mapping[str, Scope]) -> list[str]:
@@ -282,61 +314,6 @@ def _ancestors_of(parent: str | None, scopes: Mapping[str, Scope]) -> dict[str, 
     if parent is None:
         return {}
     return {name: scopes[name] for name in visible_from(parent, scopes) if name != GLOBAL}
-
-
-def _add_named_scopes(
-    searched: frozenset[str], question: str, scopes: Mapping[str, Scope], services: Services
-) -> ScopeChoice:
-    """Return `searched` with the open scopes that `question` names, and their visible scopes."""
-    if not question:
-        return ScopeChoice(scopes=searched)
-    names = services.scope_names.of(scopes, lambda: filter(_is_open, scopes.values()))
-    mentions = [
-        mention
-        for mention in names.mentions(question, lambda name: _reads_as_time(name, services))
-        if mention.scope not in searched
-    ]
-    opened = {mention.scope for mention in mentions if mention.is_certain}
-    capitals = {(mention.scope, mention.name) for mention in mentions if mention.evidence}
-    opened |= {
-        scope
-        for scope, name in capitals
-        if scope not in opened and not _is_frequent(name, searched, services)
-    }
-    return ScopeChoice(
-        scopes=searched.union(seen for name in opened for seen in visible_from(name, scopes)),
-        opened=tuple(sorted(opened)),
-        unopened=tuple(sorted({mention.scope for mention in mentions} - opened)),
-    )
-
-
-def _reads_as_time(name: str, services: Services) -> bool:
-    config = services.config
-    try:
-        times.read_range(
-            name, now=services.clock(), zone=config.time_zone, week_start=config.week_start
-        )
-    except InvalidInput:
-        return False
-    return True
-
-
-def _is_frequent(name: str, searched: frozenset[str], services: Services) -> bool:
-    """Return whether so many memories in `searched` contain a name that it identifies no scope."""
-    holding, total = _count_holding(services, name, Criteria(scopes=searched))
-    return holding > max(_FREQUENT_FROM, _FREQUENT_SHARE * total)
-
-
-def _count_holding(services: Services, name: str, criteria: Criteria) -> tuple[int, int]:
-    """Count the memories that meet `criteria` and hold `name`, and all that meet `criteria`."""
-    index = services.index
-    if isinstance(index, SupportsTermCounts):
-        return index.count_holding(name, criteria)
-    words = frozenset({Arm.WORDS})
-    ranking = index.search(
-        Question(text=name, criteria=criteria, limit=1, threshold=0.0, arms=words)
-    )
-    return ranking.matches, ranking.eligible
 
 
 def _is_open(scope: Scope) -> bool:

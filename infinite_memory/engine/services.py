@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     )
     from infinite_memory.engine.kind_follower import Followers
     from infinite_memory.engine.retrieval.language_hint import LanguageHint
-    from infinite_memory.engine.retrieval.scope_mentions import ScopeNameCache
     from infinite_memory.search.embedding import CheckedEmbedder
     from infinite_memory.storage.confined import Confinement
 
@@ -43,6 +42,7 @@ class Services:
 
     `manages_keys` is False for the handle of a client, which may not manage access keys. `backend`
     names the kind of storage, and `data_folder` is where its files are, None if it has none here.
+    `active_scope` is the scope of the project in which the caller is at work, None for none.
     `reads` records who read what, None if reads are not recorded. `open_evaluators` returns what
     checks the conditions of triggers, by language. `segmenter`, `judge` and `summariser` are those
     of the caller, None for the built-in ones.
@@ -58,6 +58,7 @@ class Services:
     usage: UsageCounter | None = None
     backend: str = "custom"
     data_folder: Path | None = None
+    active_scope: str | None = None
     recorder: Recorder = field(factory=Recorder)
     reads: ReadLog | None = None
     recent_recalls: RecentRecalls = field(factory=RecentRecalls)
@@ -81,12 +82,13 @@ class Services:
 
         return Followers()
 
-    @cached_property
-    def scope_names(self) -> ScopeNameCache:
-        """The names of the scopes of this handle, prepared for a search in questions."""
-        from infinite_memory.engine.retrieval.scope_mentions import ScopeNameCache
-
-        return ScopeNameCache()
+    @property
+    def default_scope(self) -> str:
+        """The scope of a memory whose caller names none; confined, a scope of this handle."""
+        configured, confinement = self.config.default_scope, self.confinement
+        if confinement is None or confinement.allows(configured):
+            return configured
+        return confinement.default_scope
 
     @property
     def evaluators(self) -> Mapping[str, TriggerEvaluator]:

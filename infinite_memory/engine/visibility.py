@@ -52,7 +52,7 @@ def visible_names(services: Services, scopes: Mapping[str, Scope]) -> list[str]:
 def _visible_from_call(
     services: Services, scope: str | None, scopes: Mapping[str, Scope]
 ) -> frozenset[str]:
-    viewpoint = services.config.default_scope if scope is None else scope
+    viewpoint = services.default_scope if scope is None else scope
     spelling = find_spelling(viewpoint, scopes) or viewpoint
     return frozenset({spelling, *visible_from(spelling, scopes)})
 

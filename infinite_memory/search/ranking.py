@@ -129,6 +129,24 @@ def lower_totals(
     )
 
 
+def raise_successors(
+    scores: Sequence[SegmentScores], explain: Explain, former: Mapping[str, float]
+) -> tuple[Sequence[SegmentScores], Explain]:
+    """Return `scores` in which the memories in `former` have at least the totals there."""
+    after = list(scores)
+    for memory_id, total in former.items():
+        found = find_eligible_doc(after, memory_id)
+        if found is None or found[0].total[found[1]] >= total:
+            continue
+        number = next(n for n, column in enumerate(after) if column is found[0])
+        if after[number] is scores[number]:
+            after[number] = evolve(found[0], total=found[0].total.copy())
+        after[number].total[found[1]] = total
+    return after, add_step(
+        explain, lambda steps, gain, total: evolve(steps, former=gain, total=total), scores, after
+    )
+
+
 def raise_linked(
     scores: Sequence[SegmentScores],
     explain: Explain,
@@ -227,6 +245,8 @@ def rank(
     curve = calibrate(scores, weights, len(telling))
     reasons: Explain = partial(explain, scores, context=context, weights=weights, query=query)
     lifted, reasons = lift_totals(scores, question, reasons, weights)
+    if question.former:
+        lifted, reasons = raise_successors(lifted, reasons, question.former)
     linked, reasons, raised = raise_linked(lifted, reasons, question.reached, curve)
     lowered = lower_totals(linked, reasons, question.lowered)
     ranking = _make_ranking(*lowered, question, curve, note, context, weights.later)

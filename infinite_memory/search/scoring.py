@@ -17,6 +17,7 @@ clearly better keeps its rank. `later_first` adds a last step in the same way.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,6 +63,8 @@ class Weights:
     - `important`: the share that an important memory gains. It is small, so that it only decides
       between nearly equal memories.
     - `time`: the share that a memory gains if it happened in the time that the question names.
+    - `named_scope` and `active_scope`: the shares that a memory gains if the question names its
+      scope, and if the caller is at work in its scope.
     - `later`: the share of its total by which a memory may exceed a near one that was told later
       and still come after it.
 
@@ -82,6 +85,8 @@ class Weights:
     quoted: float = field(default=0.3, validator=_SHARE)
     important: float = field(default=0.05, validator=_SHARE)
     time: float = field(default=0.3, validator=_SHARE)
+    named_scope: float = field(default=0.15, validator=_SHARE)
+    active_scope: float = field(default=0.05, validator=_SHARE)
     later: float = field(
         default=0.25, validator=validators.and_(validators.ge(0), validators.le(1))
     )
@@ -312,6 +317,18 @@ def _lifts(question: Question, weights: Weights) -> Iterator[_Lift]:
             select=_is_summary,
             record=lambda steps, gain, total: evolve(steps, summary=gain, total=total),
         )
+    for names, share in (
+        (question.criteria.named, weights.named_scope),
+        (question.criteria.active, weights.active_scope),
+    ):
+        if names and share:
+            yield _Lift(
+                share=share,
+                select=partial(_is_in, names),
+                record=lambda steps, gain, total: evolve(
+                    steps, scope=steps.scope + gain, total=total
+                ),
+            )
     if question.time is not None and weights.time:
         stretch = question.time.range
 
@@ -328,6 +345,12 @@ def _lifts(question: Question, weights: Weights) -> Iterator[_Lift]:
 def _is_summary(segment_scores: SegmentScores) -> NDArray[np.bool_]:
     kinds = segment_scores.doc_filter.take(segment_scores.segment.kind)
     return np.isin(kinds, SUMMARY_CODES)
+
+
+def _is_in(scopes: frozenset[str], segment_scores: SegmentScores) -> NDArray[np.bool_]:
+    segment = segment_scores.segment
+    codes = [code for code in segment.scope_codes.tolist() if segment.names[code] in scopes]
+    return np.isin(segment_scores.doc_filter.take(segment.scope), codes)
 
 
 def _happened_within(

@@ -8,7 +8,6 @@ from hashlib import blake2b
 
 from attrs import evolve
 
-from infinite_memory.core.config import Config
 from infinite_memory.core.observe.recorder import Recorder
 from infinite_memory.core.values.access.scope_pattern import EVERYTHING, check_scope_patterns
 from infinite_memory.core.values.checks import check_flag, check_label
@@ -33,12 +32,11 @@ def confine_lifetime(
     names = _narrow(check_scope_patterns(scopes), services.confinement)
     name = services.actor.client if client is None else check_label(client, "client")
     with ExitStack() as owned:
-        storage, config, models = services.storage, services.config, services.models
+        storage, models = services.storage, services.models
         if check_flag(read_only, "read_only"):
             storage = ReadOnlyStorage(storage)
         if names is not None:
             storage = ConfinedStorage(storage, names)
-            config = confine_config(config, storage.confinement)
             # Not read-only: the index belongs to every handle of these scopes.
             shown = ConfinedStorage(services.storage, names)
             models = owned.enter_context(parent.shared_models.use(models, shown))
@@ -46,7 +44,6 @@ def confine_lifetime(
             evolve(
                 services,
                 storage=storage,
-                config=config,
                 models=models,
                 actor=Actor(
                     client=name,
@@ -60,13 +57,6 @@ def confine_lifetime(
             ),
             owned.pop_all(),
         )
-
-
-def confine_config(config: Config, confinement: Confinement) -> Config:
-    """Return `config` with a default scope inside: its own if that is inside."""
-    if confinement.allows(config.default_scope):
-        return config
-    return config.model_copy(update={"default_scope": confinement.default_scope})
 
 
 def _narrow(names: tuple[str, ...], outer: Confinement | None) -> tuple[str, ...] | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from infinite_memory.core.config import Config
 from infinite_memory.core.observe.recorder import measure_calls
 from infinite_memory.core.values.checks import check_count, check_flag
-from infinite_memory.core.values.criteria import Conditions, Depth
+from infinite_memory.core.values.criteria import Conditions, Cut, Depth
 from infinite_memory.engine.calls import count_call
 from infinite_memory.store import BRIEFING_TOKENS, KNOWLEDGE_TOKENS
 from infinite_memory.store.groups import StoreGroups
@@ -250,6 +250,7 @@ class MemoryStore(StoreGroups):
         query: str,
         *,
         depth: str = Depth.NORMAL,
+        cut: str = Cut.WIDE,
         limit: int | None = None,
         offset: int = 0,
         threshold: float | None = None,
@@ -261,7 +262,9 @@ class MemoryStore(StoreGroups):
 
         The search sees everything that any process stored before it began. `depth` is "normal";
         "overview", with summaries first, and sentences of each hit; or "exhaustive", with every
-        match, superseded and archived ones too. `limit` and `threshold` are those of
+        match, superseded and archived ones too. Of a normal search the `cut` shows, "wide", every
+        match; "asked", what may answer, and without any the `nearest` two; or "pushed", at most
+        three that almost surely help. `limit` and `threshold` are those of
         `config.search` by default, 10 and no fixed score; exhaustive, 50 and 0. `offset` skips the
         hits of earlier pages. Hits that score below `threshold` (0 to 1) are counted and left out.
         `arms` can be narrowed to "meaning" or to "words". `explain` adds to each hit how its score
@@ -281,6 +284,7 @@ class MemoryStore(StoreGroups):
             threshold=threshold,
             arms=arms,
             depth=depth,
+            cut=cut,
             offset=offset,
             explain=explain,
         )

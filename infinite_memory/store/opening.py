@@ -101,7 +101,7 @@ def open_lifetime(
         storage, folder = _open_storage(effective, address, owned, given=storage)
         reads = _open_read_log(effective, place, storage)
         if names is not None and EVERYTHING not in names:
-            storage, folder, effective = _confine(storage, folder, effective, names)
+            storage, folder = _confine(storage, folder, names)
         models = _open_models(effective, parts, storage, folder, open_embedder)
         owned.callback(models.close)
         recorder, evaluators = Recorder(), owned.enter_context(ExitStack())
@@ -251,17 +251,16 @@ def _open_read_log(config: Config, place: Place, storage: Storage) -> ReadLog | 
 
 
 def _confine(
-    storage: Storage, folder: Path | None, config: Config, scopes: Sequence[str]
-) -> tuple[Storage, Path | None, Config]:
-    """Return storage, snapshots and configuration of a store in which only `scopes` exist."""
+    storage: Storage, folder: Path | None, scopes: Sequence[str]
+) -> tuple[Storage, Path | None]:
+    """Return storage and snapshots of a store in which only `scopes` exist."""
     from infinite_memory.search.snapshot import confined_folder
     from infinite_memory.storage.confined import ConfinedStorage
-    from infinite_memory.store.confining import confine_config
 
     confined = ConfinedStorage(storage, scopes)
     if folder is not None:
         folder = confined_folder(folder, confined.confinement.digest)
-    return confined, folder, confine_config(config, confined.confinement)
+    return confined, folder
 
 
 @cache

@@ -28,6 +28,19 @@ class Depth(StrEnum):
     EXHAUSTIVE = "exhaustive"
 
 
+class Cut(StrEnum):
+    """How much a search shows, within its limit.
+
+    `WIDE`: every match, best first. `ASKED`, for who asks: what may answer, and nothing if the best
+    match probably does not. `PUSHED`, for what enters a conversation unasked: at most three, which
+    almost surely help.
+    """
+
+    WIDE = "wide"
+    ASKED = "asked"
+    PUSHED = "pushed"
+
+
 class Mode(StrEnum):
     """Which memories a search covers, by the time at which they hold.
 
@@ -70,8 +83,10 @@ class Conditions(TypedDict, total=False):
     """The conditions of a caller, as `search` and `browse` take them by keyword.
 
     `scope`: a name or a list of names, opened with their parents and `Global`; "ALL" opens every
-    open scope; by default the default scope and, in a search, any open scope that the question
-    clearly names ("#health", "what is in health?", "is Apollo late?"), listed in `Hits.opened`.
+    scope that is neither private nor inactive. By default a search reads the active scope, its
+    parents, `Global` and the open scopes that the question names; without an active scope, it reads
+    what "ALL" opens. Active is the scope of the project at work, of the conversation, or a default
+    scope other than `Global`.
     `tags`: all are required. `kinds`: any of them, by default every kind; topic summaries are left
     out of lists, and of searches of the depth "normal", unless the kinds name "summary".
     `statuses`: any of them; by default the statuses of the mode, in an exhaustive search all but
@@ -111,8 +126,9 @@ class Criteria:
     are values of `Put.content_hash`, which a storage compares with its own and `admit` ignores.
     Without `topic_summaries`, topic summaries are left out, see `Memory.is_dreamed`.
     Five fields set no condition: `when` is the reading of the words of time and `tense` the
-    requested mode; `opened` are scopes that the question names, `unopened` scopes that it may name;
-    memories of the scopes in `leading`, which are among `scopes`, come before all others.
+    requested mode; memories of the scopes in `active`, and of those in `named`, which the question
+    names, win near ties; memories of the scopes in `leading`, which are among `scopes`, come before
+    all others.
     """
 
     scopes: frozenset[str] | None = None
@@ -131,8 +147,8 @@ class Criteria:
     topic_summaries: bool = True
     when: Reading | None = None
     tense: Tense | None = None
-    opened: tuple[str, ...] = ()
-    unopened: tuple[str, ...] = ()
+    active: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
     leading: frozenset[str] | None = None
 
     def admit(self, memory: Memory) -> bool:

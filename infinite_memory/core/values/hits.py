@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, overload
 
-from attrs import frozen
+from attrs import field, frozen
 
 from infinite_memory.core.plain import PlainData, describe_in_a_line
 from infinite_memory.core.values.criteria import Depth, Mode
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 LIKELY = 0.15
 """The lowest score of a best hit that probably answers the question."""
+
+MAY_ANSWER = 0.1
+"""The lowest score of a further hit that may answer it."""
+
+SURE = 0.6
+"""The lowest score of a hit that almost surely helps."""
 
 
 @frozen(kw_only=True)
@@ -43,8 +49,10 @@ class Explanation(PlainData):
     - `conversation`: the best memories of the conversation;
     - `summary`: the memory is a summary, in an overview;
     - `time`: the memory happened in the time that the question names;
+    - `scope`: the question names the scope of the memory, or the caller is at work in it;
     - `not_useful`: the memory was marked as not useful for a question like this one;
     - `later`: it was told later than a near memory that matched a little better;
+    - `former`: a memory that it superseded matches better;
     - `linked`: links lead to it from a better match, in an exhaustive search.
 
     The score is the total, calibrated to [0, 1].
@@ -66,8 +74,10 @@ class Explanation(PlainData):
     conversation: float
     summary: float = 0.0
     time: float = 0.0
+    scope: float = 0.0
     not_useful: float = 0.0
     later: float = 0.0
+    former: float = 0.0
     linked: float = 0.0
     total: float
 
@@ -213,9 +223,10 @@ class Hits(PlainData, Sequence[Hit]):
     An overview begins with summaries and ends with the hits that they cover. An outdated summary
     keeps its rank, and a summary that probably does not answer follows the hits that probably do.
 
-    `scopes` are the searched scopes, None for all. `opened` are scopes that the search added since
-    the question names them; `unopened` are open scopes that the question may have named. `eligible`
-    counts the memories that meet the conditions, `matches` the eligible memories that match the
+    `scopes` are the searched scopes, None for all; `named` are those that the question names, whose
+    memories rank a little higher. `elsewhere` maps other scopes, which were not searched, to the
+    number of their memories that probably answer, ten at most of all together. `eligible` counts
+    the memories that meet the conditions, `matches` the eligible memories that match the
     question, `more` the matches beyond the limit, `below` the matches under the threshold, and
     `pending` the eligible memories without a vector, which are compared by words alone. `note` says
     why the search left out words or meaning, None if it used both.
@@ -230,6 +241,7 @@ class Hits(PlainData, Sequence[Hit]):
     last memories these are, oldest first and with the score 0, because the question asks for the
     last time and nothing was likely to answer; None otherwise. `newest_memories` says that these
     are, for the same reason, the newest memories, since none belongs to a conversation.
+    `nearest` are at most two matches that probably do not answer, where the cut "asked" left none.
     `archived_best` is the score of the best archived memory if that one probably answers and none
     of these does, 0 otherwise.
     """
@@ -252,11 +264,12 @@ class Hits(PlainData, Sequence[Hit]):
     time_alone: bool = False
     newest_conversation: str | None = None
     newest_memories: bool = False
+    nearest: tuple[Hit, ...] = ()
     archived_best: float = 0.0
     mode: Mode = Mode.CURRENT
     as_of: datetime | None = None
-    opened: tuple[str, ...] = ()
-    unopened: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
+    elsewhere: Mapping[str, int] = field(factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return `hits`, whether an answer is `likely` to be among them, and the other fields."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from infinite_memory.core.values.criteria import Criteria, Depth
+from infinite_memory.core.values.criteria import Criteria, Cut, Depth
 
 if TYPE_CHECKING:
     from infinite_memory.core.values.hits import Explanation, Reached
@@ -28,8 +28,10 @@ class Question:
 
     `threshold` is a score in [0, 1]; memories with a lower score are counted and left out, except
     the best `spared` matches. The first `offset` candidates are passed over. `about` is the id of a
-    memory whose rank is wanted as well, however low it is. `time` is the time that the text names:
-    a memory that happened in it gains a share of its score. `reached` maps ids to the ways by which
+    memory whose rank is wanted as well, however low it is. `cut` is for the caller of a search,
+    which shows a part of the candidates. `time` is the time that the text names:
+    a memory that happened in it gains a share of its score. `former` maps ids to the totals of what
+    these memories superseded: none has less than that. `reached` maps ids to the ways by which
     links lead there: such a memory has at least half of the score of the match, times the weight.
     `lowered` has the ids of memories that somebody marked as not useful, and the share in (0, 1) of
     its total that each keeps.
@@ -42,10 +44,12 @@ class Question:
     arms: frozenset[Arm] = frozenset(Arm)
     explain: bool = False
     depth: Depth = Depth.NORMAL
+    cut: Cut = Cut.WIDE
     offset: int = 0
     about: str | None = None
     spared: int = 0
     time: Reading | None = None
+    former: Mapping[str, float] = field(factory=dict)
     reached: Mapping[str, Reached] = field(factory=dict)
     lowered: Mapping[str, float] = field(factory=dict)
 

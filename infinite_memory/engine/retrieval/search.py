@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from attrs import evolve
 
 from infinite_memory.core.errors import InvalidInput
-from infinite_memory.core.values.criteria import Criteria, Depth, Mode
-from infinite_memory.core.values.hits import LIKELY, Hit, Hits, Told
+from infinite_memory.core.values.criteria import Criteria, Cut, Depth, Mode
+from infinite_memory.core.values.hits import LIKELY, MAY_ANSWER, SURE, Hit, Hits, Told
 from infinite_memory.core.values.memory import Memory, Status, shorten
 from infinite_memory.core.values.question import Question, Ranking
 from infinite_memory.core.values.time_range import Reading, TimeRange
@@ -19,8 +20,9 @@ from infinite_memory.engine.retrieval.browse import load_page
 from infinite_memory.engine.retrieval.feedback import Ranked, rank_with_feedback
 from infinite_memory.engine.retrieval.highlights import highlight_long_texts
 from infinite_memory.engine.retrieval.overview import overview
-from infinite_memory.engine.retrieval.predecessors import load_predecessors
+from infinite_memory.engine.retrieval.predecessors import add_former_totals, load_predecessors
 from infinite_memory.engine.retrieval.search_request import SearchRequest, build_question
+from infinite_memory.engine.scopes import list_open_scopes
 from infinite_memory.engine.services import Services
 from infinite_memory.search.text.analyzer import terms
 from infinite_memory.search.text.question_terms import split_terms
@@ -28,6 +30,10 @@ from infinite_memory.times import find_range
 
 _CURRENT, _ARCHIVED = frozenset({Status.CURRENT}), frozenset({Status.ARCHIVED})
 _TOLD_CHARS = 100
+# A further hit that may answer has at least this share of the best total.
+_LEAST_OF_BEST = 0.5
+_MOST_PUSHED = 3
+_MOST_NEAREST = 2
 
 
 # A shorter time, such as "at 9 am", may be that of any day.
@@ -269,13 +275,71 @@ def _answer(services: Services, question: Question) -> Hits:
         hits = overview(services, question, hits)
     else:
         hits = highlight_long_texts(services, question, order_equals(services, hits))
-    if not question.explain:
-        hits = [evolve(hit, explanation=None) for hit in hits]
     result = _make_hits(question, ranking, hits)
     result = note_empty_time(services, question, ranking.empty_time, result)
+    result = _cut_hits(question, result)
+    if not question.explain:
+        items, nearest = (
+            tuple(evolve(hit, explanation=None) for hit in part)
+            for part in (result.items, result.nearest)
+        )
+        result = evolve(result, items=items, nearest=nearest)
+    result = _count_elsewhere(services, question, result)
     if result.likely:
         return result
     return _note_archived(services, question, _or_newest_conversation(services, question, result))
+
+
+def _cut_hits(question: Question, hits: Hits) -> Hits:
+    """Return `hits`, which have explanations, with those alone that the cut of `question` shows.
+
+    The bars were chosen on a month of memories and on six smaller stores in six languages; see
+    `docs/measurements/retrieval.md`.
+    """
+    if question.cut is Cut.WIDE or question.depth is not Depth.NORMAL or not hits:
+        return hits
+    if question.cut is Cut.PUSHED:
+        kept = [hit for hit in hits if hits.likely and hit.score >= SURE][:_MOST_PUSHED]
+    else:
+        least = _LEAST_OF_BEST * max(map(_total_of, hits))
+        kept = [
+            hit
+            for hit in hits
+            if hits.likely and hit.score >= MAY_ANSWER and _total_of(hit) >= least
+        ]
+    if len(kept) == len(hits):
+        return hits
+    is_empty = not kept and question.cut is Cut.ASKED
+    return evolve(
+        hits,
+        items=tuple(kept),
+        nearest=hits.items[:_MOST_NEAREST] if is_empty else (),
+        more=hits.more + len(hits) - len(kept),
+        next=None,
+    )
+
+
+def _total_of(hit: Hit) -> float:
+    return 0.0 if hit.explanation is None else hit.explanation.total
+
+
+def _count_elsewhere(services: Services, question: Question, hits: Hits) -> Hits:
+    """Return hits that say which scopes beside the active ones hold memories that may answer."""
+    criteria = question.criteria
+    if not criteria.active or criteria.scopes is None or question.offset:
+        return hits
+    others = list_open_scopes(services.storage.scopes()) - criteria.scopes
+    if not others:
+        return hits
+    criteria = evolve(criteria, scopes=frozenset(others), active=frozenset(), named=frozenset())
+    limit = services.config.search.limit
+    ranked = _rank(services, evolve(question, criteria=criteria, limit=limit, explain=False))
+    found = Counter(
+        ranked.memories[candidate.id].scope
+        for candidate in ranked.ranking.candidates
+        if candidate.score >= LIKELY and candidate.id in ranked.memories
+    )
+    return evolve(hits, elsewhere=dict(found))
 
 
 def _or_newest_conversation(services: Services, question: Question, hits: Hits) -> Hits:
@@ -305,7 +369,7 @@ def _note_archived(services: Services, question: Question, hits: Hits) -> Hits:
 
 
 def _rank(services: Services, question: Question) -> Ranked:
-    ranked = rank_with_feedback(services, question)
+    ranked = rank_with_feedback(services, add_former_totals(services, question))
     note = services.language_hint.add_to(ranked.ranking.note, services.models, question)
     return evolve(ranked, ranking=evolve(ranked.ranking, note=note))
 
@@ -374,6 +438,5 @@ def _make_hits(question: Question, ranking: Ranking, hits: Sequence[Hit]) -> Hit
         when=question.criteria.when,
         mode=Mode.CURRENT if tense is None else tense.mode,
         as_of=None if tense is None else tense.as_of,
-        opened=question.criteria.opened,
-        unopened=question.criteria.unopened,
+        named=tuple(sorted(question.criteria.named)),
     )

@@ -20,7 +20,7 @@ from infinite_memory.core.values.checks import (
     check_labels,
     check_moment,
 )
-from infinite_memory.core.values.criteria import Conditions, Criteria, Depth, Inherited
+from infinite_memory.core.values.criteria import Conditions, Criteria, Cut, Depth, Inherited
 from infinite_memory.core.values.memory import Kind, Status
 from infinite_memory.core.values.question import Arm, Question
 from infinite_memory.engine.retrieval.validity import in_tense, tense_of
@@ -55,6 +55,7 @@ class SearchRequest:
     threshold: float | None = None
     arms: Iterable[str] = tuple(Arm)
     depth: str = Depth.NORMAL
+    cut: str = Cut.WIDE
     offset: int = 0
     explain: bool = False
 
@@ -94,6 +95,7 @@ def build_question(services: Services, request: SearchRequest, *, leads: bool = 
             defaults.threshold if request.threshold is None else request.threshold
         ),
         arms=_arms(request.arms),
+        cut=check_choice(request.cut, Cut, "cut"),
         explain=check_flag(request.explain, "explain"),
         offset=check_count(request.offset, "offset", low=0, high=_MAX_OFFSET),
     )
@@ -134,7 +136,7 @@ def leave_out_topics(criteria: Criteria) -> Criteria:
 def build_criteria(
     services: Services, question: str, conditions: Conditions, *, leads: bool = False
 ) -> Criteria:
-    """Return the criteria for validated `conditions`; the question may name further scopes.
+    """Return the criteria for validated `conditions`; the question may name scopes.
 
     `leads` says that the caller puts the memories of `Criteria.leading` first.
 
@@ -195,8 +197,8 @@ def _criteria(
     choice = choose_scopes(scope, question, services, conversation_id)
     return Criteria(
         scopes=choice.scopes,
-        opened=choice.opened,
-        unopened=choice.unopened,
+        active=choice.active,
+        named=choice.named,
         leading=choice.own,
         tags=check_labels(() if tags is None else tags, "tags"),
         kinds=frozenset(check_choice(kind, Kind, "kind") for kind in _as_list(kinds)) or None,

@@ -66,7 +66,7 @@ def remember(
     """
     check_flag(similar, "similar")
     # `Global` always exists, so the scopes need not be read.
-    scope: object = services.config.default_scope if draft.scope is None else draft.scope
+    scope: object = services.default_scope if draft.scope is None else draft.scope
     is_global = isinstance(scope, str) and scope == GLOBAL
     is_global = is_global and not may_have_own_scope(services, draft)
     scopes = {GLOBAL: Scope(name=GLOBAL)} if is_global else services.storage.scopes()
@@ -254,7 +254,7 @@ def _commit_batch(
                 names = {memory.scope for memory in placement.memories.values()}
                 commit = merge_commits(
                     Commit(expect=expect),
-                    create_missing_scopes(names, scopes, services.config),
+                    create_missing_scopes(names, scopes, services),
                     placement.commit,
                     link_attachments(services, placement.memories.values()),
                 )

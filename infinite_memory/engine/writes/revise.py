@@ -197,7 +197,7 @@ def _place_memory(
     comes_back = before.status is Status.FORGOTTEN and after.status is not Status.FORGOTTEN
     if not comes_back or fold_name(after.scope) != fold_name(before.scope):
         moved = {after.scope} - {before.scope}
-        return after, create_missing_scopes(moved, scopes, services.config)
+        return after, create_missing_scopes(moved, scopes, services)
     # The scope may have been removed while it held only forgotten memories.
     restorer = ScopeRestorer(services, dict(scopes), forgotten_since(services, before))
     scope = restorer.find_scope(after.scope)

@@ -155,9 +155,9 @@ def _resolve_draft_scope(
         return resolve_scope(draft.scope, scopes, services, create=create)
     # A configured name is no typing error of the caller.
     create = None if create is False else create
-    default = resolve_scope(services.config.default_scope, scopes, services, create=create)
+    default = resolve_scope(services.default_scope, scopes, services, create=create)
     chosen = unnamed_scope(services, conversation_id)
-    if chosen == services.config.default_scope:
+    if chosen == services.default_scope:
         return default
     # Strict scopes refuse a name that is mistyped, and this one was typed by nobody.
     return find_spelling(chosen, scopes) or chosen

@@ -158,7 +158,7 @@ class _Planner:
         present = {link.key for link in self._services.storage.links(plan.ids)}
         plan.commit = merge_commits(
             Commit(expect=Expect(entry_number=self._number if self._shares_content else None)),
-            create_missing_scopes(self._used_scopes, self._scopes, self._services.config),
+            create_missing_scopes(self._used_scopes, self._scopes, self._services),
             Commit(
                 puts=tuple(self._puts.values()),
                 links=tuple([link for key, link in self._links.items() if key not in present]),

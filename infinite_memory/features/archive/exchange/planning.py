@@ -218,7 +218,7 @@ def _plan_scopes(services: Services, names: Iterable[str], wanted: Mapping[str, 
         if scope.parent is not None and name in visible_from(scope.parent, together):
             together[name] = evolve(scope, parent=None)  # a circle, which the source made up
     used = [name for name in names if name not in present and name not in together]
-    created = create_missing_scopes(used, {**present, **together}, services.config)
+    created = create_missing_scopes(used, {**present, **together}, services)
     return merge_commits(
         Commit(expect=Expect(scopes=dict.fromkeys(together)), scopes=tuple(together.values())),
         evolve(

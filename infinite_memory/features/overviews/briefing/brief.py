@@ -71,7 +71,7 @@ def brief(
         at=now,
         budget=budget,
         zone=services.config.time_zone,
-        searchable=scope is not None and name != services.config.default_scope,
+        searchable=scope is not None and name != services.default_scope,
         headline=additions.headline,
     )
 
@@ -85,7 +85,7 @@ def find_briefed_scopes(services: Services, scope: str | None) -> tuple[str, fro
     scopes = services.storage.scopes()
     if scope is None:
         # The default scope need not exist before something is stored in it.
-        name = find_spelling(services.config.default_scope, scopes) or GLOBAL
+        name = find_spelling(services.default_scope, scopes) or GLOBAL
     else:
         name = known_scope(scope, scopes, services.confinement).name
     return name, frozenset(_open_scopes(name, visible_from(name, scopes), scopes))

@@ -202,11 +202,11 @@ def describe_topic(
         more=candidates.beyond + len(candidates.hits) + len(summaries),
         only_near=candidates.only_near,
         scopes=None if criteria.scopes is None else tuple(sorted(criteria.scopes)),
-        opened=criteria.opened,
+        opened=tuple(sorted(criteria.named)),
         note=candidates.note,
     )
     zone = services.config.time_zone
-    knowledge = write_knowledge(knowledge, zone=zone, unopened=criteria.unopened)
+    knowledge = write_knowledge(knowledge, zone=zone, unopened=())
     _note_recall(services, candidates, knowledge)
     return knowledge
 

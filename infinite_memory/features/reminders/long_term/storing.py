@@ -267,7 +267,7 @@ def _store(services: Services, memory: Memory) -> Receipt:
 def _commit_new(services: Services, memory: Memory) -> None:
     scopes = services.storage.scopes()
     commit = merge_commits(
-        create_missing_scopes([memory.scope], scopes, services.config),
+        create_missing_scopes([memory.scope], scopes, services),
         Commit(puts=(Put(memory=memory, expected=0),)),
     )
     services.storage.commit(with_entry(services, Operation.TRIGGER, commit))
