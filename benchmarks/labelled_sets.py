@@ -78,3 +78,9 @@ def questions(folder: Path) -> Iterator[tuple[dict[str, Any], frozenset[str]]]:
     for query in rows(folder / "queries.jsonl"):
         if query.get("category") != "adversarial" and relevant[query["id"]]:
             yield query, frozenset(relevant[query["id"]])
+
+
+def unanswerable(folder: Path) -> list[dict[str, Any]]:
+    """Return the questions that no document answers."""
+    judged = {row["query_id"] for row in rows(folder / "qrels.jsonl") if row["score"] > 0}
+    return [query for query in rows(folder / "queries.jsonl") if query["id"] not in judged]
