@@ -63,12 +63,16 @@ class Month:
     named: dict[str, set[str]] = field(factory=dict)
     briefed: list[tuple[Sequence[str], int]] = field(factory=list)
 
+    def label(self, stored: str) -> str:
+        """Return the labels' id of a memory; one that only the store knows keeps its own."""
+        return self.ids.get(stored, stored)
+
     def show(self, asked: Mapping[str, Row], cut: str, scope: str | None) -> dict[str, list[str]]:
         """Return the ids that are shown for each of the questions or prompts."""
         found = {
             key: search_cut(self.store, row["text"], cut, scope=scope) for key, row in asked.items()
         }
-        return {key: [self.ids[hit.memory.id] for hit in hits] for key, hits in found.items()}
+        return {key: [self.label(hit.memory.id) for hit in hits] for key, hits in found.items()}
 
     def is_open(self, label: str) -> bool:
         """Return whether a memory still holds: it is current, and its end has not come."""
@@ -113,14 +117,14 @@ def _remember(month: Month, row: Row) -> None:
         raise ValueError(f"{row['id']} was taken for {month.ids[receipt.id]}, which it repeats")
     month.ids[receipt.id] = row["id"]
     named = getattr(receipt, "replaces", receipt.similar)
-    month.named[row["id"]] = {month.ids[getattr(each, "id", each)] for each in named}
+    month.named[row["id"]] = {month.label(getattr(each, "id", each)) for each in named}
 
 
 def _brief(month: Month, entry: Row) -> tuple[Sequence[str], int]:
     month.now = datetime.fromisoformat(entry["at"])
     briefing = month.store.briefing(entry["scope"])
     items = [item for section in briefing.sections for item in section.items]
-    return [month.ids[item.id] for item in items if item.id in month.ids], briefing.tokens
+    return [month.label(item.id) for item in items], briefing.tokens
 
 
 def measure(month: Month, parts: Sequence[str], kept: dict[str, list[Row]]) -> Iterator[str]:
@@ -175,7 +179,7 @@ def _draw_curve(month: Month, scope: str | None, kept: list[Row]) -> Iterator[st
     found = {}
     for key, row in {**month.labels.questions, **month.labels.prompts}.items():
         hits = month.store.search(row["text"], scope=scope, limit=_LIMIT, threshold=0)
-        found[key] = [(month.ids[hit.memory.id], hit.score) for hit in hits]
+        found[key] = [(month.label(hit.memory.id), hit.score) for hit in hits]
     yield from curve_lines(month.labels, found)
 
 

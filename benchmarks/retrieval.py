@@ -78,7 +78,7 @@ def _rows_of_set(store: MemoryStore, folder: Path, arms: Sequence[str]) -> Itera
 
 
 def _rows_beside_fusion(store: MemoryStore, folder: Path, model: Embedder) -> Iterator[Row]:
-    """Yield nDCG@10 by category and, of those with few relevant each, together."""
+    """Yield nDCG@10 of all, of the categories with few relevant each, and of each category."""
     texts: dict[str, dict[str, str]] = defaultdict(dict)
     for document in rows(folder / "corpus.jsonl"):
         texts[document["group"]][document["id"]] = document["text"]
@@ -91,6 +91,7 @@ def _rows_beside_fusion(store: MemoryStore, folder: Path, model: Embedder) -> It
         by_category[query.get("category", "")].append(
             (own, measure(plain, relevant)[-1], len(relevant))
         )
+    all_of = [each for of in by_category.values() for each in of]
     few = [
         each
         for of in by_category.values()
@@ -98,13 +99,13 @@ def _rows_beside_fusion(store: MemoryStore, folder: Path, model: Embedder) -> It
         for each in of
     ]
     yield "  nDCG@10, fused / plain fusion", 0, ""
-    labelled = {f"at most {_FEW} relevant on average": few, **by_category}
+    labelled = {"all": all_of, f"at most {_FEW} relevant on average": few, **by_category}
     for name, of in labelled.items():
         own_scores, plain_scores, _ = zip(*of, strict=True)
         figures = f"{100 * mean(own_scores):.1f} / {100 * mean(plain_scores):.1f}"
         yield f"  {name}", len(of), figures
-    differences = [own - plain for own, plain, _ in few]
-    yield f"  at most {_FEW}, difference in pairs", len(few), _percent(differences)
+    differences = [own - plain for own, plain, _ in all_of]
+    yield "  all, difference in pairs", len(all_of), _percent(differences)
 
 
 def _rows_of_shown(store: MemoryStore, folder: Path) -> Iterator[Row]:
