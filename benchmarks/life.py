@@ -21,6 +21,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from random import Random
 
 from attrs import define, field
 
@@ -86,7 +87,13 @@ class Month:
 def fill(home: str | Path, labels: Labels, model: Embedder) -> Month:
     """Store the memories in order, and brief in between; the clock then stands at the questions."""
     month = Month(
-        store=MemoryStore.open(home, embedder=model, counts_usage=False, clock=lambda: month.now),
+        store=MemoryStore.open(
+            home,
+            embedder=model,
+            counts_usage=False,
+            clock=lambda: month.now,
+            random_bytes=Random(0).randbytes,
+        ),
         labels=labels,
         now=datetime.now(UTC),
     )
