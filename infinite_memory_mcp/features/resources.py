@@ -88,7 +88,7 @@ class ResourceSpec:
 
 def stats_overview(store: MemoryStore) -> str:
     """How much is stored, by scope, kind and status, and since when."""
-    return get_memory_stats(store, NoArguments()).text
+    return get_memory_stats.run(store, NoArguments()).text
 
 
 def best_practices(store: MemoryStore) -> str:

@@ -18,7 +18,7 @@ from infinite_memory.core.values.messages import format_count, format_size
 from infinite_memory.search.text.quotation import escape_line, quote_label
 from infinite_memory_mcp.arguments import Arguments
 from infinite_memory_mcp.data import object_schema
-from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.toolsets.overview import NoArguments
 
 if TYPE_CHECKING:
@@ -46,12 +46,14 @@ class RestoreMemory(Arguments):
     )
 
 
+@tool("Back up", object_schema("name", "size_bytes"))
 def backup_memory(store: MemoryStore, _arguments: NoArguments) -> Answer:
     """Back up everything into a new file on the machine of the memory."""
     backup = store.backups.create()
     return Answer(text=f"Backed up: {_render(backup)}", data=_to_data(backup))
 
 
+@tool("List backups", object_schema("backups"), reads=True)
 def list_backups(store: MemoryStore, _arguments: NoArguments) -> Answer:
     """List the backups, newest first."""
     backups = store.backups.list()
@@ -65,6 +67,7 @@ def list_backups(store: MemoryStore, _arguments: NoArguments) -> Answer:
     )
 
 
+@tool("Delete a backup", object_schema("deleted"), destroys=True)
 def delete_backup(store: MemoryStore, arguments: BackupName) -> Answer:
     """Delete a backup for good, when the user asks for it."""
     name = _find_backup(store, arguments.name).name
@@ -72,6 +75,7 @@ def delete_backup(store: MemoryStore, arguments: BackupName) -> Answer:
     return Answer(text=f"Deleted the backup {quote_label(name)}.", data={"deleted": name})
 
 
+@tool("Restore a backup", object_schema("mode", "counts"), destroys=True)
 def restore_memory(store: MemoryStore, arguments: RestoreMemory) -> Answer:
     """Bring back what a backup holds, when the user asks for it."""
     backup = _find_backup(store, arguments.name)
@@ -138,33 +142,5 @@ def _to_data(backup: Backup) -> dict[str, Any]:
     return {name: value for name, value in data.items() if value is not None and value != []}
 
 
-BACKUPS = (
-    ToolSpec(
-        run=backup_memory,
-        arguments=NoArguments,
-        title="Back up",
-        answers=object_schema("name", "size_bytes"),
-    ),
-    ToolSpec(
-        run=list_backups,
-        arguments=NoArguments,
-        title="List backups",
-        answers=object_schema("backups"),
-        reads=True,
-    ),
-    ToolSpec(
-        run=delete_backup,
-        arguments=BackupName,
-        title="Delete a backup",
-        answers=object_schema("deleted"),
-        destroys=True,
-    ),
-    ToolSpec(
-        run=restore_memory,
-        arguments=RestoreMemory,
-        title="Restore a backup",
-        answers=object_schema("mode", "counts"),
-        destroys=True,
-    ),
-)
+BACKUPS = (backup_memory, list_backups, delete_backup, restore_memory)
 """The tools of the backups."""

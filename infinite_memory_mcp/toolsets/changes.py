@@ -15,7 +15,7 @@ from infinite_memory.search.text.quotation import NOTICE, escape_line, quote_lab
 from infinite_memory_mcp.arguments import Arguments, Limit, MemoryId, Scopes
 from infinite_memory_mcp.data import HITS, memories_to_data, object_schema
 from infinite_memory_mcp.render import render_memories
-from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.view import MAX_IDS, View, view_of_ids, view_of_memories
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class UndoChange(Arguments):
     dry_run: bool = Field(False, description="Only show what it would take back")
 
 
+@tool("History of a memory", HITS, reads=True)
 def memory_history(store: MemoryStore, arguments: MemoryHistory) -> Answer:
     """Show every revision of a memory, or of the facts with a key, oldest first."""
     try:
@@ -62,6 +63,7 @@ def memory_history(store: MemoryStore, arguments: MemoryHistory) -> Answer:
     return Answer(text=render_memories(memories, view=view), data=memories_to_data(memories))
 
 
+@tool("List changes", object_schema(), reads=True)
 def memory_log(store: MemoryStore, arguments: MemoryLog) -> Answer:
     """List the changes, newest first: who did what, and when. With reads, who was shown what."""
     if arguments.reads:
@@ -105,6 +107,7 @@ def _render_actor(actor: Actor) -> str:
     return f"{name} (key {quote_label(actor.key)})" if actor.key else name
 
 
+@tool("Undo a change", object_schema("entry"), destroys=True)
 def undo(store: MemoryStore, arguments: UndoChange) -> Answer:
     """Reverse a change when the user asks for it. Undoing that entry in turn does it again."""
     report = store.undo(arguments.entry, dry_run=arguments.dry_run)
@@ -206,27 +209,5 @@ def _entry_to_data(entry: Entry) -> dict[str, Any]:
     }
 
 
-CHANGES = (
-    ToolSpec(
-        run=memory_history,
-        arguments=MemoryHistory,
-        title="History of a memory",
-        answers=HITS,
-        reads=True,
-    ),
-    ToolSpec(
-        run=memory_log,
-        arguments=MemoryLog,
-        title="List changes",
-        answers=object_schema(),
-        reads=True,
-    ),
-    ToolSpec(
-        run=undo,
-        arguments=UndoChange,
-        title="Undo a change",
-        answers=object_schema("entry"),
-        destroys=True,
-    ),
-)
+CHANGES = (memory_history, memory_log, undo)
 """The tools of the journal."""

@@ -14,7 +14,7 @@ from infinite_memory.search.text.quotation import quote_label
 from infinite_memory_mcp.arguments import Arguments, Labels
 from infinite_memory_mcp.data import object_schema
 from infinite_memory_mcp.render import format_moment
-from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.tool import Answer, tool
 
 if TYPE_CHECKING:
     from infinite_memory.engine.stats import Stats
@@ -37,18 +37,21 @@ class CreateMemoryScope(Arguments):
     keywords: Labels = Field([], description="Other names for it in a query")
 
 
+@tool("Count memories", object_schema("memories", "by_scope", "size_bytes"), reads=True)
 def get_memory_stats(store: MemoryStore, _arguments: NoArguments) -> Answer:
     """Count memories by scope, kind and status."""
     stats = store.stats()
     return Answer(text=_render_stats(stats), data=_stats_to_data(stats))
 
 
+@tool("Create a scope", object_schema("name"), repeatable=True)
 def create_memory_scope(store: MemoryStore, arguments: CreateMemoryScope) -> Answer:
     """Make a compartment that keeps a project or part of life apart."""
     scope = store.scopes.create(**arguments.model_dump())
     return Answer(text=f"This scope exists now: {_render_scope(scope)}", data=_scope_to_data(scope))
 
 
+@tool("List scopes", object_schema("scopes"), reads=True)
 def list_memory_scopes(store: MemoryStore, _arguments: NoArguments) -> Answer:
     """List the compartments of memory; use it before you choose one."""
     scopes = list(store.scopes)
@@ -121,27 +124,5 @@ def _stats_to_data(stats: Stats) -> dict[str, Any]:
     return data
 
 
-OVERVIEW = (
-    ToolSpec(
-        run=get_memory_stats,
-        arguments=NoArguments,
-        title="Count memories",
-        answers=object_schema("memories", "by_scope", "size_bytes"),
-        reads=True,
-    ),
-    ToolSpec(
-        run=list_memory_scopes,
-        arguments=NoArguments,
-        title="List scopes",
-        answers=object_schema("scopes"),
-        reads=True,
-    ),
-    ToolSpec(
-        run=create_memory_scope,
-        arguments=CreateMemoryScope,
-        title="Create a scope",
-        answers=object_schema("name"),
-        repeatable=True,
-    ),
-)
+OVERVIEW = (get_memory_stats, list_memory_scopes, create_memory_scope)
 """The tools that count memories, and list and create scopes."""

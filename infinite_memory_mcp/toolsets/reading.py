@@ -42,7 +42,7 @@ from infinite_memory_mcp.render import (
     render_memories,
     render_page,
 )
-from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.toolsets.overview import NoArguments, list_memory_scopes
 from infinite_memory_mcp.toolsets.recall import RECALL
 from infinite_memory_mcp.view import view_of_hits, view_of_ids, view_of_memories
@@ -108,6 +108,7 @@ class SearchByScope(Arguments):
     max_tokens: Tokens = DEFAULT_TOKENS
 
 
+@tool("Search memories", HITS, reads=True)
 def retrieve_memory(store: MemoryStore, arguments: RetrieveMemory) -> Answer:
     """Find memories by meaning and by words.
 
@@ -135,6 +136,7 @@ def retrieve_memory(store: MemoryStore, arguments: RetrieveMemory) -> Answer:
     )
 
 
+@tool("Search by tag", HITS, reads=True)
 def search_by_tag(store: MemoryStore, arguments: SearchByTag) -> Answer:
     """Find memories that have all `tags`: the best with a query, the newest without."""
     if not arguments.tags:
@@ -168,6 +170,7 @@ def _add_nearest_tags(store: MemoryStore, arguments: SearchByTag, answer: Answer
     return Answer(text=text, data={**answer.data, "advice": sentence})
 
 
+@tool("Search a scope", HITS, reads=True)
 def search_by_scope(store: MemoryStore, arguments: SearchByScope) -> Answer:
     """List a scope, newest first, or search it with a query.
 
@@ -211,7 +214,7 @@ def _render_scopes(store: MemoryStore, arguments: SearchByScope) -> Answer:
             f"there is no scope for the query {arguments.query!r:.100}: name one, or call"
             " retrieve_memory with the query"
         )
-    answer = list_memory_scopes(store, NoArguments())
+    answer = list_memory_scopes.run(store, NoArguments())
     return Answer(text=answer.text, data={"hits": [], **answer.data})
 
 
@@ -289,24 +292,5 @@ def _read_page(
     )
 
 
-READING = (
-    ToolSpec(
-        run=retrieve_memory,
-        arguments=RetrieveMemory,
-        title="Search memories",
-        answers=HITS,
-        reads=True,
-    ),
-    *RECALL,
-    ToolSpec(
-        run=search_by_tag, arguments=SearchByTag, title="Search by tag", answers=HITS, reads=True
-    ),
-    ToolSpec(
-        run=search_by_scope,
-        arguments=SearchByScope,
-        title="Search a scope",
-        answers=HITS,
-        reads=True,
-    ),
-)
+READING = (retrieve_memory, *RECALL, search_by_tag, search_by_scope)
 """The tools that search and browse."""

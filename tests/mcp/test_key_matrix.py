@@ -48,9 +48,7 @@ PATTERNS: Mapping[str, Sequence[str]] = {
     "nothing": ("nobody/*",),
 }
 TOOLS = {
-    spec.run.__name__: required_right(name, spec)
-    for name, specs in TOOLSETS.items()
-    for spec in specs
+    spec.name: required_right(name, spec) for name, specs in TOOLSETS.items() for spec in specs
 }
 HEADERS = {
     "accept": "application/json, text/event-stream",

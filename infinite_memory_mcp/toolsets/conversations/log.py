@@ -14,7 +14,7 @@ from infinite_memory.search.text.token_estimate import estimate_tokens
 from infinite_memory_mcp.arguments import Arguments, Limit, Tokens
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, fit_count
 from infinite_memory_mcp.data import memory_to_data, object_schema
-from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.toolsets.conversations.arguments import (
     ATTACHMENTS,
     Attachments,
@@ -53,6 +53,7 @@ class LogConversation(Arguments):
     max_tokens: Tokens = DEFAULT_TOKENS
 
 
+@tool("Log a conversation", object_schema(), repeatable=True)
 def log_conversation(store: MemoryStore, arguments: LogConversation) -> Answer:
     """Log messages of a conversation word for word, or read a log back.
 
@@ -140,13 +141,5 @@ def _render_message(memory: Memory, view: View) -> str:
     return f"{header} · id {view.shorten(memory.id)}\n{quote_lines(memory.text)}"
 
 
-LOG = (
-    ToolSpec(
-        run=log_conversation,
-        arguments=LogConversation,
-        title="Log a conversation",
-        answers=object_schema(),
-        repeatable=True,
-    ),
-)
+LOG = (log_conversation,)
 """The tool of the log."""

@@ -11,7 +11,7 @@ from infinite_memory.search.text.quotation import quote_label
 from infinite_memory_mcp.arguments import Labels, Limit, Tokens, decode_json, list_choices
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import memory_to_data, object_schema
-from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.toolsets.conversations.arguments import ConversationArguments
 from infinite_memory_mcp.toolsets.conversations.phrases import (
     Language,
@@ -50,6 +50,7 @@ class SearchMemories(ConversationArguments):
     max_tokens: Tokens = DEFAULT_TOKENS
 
 
+@tool("Search a conversation", object_schema("hits"), reads=True)
 def search_memories(store: MemoryStore, arguments: SearchMemories) -> Answer:
     """Search the short-term and long-term memories of a conversation by words, dates or score."""
     language = language_of(*arguments.keywords, arguments.query)
@@ -110,13 +111,5 @@ def _hit_to_data(hit: ConversationHit) -> dict[str, Any]:
     }
 
 
-SEARCHING = (
-    ToolSpec(
-        run=search_memories,
-        arguments=SearchMemories,
-        title="Search a conversation",
-        answers=object_schema("hits"),
-        reads=True,
-    ),
-)
+SEARCHING = (search_memories,)
 """The tool that searches the memories of a conversation."""
