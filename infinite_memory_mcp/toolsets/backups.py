@@ -7,7 +7,7 @@ was talked into would write or read any file of the user.
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
@@ -17,7 +17,7 @@ from infinite_memory.core.values.codec import iso
 from infinite_memory.core.values.messages import format_count, format_size
 from infinite_memory.search.text.quotation import escape_line, quote_label
 from infinite_memory_mcp.arguments import Arguments
-from infinite_memory_mcp.data import object_schema
+from infinite_memory_mcp.data import compact, object_schema
 from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.toolsets.overview import NoArguments
 
@@ -50,7 +50,7 @@ class RestoreMemory(Arguments):
 def backup_memory(store: MemoryStore, _arguments: NoArguments) -> Answer:
     """Back up everything into a new file on the machine of the memory."""
     backup = store.backups.create()
-    return Answer(text=f"Backed up: {_render(backup)}", data=_to_data(backup))
+    return Answer(text=f"Backed up: {_render(backup)}", data=compact(backup))
 
 
 @tool("List backups", object_schema("backups"), reads=True)
@@ -63,7 +63,7 @@ def list_backups(store: MemoryStore, _arguments: NoArguments) -> Answer:
         lines.append(f"and {format_count(more, 'older backup')}")
     return Answer(
         text="\n".join(lines) or "There are no backups: backup_memory makes one.",
-        data={"backups": [_to_data(backup) for backup in backups]},
+        data={"backups": [compact(backup) for backup in backups]},
     )
 
 
@@ -135,11 +135,6 @@ def _render(backup: Backup) -> str:
     if backup.left_out_count:
         columns.append(f"lacks {format_count(backup.left_out_count, 'damaged record')}")
     return " · ".join(columns)
-
-
-def _to_data(backup: Backup) -> dict[str, Any]:
-    data = backup.to_dict()
-    return {name: value for name, value in data.items() if value is not None and value != []}
 
 
 BACKUPS = (backup_memory, list_backups, delete_backup, restore_memory)

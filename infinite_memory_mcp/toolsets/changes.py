@@ -9,11 +9,11 @@ from pydantic import Field
 
 from infinite_memory.core.errors import InvalidInput, KeyElsewhere
 from infinite_memory.core.values.codec import iso
-from infinite_memory.core.values.conversation.attachment import shown_text
+from infinite_memory.core.values.memory import shown_text
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.search.text.quotation import NOTICE, escape_line, quote_label, quote_lines
 from infinite_memory_mcp.arguments import Arguments, Limit, MemoryId, Scopes
-from infinite_memory_mcp.data import HITS, memories_to_data, object_schema
+from infinite_memory_mcp.data import HITS, compact, memories_to_data, object_schema
 from infinite_memory_mcp.render import render_memories
 from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.view import MAX_IDS, View, view_of_ids, view_of_memories
@@ -113,19 +113,16 @@ def undo(store: MemoryStore, arguments: UndoChange) -> Answer:
     report = store.undo(arguments.entry, dry_run=arguments.dry_run)
     changed = [change.after.id for change in report.changes[:MAX_IDS]]
     view = view_of_ids(store, [*changed, *_entry_ids([report.undone])])
-    return Answer(
-        text="\n".join(_undo_lines(report, view)),
-        data={
-            "entry": report.entry,
-            "undone": _entry_to_data(report.undone),
-            "memories": list(report.memories),
-            "scopes": list(report.scopes),
-            "erased": list(report.erased),
-            "skipped": [
-                {"number": entry.number, "reason": reason} for entry, reason in report.skipped
-            ],
-        },
-    )
+    data = report.to_dict() | {"undone": _entry_to_data(report.undone)}
+    # The text has the changes, where it can quote them.
+    del data["changes"]
+    return Answer(text="\n".join(_undo_lines(report, view)), data=data)
+
+
+def _entry_to_data(entry: Entry) -> dict[str, Any]:
+    """Return an entry without what is for the owner of the machine alone."""
+    data: dict[str, Any] = compact(entry.to_dict() | {"process": None, "digest": None})
+    return data
 
 
 def _undo_lines(report: Undone, view: View) -> Iterator[str]:
@@ -194,19 +191,6 @@ def _render_entry(entry: Entry, view: View) -> str:
     if action.scopes:
         columns.append(format_count(len(action.scopes), "scope", "scopes"))
     return " · ".join(columns)
-
-
-def _entry_to_data(entry: Entry) -> dict[str, Any]:
-    action = entry.action
-    return {
-        "number": entry.number,
-        "at": iso(action.at),
-        "client": action.actor.client,
-        **({"key": action.actor.key} if action.actor.key else {}),
-        "operation": str(action.operation),
-        "memories": [step.id for step in action.memories],
-        **({} if action.undoes is None else {"undoes": action.undoes}),
-    }
 
 
 CHANGES = (memory_history, memory_log, undo)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from infinite_memory.core.values.link import LinkType
-from infinite_memory.core.values.receipt import describe_feedback
+from infinite_memory.core.values.link import Link, LinkType
+from infinite_memory.core.values.receipt import Feedback, describe_feedback
 from infinite_memory.features.graph.values import Relation
 from infinite_memory.search.text.quotation import escape_line
 from infinite_memory_mcp.arguments import (
@@ -20,7 +20,7 @@ from infinite_memory_mcp.arguments import (
     list_choices,
 )
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
-from infinite_memory_mcp.data import object_schema
+from infinite_memory_mcp.data import object_schema, schema_of
 from infinite_memory_mcp.render_related import show_related
 from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.view import view_of_ids
@@ -84,7 +84,7 @@ def related_memories(store: MemoryStore, arguments: RelatedMemories) -> Answer:
     )
 
 
-@tool("Link memories", object_schema("source", "target", "type"), repeatable=True)
+@tool("Link memories", schema_of(Link), repeatable=True)
 def link_memories(store: MemoryStore, arguments: LinkMemories) -> Answer:
     """Link a memory to another of its scope that belongs to it; undo takes it back."""
     link = store.graph.link(
@@ -114,7 +114,7 @@ def unlink_memories(store: MemoryStore, arguments: UnlinkMemories) -> Answer:
     return Answer(text=text, data={"removed": [link.to_dict() for link in removed]})
 
 
-@tool("Not what was meant", object_schema("id", "outcome", "queries"), repeatable=True)
+@tool("Not what was meant", schema_of(Feedback), repeatable=True)
 def not_useful(store: MemoryStore, arguments: NotUseful) -> Answer:
     """Rank a memory lower for queries like one that it does not answer, "not what I meant"."""
     feedback = store.not_useful(arguments.id, arguments.query, take_back=arguments.take_back)

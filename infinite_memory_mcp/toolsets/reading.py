@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from infinite_memory.core.errors import InvalidInput, NotFound
-from infinite_memory.core.values.conversation.attachment import present
 from infinite_memory.core.values.criteria import Depth, Inherited
 from infinite_memory.core.values.hits import Step
-from infinite_memory.core.values.memory import Status
+from infinite_memory.core.values.memory import Status, present
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.scope import fold_name
 from infinite_memory.search.text.quotation import quote_label
@@ -31,7 +30,7 @@ from infinite_memory_mcp.arguments import (
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import (
     HITS,
-    absence_to_data,
+    compact,
     count_fitting,
     hits_to_data,
     memories_to_data,
@@ -132,7 +131,7 @@ def retrieve_memory(store: MemoryStore, arguments: RetrieveMemory) -> Answer:
     short_id = view_of_ids(store, [absence.id]).shorten(absence.id)
     return Answer(
         text=f"{short_id} {verdict}: {absence.reason}.\n\n{answer.text}",
-        data={**answer.data, "why_not": absence_to_data(absence)},
+        data={**answer.data, "why_not": compact(absence)},
     )
 
 

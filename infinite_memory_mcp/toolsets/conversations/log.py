@@ -13,7 +13,7 @@ from infinite_memory.search.text.quotation import quote_label, quote_lines
 from infinite_memory.search.text.token_estimate import estimate_tokens
 from infinite_memory_mcp.arguments import Arguments, Limit, Tokens
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, fit_count
-from infinite_memory_mcp.data import memory_to_data, object_schema
+from infinite_memory_mcp.data import compact, object_schema
 from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.toolsets.conversations.arguments import (
     ATTACHMENTS,
@@ -128,7 +128,7 @@ def _render_messages(store: MemoryStore, read: ConversationMessages, budget: int
         data={
             "notice": say("notice", Language.ENGLISH),
             "conversation_id": read.conversation_id,
-            "messages": [memory_to_data(memory) for memory in read.messages[:count]],
+            "messages": [compact(memory) for memory in read.messages[:count]],
             "total": read.total,
             "next": following,
         },

@@ -11,7 +11,7 @@ from pydantic import Field
 from infinite_memory.search.text.quotation import quote_label
 from infinite_memory_mcp.arguments import Arguments, Tokens
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
-from infinite_memory_mcp.data import RECEIPT, memory_to_data, object_schema, receipt_to_data
+from infinite_memory_mcp.data import RECEIPT, compact, object_schema, receipt_to_data
 from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.toolsets.conversations.arguments import (
     ATTACHMENTS,
@@ -208,7 +208,7 @@ def analyze_memory_patterns(store: MemoryStore, arguments: AnalyzeMemoryPatterns
         lines.append(say("most_recalled", language))
         lines += [render_block(memory, view) for memory in patterns.most_recalled]
     data = patterns.to_dict()
-    data["most_recalled"] = [memory_to_data(memory) for memory in patterns.most_recalled]
+    data["most_recalled"] = [compact(memory) for memory in patterns.most_recalled]
     return Answer(text="\n".join(lines), data=data)
 
 
@@ -241,7 +241,7 @@ def _render_recall(
     view = view_of_memories(store, [hit.memory for _, hit in hits], has_times=True)
     data = {
         "notice": say("notice", Language.ENGLISH),
-        **{name: [_hit_to_data(hit) for hit in tier] for name, tier in tiers},
+        **{name: [compact(hit) for hit in tier] for name, tier in tiers},
         "keywords": dict(islice(recall.keywords.items(), _SHOWN_KEYWORDS)),
         "searched": recall.searched,
         "seed": recall.seed,
@@ -274,15 +274,6 @@ def _render_hit(
     # A long text has words that are none of its keywords.
     words = _spell(recall.keywords, hit.memory.text)
     return render_block(hit.memory, view, columns, words=words)
-
-
-def _hit_to_data(hit: ShortTermHit) -> dict[str, object]:
-    return {
-        "relevance": hit.relevance,
-        "activation": hit.activation,
-        "shared": dict(hit.shared),
-        **memory_to_data(hit.memory),
-    }
 
 
 SHORT_TERM = (
