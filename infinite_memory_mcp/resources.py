@@ -20,7 +20,7 @@ from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory.core.values.memory import GLOBAL, Kind
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.scope import Sensitivity, fold_name
-from infinite_memory.features.projects.chunk import Chunk, chunk_of
+from infinite_memory.features.projects.chunk import chunk_of
 from infinite_memory.features.sessions.repository import PREFIX
 from infinite_memory.search.text.quotation import disarm_tags
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, cut_text
@@ -39,6 +39,7 @@ from infinite_memory_mcp.validation import resource_data
 from infinite_memory_mcp.view import view_of_memories
 
 if TYPE_CHECKING:
+    from infinite_memory.features.projects.chunk import Chunk
     from infinite_memory.store.memory_store import MemoryStore
 
 

@@ -51,16 +51,11 @@ def update_user_profile(store: MemoryStore, arguments: UpdateUserProfile) -> Ans
 
 def _render_profile(profile: Profile) -> Answer:
     who = quote_label(profile.user)
-    data = {
-        "user": profile.user,
-        "profile": dict(profile.fields),
-        "updated_at": iso(profile.updated_at),
-    }
     if not profile.fields:
-        return Answer(text=f"Nothing is known of {who} yet.", data=data)
+        return Answer(text=f"Nothing is known of {who} yet.", data=profile.to_dict())
     document = json.dumps(profile.fields, ensure_ascii=False, indent=1)
     head = f"The profile of {who}, updated {iso(profile.updated_at)}. {NOTICE}"
-    return Answer(text=f"{head}\n\n{quote_lines(document)}", data=data)
+    return Answer(text=f"{head}\n\n{quote_lines(document)}", data=profile.to_dict())
 
 
 PROFILE = (get_user_profile, update_user_profile)
