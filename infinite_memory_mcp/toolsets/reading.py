@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from infinite_memory.core.errors import InvalidInput, NotFound
-from infinite_memory.core.values.conversation.attachment import present
 from infinite_memory.core.values.criteria import Depth, Inherited
 from infinite_memory.core.values.hits import Step
-from infinite_memory.core.values.memory import Status
+from infinite_memory.core.values.memory import Status, present
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.scope import fold_name
 from infinite_memory.search.text.quotation import quote_label
@@ -31,7 +30,7 @@ from infinite_memory_mcp.arguments import (
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import (
     HITS,
-    absence_to_data,
+    compact,
     count_fitting,
     hits_to_data,
     memories_to_data,
@@ -42,7 +41,7 @@ from infinite_memory_mcp.render import (
     render_memories,
     render_page,
 )
-from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.toolsets.overview import NoArguments, list_memory_scopes
 from infinite_memory_mcp.toolsets.recall import RECALL
 from infinite_memory_mcp.view import view_of_hits, view_of_ids, view_of_memories
@@ -108,6 +107,7 @@ class SearchByScope(Arguments):
     max_tokens: Tokens = DEFAULT_TOKENS
 
 
+@tool("Search memories", HITS, reads=True)
 def retrieve_memory(store: MemoryStore, arguments: RetrieveMemory) -> Answer:
     """Find memories by meaning and by words.
 
@@ -131,10 +131,11 @@ def retrieve_memory(store: MemoryStore, arguments: RetrieveMemory) -> Answer:
     short_id = view_of_ids(store, [absence.id]).shorten(absence.id)
     return Answer(
         text=f"{short_id} {verdict}: {absence.reason}.\n\n{answer.text}",
-        data={**answer.data, "why_not": absence_to_data(absence)},
+        data={**answer.data, "why_not": compact(absence)},
     )
 
 
+@tool("Search by tag", HITS, reads=True)
 def search_by_tag(store: MemoryStore, arguments: SearchByTag) -> Answer:
     """Find memories that have all `tags`: the best with a query, the newest without."""
     if not arguments.tags:
@@ -168,6 +169,7 @@ def _add_nearest_tags(store: MemoryStore, arguments: SearchByTag, answer: Answer
     return Answer(text=text, data={**answer.data, "advice": sentence})
 
 
+@tool("Search a scope", HITS, reads=True)
 def search_by_scope(store: MemoryStore, arguments: SearchByScope) -> Answer:
     """List a scope, newest first, or search it with a query.
 
@@ -211,7 +213,7 @@ def _render_scopes(store: MemoryStore, arguments: SearchByScope) -> Answer:
             f"there is no scope for the query {arguments.query!r:.100}: name one, or call"
             " retrieve_memory with the query"
         )
-    answer = list_memory_scopes(store, NoArguments())
+    answer = list_memory_scopes.run(store, NoArguments())
     return Answer(text=answer.text, data={"hits": [], **answer.data})
 
 
@@ -289,24 +291,5 @@ def _read_page(
     )
 
 
-READING = (
-    ToolSpec(
-        run=retrieve_memory,
-        arguments=RetrieveMemory,
-        title="Search memories",
-        answers=HITS,
-        reads=True,
-    ),
-    *RECALL,
-    ToolSpec(
-        run=search_by_tag, arguments=SearchByTag, title="Search by tag", answers=HITS, reads=True
-    ),
-    ToolSpec(
-        run=search_by_scope,
-        arguments=SearchByScope,
-        title="Search a scope",
-        answers=HITS,
-        reads=True,
-    ),
-)
+READING = (retrieve_memory, *RECALL, search_by_tag, search_by_scope)
 """The tools that search and browse."""

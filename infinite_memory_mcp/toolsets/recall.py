@@ -24,7 +24,7 @@ from infinite_memory_mcp.data import HITS, count_fitting, hits_to_data, recall_p
 from infinite_memory_mcp.render import render_hits
 from infinite_memory_mcp.render_recall import render_recall_page
 from infinite_memory_mcp.render_related import show_related
-from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.view import view_of_hits, view_of_memories
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class RecallMemoryByTime(Arguments):
     max_tokens: Tokens = DEFAULT_TOKENS
 
 
+@tool("Recall", HITS, reads=True)
 def recall_memory(store: MemoryStore, arguments: RecallMemory) -> Answer:
     """Recall what was said or happened on a subject, oldest first, with absolute dates."""
     if arguments.id is not None:
@@ -89,6 +90,7 @@ def recall_memory(store: MemoryStore, arguments: RecallMemory) -> Answer:
     )
 
 
+@tool("Recall by time", HITS, reads=True)
 def recall_memory_by_time(store: MemoryStore, arguments: RecallMemoryByTime) -> Answer:
     """List all that happened in a period, oldest first, with counts if it has several pages."""
     options = arguments.model_dump(exclude={"cursor", "max_tokens"})
@@ -124,20 +126,5 @@ def _read_moment(text: str | None, zone: str | None) -> datetime | None:
     return None if text is None else read_moment(text, zone)
 
 
-RECALL = (
-    ToolSpec(
-        run=recall_memory,
-        arguments=RecallMemory,
-        title="Recall",
-        answers=HITS,
-        reads=True,
-    ),
-    ToolSpec(
-        run=recall_memory_by_time,
-        arguments=RecallMemoryByTime,
-        title="Recall by time",
-        answers=HITS,
-        reads=True,
-    ),
-)
+RECALL = (recall_memory, recall_memory_by_time)
 """The tools that recall."""

@@ -12,7 +12,7 @@ from attrs import frozen
 from infinite_memory.core.plain import PlainData, describe_in_a_line
 from infinite_memory.core.values.criteria import Depth, Mode
 from infinite_memory.core.values.link import LinkType
-from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.memory import FoundMemory, Memory
 
 if TYPE_CHECKING:
     from infinite_memory.core.values.time_range import Reading
@@ -148,7 +148,7 @@ class Reached(PlainData):
 
 
 @frozen(kw_only=True)
-class Hit(PlainData):
+class Hit(FoundMemory):
     """A memory that a search returned, with its score in [0, 1].
 
     `twins` are the ids of older memories that match as well and whose texts have the same canonical
@@ -201,9 +201,15 @@ class Hit(PlainData):
         return describe_in_a_line(self, self.text, score=score, scope=self.memory.scope, id=self.id)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields of the memory and of the hit, for `json.dumps`."""
-        own = PlainData.to_dict(self)
-        return {**own.pop("memory"), **own}
+        """Return the fields of the memory and of the hit, for `json.dumps`.
+
+        A `highlight` is an object with its `start`, `end` and `text`.
+        """
+        own = FoundMemory.to_dict(self)
+        if self.highlight is not None:
+            start, end = self.highlight
+            own["highlight"] = {"start": start, "end": end, "text": self.text[start:end]}
+        return {"id": self.id, "text": self.text, "score": self.score, **own}
 
 
 @frozen(kw_only=True)
@@ -259,9 +265,13 @@ class Hits(PlainData, Sequence[Hit]):
     unopened: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return `hits`, whether an answer is `likely` to be among them, and the other fields."""
+        """Return `hits`, whether an answer is `likely` to be among them, and the other fields.
+
+        `opened_scopes` and `unopened_scopes` are `opened` and `unopened`.
+        """
         own = PlainData.to_dict(self)
-        return {"hits": own.pop("items"), "likely": self.likely, **own}
+        scopes = {f"{name}_scopes": own.pop(name) for name in ("opened", "unopened")}
+        return {"hits": own.pop("items"), "likely": self.likely, **own, **scopes}
 
     @property
     def covered(self) -> dict[str, str]:

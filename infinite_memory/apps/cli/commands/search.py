@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from attrs import asdict
 
 from infinite_memory.apps.cli.completions import complete_ids
 from infinite_memory.apps.cli.exits import ExitCode
@@ -16,16 +15,8 @@ from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, remark
 from infinite_memory.apps.cli.render import join_words, scope_names
 from infinite_memory.apps.cli.scope_hints import describe_other_scopes
-from infinite_memory.core.values.codec import (
-    iso,
-    predecessor_json,
-    reached_json,
-    reading_json,
-    shown_json,
-    told_json,
-)
 from infinite_memory.core.values.criteria import Depth
-from infinite_memory.core.values.hits import Hit, Hits, Step
+from infinite_memory.core.values.hits import Hits, Step
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import describe_feedback
 from infinite_memory.core.values.timestamps import show_moment
@@ -77,64 +68,13 @@ def search_command(
         )
         hint = None if as_json or hits else describe_other_scopes(store, hits.scopes)
     if as_json:
-        emit_json(_document(query, hits, explain=explain))
+        emit_json({"query": query, **hits.to_dict()})
         return ExitCode.DONE if hits else ExitCode.NO
     if hits.opened:
         emit_lines([Line([(_opened_sentence(hits), "dim")])])
     emit_hits(hits, zone, explain=explain)
     remark(_summary(hits, zone) if hits else _nothing(hits, zone, hint))
     return ExitCode.DONE if hits else ExitCode.NO
-
-
-def _document(query: str, hits: Hits, *, explain: bool) -> dict[str, Any]:
-    return {
-        "query": query,
-        "depth": str(hits.depth),
-        "mode": str(hits.mode),
-        "as_of": iso(hits.as_of),
-        "hits": [_hit_json(hit, explain=explain) for hit in hits],
-        "when": None if hits.when is None else reading_json(hits.when),
-        "time": None if hits.time is None else reading_json(hits.time),
-        "empty_time": None if hits.empty_time is None else reading_json(hits.empty_time),
-        "newest_conversation": hits.newest_conversation,
-        "newest_memories": hits.newest_memories,
-        "archived_best": hits.archived_best,
-        "scopes": None if hits.scopes is None else list(hits.scopes),
-        "opened_scopes": list(hits.opened),
-        "unopened_scopes": list(hits.unopened),
-        "eligible": hits.eligible,
-        "likely": hits.likely,
-        "matches": hits.matches,
-        "more": hits.more,
-        "below": hits.below,
-        "pending": hits.pending,
-        "note": hits.note,
-        "offset": hits.offset,
-        "next": hits.next,
-    }
-
-
-def _hit_json(hit: Hit, *, explain: bool) -> dict[str, Any]:
-    memory = shown_json(hit.memory)
-    document = {"id": memory.pop("id"), "text": memory.pop("text"), "score": hit.score, **memory}
-    if hit.highlight is not None:
-        start, end = hit.highlight
-        document["highlight"] = {"start": start, "end": end, "text": hit.memory.text[start:end]}
-    related: dict[str, Any] = {
-        "twins": list(hit.twins),
-        "covers": list(hit.covers),
-        "outdated": list(hit.outdated),
-        "ended": hit.ended,
-        "supersedes": [predecessor_json(earlier) for earlier in hit.supersedes],
-        "told_later": [told_json(told) for told in hit.told_later],
-        "told_earlier": [told_json(told) for told in hit.told_earlier],
-        "not_useful_for": list(hit.not_useful_for),
-        "reached": None if hit.reached is None else reached_json(hit.reached),
-    }
-    document.update({name: value for name, value in related.items() if value})
-    if explain and hit.explanation is not None:
-        document["explanation"] = asdict(hit.explanation)
-    return document
 
 
 def _opened_sentence(hits: Hits) -> str:
@@ -237,7 +177,7 @@ def why_not_command(
             threshold=options["threshold"],
         )
     if wants_json(context):
-        emit_json({"query": query, **asdict(absence), "step": str(absence.step)})
+        emit_json({"query": query, **absence.to_dict()})
     else:
         emit_lines([Line([(f"{absence.step}: {absence.reason}.", "")])])
         if absence.explanation is not None:
