@@ -227,9 +227,9 @@ class Triggers(Group):
             InvalidInput: a value cannot be used.
             UnknownScope: there is no such scope.
         """
-        from infinite_memory.features.reminders.long_term.due import find_due
+        from infinite_memory.features.reminders.long_term.due import list_due
 
-        return find_due(
+        return list_due(
             self._services,
             within=within,
             conversation_id=conversation_id,
