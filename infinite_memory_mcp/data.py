@@ -14,10 +14,10 @@ from infinite_memory.core.values.codec import (
     predecessor_json,
     reached_json,
     reading_json,
-    shown_json,
     similar_json,
     told_json,
 )
+from infinite_memory.core.values.conversation.attachment import shown_json
 from infinite_memory.core.values.criteria import Depth, Mode
 from infinite_memory.core.values.hits import Absence, Hit, Hits
 from infinite_memory.core.values.memory import Memory, without_feedback

@@ -14,8 +14,8 @@ from infinite_memory.core.values.memory import JsonValue
 from infinite_memory.engine.calls import count_call
 from infinite_memory.engine.scopes import ALL
 from infinite_memory.features.reminders.long_term.due import DEFAULT_WITHIN
-from infinite_memory.features.reminders.long_term.naming import DEFAULT_CONVERSATION
 from infinite_memory.features.reminders.long_term.values import (
+    DEFAULT_CONVERSATION,
     Activation,
     DueReminders,
     LongTermMemory,

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from infinite_memory.core.values.conversation.attachment import present
 from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType, MemoryField
 from infinite_memory.core.values.memory import JsonValue, Memory
 
@@ -49,11 +48,6 @@ def from_micros(microseconds: int) -> datetime:
 def to_json(memory: Memory) -> dict[str, JsonValue]:
     """Return every field of `memory` as a JSON object, in the order of the class."""
     return {field.name: _to_json(field, getattr(memory, field.name)) for field in MEMORY_FIELDS}
-
-
-def shown_json(memory: Memory) -> dict[str, JsonValue]:
-    """Return the fields of `memory` as answers show them; see `present`."""
-    return to_json(present(memory))
 
 
 def _to_json(field: MemoryField, value: Any) -> JsonValue:

@@ -16,8 +16,7 @@ from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, is_term
 from infinite_memory.apps.cli.render import receipt_json, receipt_sentence
 from infinite_memory.apps.cli.waiting import waiting
 from infinite_memory.core.errors import Conflict, NotFound, StoreDamaged
-from infinite_memory.core.values.codec import shown_json
-from infinite_memory.core.values.conversation.attachment import shown_text
+from infinite_memory.core.values.conversation.attachment import shown_json, shown_text
 from infinite_memory.core.values.memory import Kind, Status
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import BulkReceipt, Preview, Receipt

@@ -30,8 +30,7 @@ from infinite_memory.apps.cli.output import (
 from infinite_memory.apps.cli.render import key_lines, memory_lines, receipt_json, receipt_sentence
 from infinite_memory.apps.cli.scope_hints import name_create_option
 from infinite_memory.core.errors import KeyElsewhere
-from infinite_memory.core.values.codec import shown_json
-from infinite_memory.core.values.conversation.attachment import shown_text
+from infinite_memory.core.values.conversation.attachment import shown_json, shown_text
 from infinite_memory.core.values.fields import MEMORY_FIELDS
 from infinite_memory.core.values.memory import Memory, Status
 from infinite_memory.core.values.messages import format_count

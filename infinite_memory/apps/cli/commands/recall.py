@@ -17,8 +17,8 @@ from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import emit_json, emit_table, is_terminal, remark
 from infinite_memory.apps.cli.scope_hints import describe_other_scopes, searched_scopes
 from infinite_memory.core.clock import system_clock
-from infinite_memory.core.values.codec import iso, landmark_json, reading_json, shown_json
-from infinite_memory.core.values.conversation.attachment import shown_text
+from infinite_memory.core.values.codec import iso, landmark_json, reading_json
+from infinite_memory.core.values.conversation.attachment import shown_json, shown_text
 from infinite_memory.core.values.criteria import Inherited
 from infinite_memory.core.values.memory import Memory, Status
 from infinite_memory.core.values.messages import format_count

@@ -21,9 +21,9 @@ from infinite_memory.core.values.codec import (
     predecessor_json,
     reached_json,
     reading_json,
-    shown_json,
     told_json,
 )
+from infinite_memory.core.values.conversation.attachment import shown_json
 from infinite_memory.core.values.criteria import Depth
 from infinite_memory.core.values.hits import Hit, Hits, Step
 from infinite_memory.core.values.messages import format_count

@@ -16,6 +16,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from infinite_memory.core.plain import PlainData
+from infinite_memory.core.values.codec import to_json
 from infinite_memory.core.values.link import Link, LinkType
 from infinite_memory.core.values.memory import JsonValue, Memory
 from infinite_memory.core.values.messages import format_size
@@ -140,6 +141,11 @@ def present(memory: Memory) -> Memory:
     if isinstance(numbers, list):
         shown["dimensions"] = len(numbers)
     return evolve(memory, context={**memory.context, "attachment": shown})
+
+
+def shown_json(memory: Memory) -> dict[str, JsonValue]:
+    """Return the fields of `memory` as answers show them; see `present`."""
+    return to_json(present(memory))
 
 
 def shown_text(memory: Memory) -> str:

@@ -22,8 +22,7 @@ from infinite_memory.apps.cli.output import (
 )
 from infinite_memory.apps.cli.render import provenance
 from infinite_memory.core.errors import NotFound
-from infinite_memory.core.values.codec import shown_json
-from infinite_memory.core.values.conversation.attachment import present
+from infinite_memory.core.values.conversation.attachment import present, shown_json
 from infinite_memory.core.values.link import Link, LinkType
 from infinite_memory.core.values.memory import Memory, shorten
 from infinite_memory.core.values.messages import format_count
