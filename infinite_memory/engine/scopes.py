@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from infinite_memory import times
 from infinite_memory.core.errors import Conflict, InvalidInput, UnknownScope
-from infinite_memory.core.protocols import SupportsTermCounts
 from infinite_memory.core.values.checks import check_choice, check_flag, check_label, check_labels
 from infinite_memory.core.values.commit import Commit, Expect
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.memory import GLOBAL, Memory
-from infinite_memory.core.values.question import Arm, Question
 from infinite_memory.core.values.scope import (
     Scope,
     Sensitivity,
@@ -39,9 +36,6 @@ ALL = "ALL"
 """Asks a search for every scope."""
 
 _MAX_NAME_CHARS = 128
-# A capitalised name opens no scope if more memories than this number and this share contain it.
-_FREQUENT_FROM = 5
-_FREQUENT_SHARE = 0.02
 
 
 def check_scope_name(name: object) -> str:
@@ -290,53 +284,12 @@ def _add_named_scopes(
     """Return `searched` with the open scopes that `question` names, and their visible scopes."""
     if not question:
         return ScopeChoice(scopes=searched)
-    names = services.scope_names.of(scopes, lambda: filter(_is_open, scopes.values()))
-    mentions = [
-        mention
-        for mention in names.mentions(question, lambda name: _reads_as_time(name, services))
-        if mention.scope not in searched
-    ]
-    opened = {mention.scope for mention in mentions if mention.is_certain}
-    capitals = {(mention.scope, mention.name) for mention in mentions if mention.evidence}
-    opened |= {
-        scope
-        for scope, name in capitals
-        if scope not in opened and not _is_frequent(name, searched, services)
-    }
+    opened, unopened = services.scope_names.find_named(question, scopes, _is_open, searched)
     return ScopeChoice(
         scopes=searched.union(seen for name in opened for seen in visible_from(name, scopes)),
         opened=tuple(sorted(opened)),
-        unopened=tuple(sorted({mention.scope for mention in mentions} - opened)),
+        unopened=tuple(sorted(unopened)),
     )
-
-
-def _reads_as_time(name: str, services: Services) -> bool:
-    config = services.config
-    try:
-        times.read_range(
-            name, now=services.clock(), zone=config.time_zone, week_start=config.week_start
-        )
-    except InvalidInput:
-        return False
-    return True
-
-
-def _is_frequent(name: str, searched: frozenset[str], services: Services) -> bool:
-    """Return whether so many memories in `searched` contain a name that it identifies no scope."""
-    holding, total = _count_holding(services, name, Criteria(scopes=searched))
-    return holding > max(_FREQUENT_FROM, _FREQUENT_SHARE * total)
-
-
-def _count_holding(services: Services, name: str, criteria: Criteria) -> tuple[int, int]:
-    """Count the memories that meet `criteria` and hold `name`, and all that meet `criteria`."""
-    index = services.index
-    if isinstance(index, SupportsTermCounts):
-        return index.count_holding(name, criteria)
-    words = frozenset({Arm.WORDS})
-    ranking = index.search(
-        Question(text=name, criteria=criteria, limit=1, threshold=0.0, arms=words)
-    )
-    return ranking.matches, ranking.eligible
 
 
 def _is_open(scope: Scope) -> bool:

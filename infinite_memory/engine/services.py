@@ -86,7 +86,7 @@ class Services:
         """The names of the scopes of this handle, prepared for a search in questions."""
         from infinite_memory.engine.retrieval.scope_mentions import ScopeNameCache
 
-        return ScopeNameCache()
+        return ScopeNameCache(self.config, self.clock, lambda: self.index)
 
     @property
     def evaluators(self) -> Mapping[str, TriggerEvaluator]:

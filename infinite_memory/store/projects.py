@@ -11,7 +11,7 @@ from infinite_memory.core.observe.recorder import measure_calls
 from infinite_memory.core.values.memory import Kind
 from infinite_memory.core.values.receipt import Receipt
 from infinite_memory.engine.calls import count_call
-from infinite_memory.features.overviews.briefing.values import Briefing
+from infinite_memory.features.overviews.values import Briefing
 from infinite_memory.features.projects.chunk import ChunkDetails, DecisionDetails, LessonDetails
 from infinite_memory.features.projects.finding import (
     ProblemQuery,

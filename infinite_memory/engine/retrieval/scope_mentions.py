@@ -29,6 +29,13 @@ from itertools import groupby, pairwise
 
 from attrs import field, frozen
 
+from infinite_memory import times
+from infinite_memory.core.clock import Clock
+from infinite_memory.core.config import Config
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.protocols import Search, SupportsTermCounts
+from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.question import Arm, Question
 from infinite_memory.core.values.scope import Scope
 from infinite_memory.search.text.analyzer import foreign_languages, word_spans
 from infinite_memory.search.text.languages import function_words
@@ -97,6 +104,9 @@ _INNER_CAPITAL = re.compile(r"\w[A-Z]")
 _JOINED = re.compile(r"\s{0,2}|[-_./:\\@&'’+]{1,2}|\s[&-]\s")
 _SAME_NAME = re.compile(r"[ \u00a0]|[-&]|\s&\s")
 _PRONOUN = "i"
+# A capitalised name opens no scope if more memories than this number and this share contain it.
+_FREQUENT_FROM = 5
+_FREQUENT_SHARE = 0.02
 
 
 class ScopeNames:
@@ -148,19 +158,65 @@ class ScopeNames:
 
 
 class ScopeNameCache:
-    """Caches the `ScopeNames` of the last call. Thread-safe."""
+    """Finds the scopes that a question names, with the names of the last call. Thread-safe."""
 
-    def __init__(self) -> None:
-        """Start empty."""
+    def __init__(self, config: Config, clock: Clock, open_index: Callable[[], Search]) -> None:
+        """Begin without names; a name that may be a word is looked up in the index."""
+        self._config = config
+        self._clock = clock
+        self._open_index = open_index
         self._last: tuple[Mapping[str, Scope], ScopeNames] | None = None
 
-    def of(self, scopes: Mapping[str, Scope], to_find: Callable[[], Iterable[Scope]]) -> ScopeNames:
-        """Return the names of the scopes that `to_find` selects from `scopes`."""
+    def find_named(
+        self,
+        question: str,
+        scopes: Mapping[str, Scope],
+        may_name: Callable[[Scope], bool],
+        searched: frozenset[str],
+    ) -> tuple[set[str], set[str]]:
+        """Return the scopes that a question means, and those that it may mean.
+
+        Left out are those that it `may_name` not, and those that are `searched` anyway.
+        """
         last = self._last
         # Fast if nothing has changed, because the values are the same objects.
         if last is None or last[0] != scopes:
-            self._last = last = dict(scopes), ScopeNames(to_find())
-        return last[1]
+            names = ScopeNames(filter(may_name, scopes.values()))
+            self._last = last = dict(scopes), names
+        mentions = [
+            mention
+            for mention in last[1].mentions(question, self._reads_as_time)
+            if mention.scope not in searched
+        ]
+        opened = {mention.scope for mention in mentions if mention.is_certain}
+        capitals = {(mention.scope, mention.name) for mention in mentions if mention.evidence}
+        opened |= {
+            scope
+            for scope, name in capitals
+            if scope not in opened and not self._is_frequent(name, searched)
+        }
+        return opened, {mention.scope for mention in mentions} - opened
+
+    def _reads_as_time(self, name: str) -> bool:
+        zone, week_start = self._config.time_zone, self._config.week_start
+        try:
+            times.read_range(name, now=self._clock(), zone=zone, week_start=week_start)
+        except InvalidInput:
+            return False
+        return True
+
+    def _is_frequent(self, name: str, searched: frozenset[str]) -> bool:
+        """Return whether so many memories in `searched` have a name that it identifies no scope."""
+        index, criteria = self._open_index(), Criteria(scopes=searched)
+        if isinstance(index, SupportsTermCounts):
+            holding, total = index.count_holding(name, criteria)
+        else:
+            words = frozenset({Arm.WORDS})
+            ranking = index.search(
+                Question(text=name, criteria=criteria, limit=1, threshold=0.0, arms=words)
+            )
+            holding, total = ranking.matches, ranking.eligible
+        return holding > max(_FREQUENT_FROM, _FREQUENT_SHARE * total)
 
 
 @frozen

@@ -12,8 +12,8 @@ from infinite_memory.core.values.checks import check_count
 from infinite_memory.core.values.conversation.message import check_conversation_id
 from infinite_memory.core.values.memory import FoundMemory, Memory
 from infinite_memory.core.values.record import Usage
+from infinite_memory.engine.after_commit import AfterCommit
 from infinite_memory.engine.services import Services
-from infinite_memory.engine.writes.after_commit import AfterCommit
 from infinite_memory.features.chats.short_term.adding import (
     check_recent,
     check_role_weights,

@@ -22,11 +22,11 @@ from infinite_memory.features.reminders.long_term.context import (
     read_trigger_of,
 )
 from infinite_memory.features.reminders.long_term.firing import Firings
-from infinite_memory.features.reminders.long_term.naming import (
+from infinite_memory.features.reminders.long_term.values import (
     DEFAULT_CONVERSATION,
+    LongTermMemory,
     fold_memory_name,
 )
-from infinite_memory.features.reminders.long_term.values import LongTermMemory
 
 if TYPE_CHECKING:
     from infinite_memory.core.protocols import TriggerEvaluator
