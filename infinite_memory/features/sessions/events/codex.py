@@ -9,56 +9,43 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from infinite_memory.features.sessions.events.builder import EventBuilder, text_in
-from infinite_memory.features.sessions.events.event import Event
-from infinite_memory.features.sessions.transcripts.lines import read_numbered
 
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
 _ANSWERS = ("function_call_output", "custom_tool_call_output")
 _EXIT = re.compile(r"(?:Process exited with code|Exit code:)\s*(-?\d+)")
 _HEAD_CHARS = 400
-# What Codex itself adds in the name of the user.
-_ADDED = re.compile(
-    r"\s*(?:<(?:environment_context|user_instructions|permissions|skills_instructions"
-    r"|turn_aborted)|# AGENTS\.md )"
-)
 
 
-def is_added_by_codex(text: str) -> bool:
-    """Return whether a message in the name of the user was written by the client."""
-    return _ADDED.match(text) is not None
-
-
-def read_codex_events(path: Path) -> Iterator[Event]:
-    """Yield the events of a rollout file, in the order in which they began.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
-    builder = EventBuilder(client="codex", session=path.stem, changed_at=path.stat().st_mtime)
-    for number, record in read_numbered(path):
+def read_codex(builder: EventBuilder, records: Iterable[tuple[int, Any]]) -> None:
+    """Give the builder the events of a rollout file, in the order in which they began."""
+    named = ""
+    for number, record in records:
+        builder.position = number
         payload = record.get("payload", record)
         if not isinstance(payload, Mapping):
+            builder.refuse(f"the payload is {payload!r:.60}, and no object")
             continue
-        if _is_of_subagent(payload):
-            return
-        if record.get("type") in ("session_meta", "turn_context") or "instructions" in record:
+        kind = record.get("type")
+        if kind in ("session_meta", "turn_context") or "instructions" in record:
+            if not named and _is_of_subagent(payload):
+                return
+            # A fork repeats the beginning of the session that it was made of.
+            named = named or (str(payload.get("id") or "") if kind != "turn_context" else "")
             git = payload.get("git")
             builder.enter(
                 number,
                 at=record.get("timestamp"),
-                session=payload.get("id") if record.get("type") != "turn_context" else None,
+                session=named,
                 folder=payload.get("cwd"),
                 branch=git.get("branch") if isinstance(git, Mapping) else None,
             )
-        elif record.get("type") not in ("event_msg", "compacted"):
+        elif kind not in ("event_msg", "compacted"):
             builder.enter(number, at=record.get("timestamp"))
             _read_item(builder, payload)
-    yield from builder.finish()
 
 
 def _is_of_subagent(payload: Mapping[str, Any]) -> bool:
@@ -75,8 +62,7 @@ def _read_item(builder: EventBuilder, item: Mapping[str, Any]) -> None:
         speaker = str(item["role"])
         content = item.get("content")
         blocks = content if isinstance(content, list) else [content]
-        texts = [text for text in map(text_in, blocks) if not is_added_by_codex(text)]
-        builder.say(speaker, "\n\n".join(filter(None, texts)), name=item.get("id"))
+        builder.say(speaker, list(map(text_in, blocks)), name=item.get("id"))
     elif kind in _CALLS:
         builder.call(item.get("call_id"), item.get("name") or "shell", _arguments(item))
     elif kind in _ANSWERS:
