@@ -21,6 +21,7 @@ from infinite_memory.features.sessions.spool_reader import READER_LOCK
 from infinite_memory.testing.embedders import HashingEmbedder
 
 Open = Callable[..., MemoryStore]
+RECORDED = Path(__file__).parent.parent / "projects" / "streams" / "recorded"
 APOLLO = "repo/github.com/alice/apollo"
 
 
@@ -79,6 +80,33 @@ def test_a_session_becomes_messages_with_speaker_time_and_conversation(
     assert [memory.speaker for memory in memories] == ["assistant", "user"] * 2
     assert store.scopes[APOLLO].parent == "Projects"
     assert store.search("what is the cat called", scope=APOLLO)[0].memory.conversation_id == SESSION
+
+
+@pytest.mark.parametrize(("client", "product"), [("codex", "codex"), ("gemini", "gemini-cli")])
+def test_the_sessions_of_every_client_become_messages_as_an_import_makes_them(
+    open_home: Open, home: Path, client: str, product: str
+) -> None:
+    for path in sorted(RECORDED.glob(f"{client}-*.jsonl"))[:2]:
+        note(home, path, client=client)
+    store = open_home()
+    ingested = store.conversations.ingest_spool()
+    assert (ingested.conversations, ingested.failed, ingested.skipped) == (2, (), ())
+    memories = store.browse(scope="ALL", kinds=["message"], limit=1000).memories
+    assert len(memories) == ingested.messages > 4
+    assert {memory.context["client"] for memory in memories} == {product}
+    assert store.exchange.import_from(path).added == 0
+
+
+def test_a_session_that_was_resumed_adds_only_what_is_new(
+    open_home: Open, home: Path, tmp_path: Path
+) -> None:
+    lines = [record(str(n), f"message {n}") for n in range(3)]
+    copies = [record(str(n), f"message {n}", sessionId="resumed") for n in range(4)]
+    note(home, write_transcript(tmp_path / "s.jsonl", *lines))
+    note(home, write_transcript(tmp_path / "t.jsonl", *copies))
+    store = open_home()
+    assert store.conversations.ingest_spool().messages == 4
+    assert len(store.browse(conversation_id="resumed").memories) == 1
 
 
 def test_taking_in_again_adds_nothing(open_home: Open, home: Path) -> None:
