@@ -99,3 +99,34 @@ def test_a_piece_that_an_earlier_version_named_by_its_line_is_not_stored_again(
     (chunk,) = store.projects.ingest_sessions(path).chunks
     assert (chunk.id, chunk.outcome) == (earlier, "kept")
     assert store.stats().memories == 1
+
+
+def test_a_piece_that_an_earlier_version_began_elsewhere_gives_way_to_the_present_one(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "a.jsonl", FIRST, "s1", 1)
+    (chunk,) = store.projects.ingest_sessions(path).chunks
+    earlier, stored = "import:an-earlier-begin", store.get(chunk.id)
+    store.remember(
+        stored.text,
+        id=earlier,
+        scope=LOCAL,
+        kind=stored.kind,
+        happened_at=stored.happened_at,
+        title=stored.title,
+        context=stored.context,
+        origin="tool",
+    )
+    store.projects.ingest_sessions(path)
+    assert (store.get(earlier).status, store.get(chunk.id).status) == ("forgotten", "current")
+
+
+def test_a_fork_from_the_middle_of_a_piece_is_known_by_the_log(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    for name, content in (("s1", FIRST + NEXT), ("s2", FIRST + OTHER)):
+        path = write(tmp_path / f"{name}.jsonl", content, name, 1)
+        store.exchange.import_from(path)
+        store.projects.ingest_sessions(path)
+    chunks = store.projects.get_history(LOCAL).chunks
+    assert [(chunk.session, chunk.minutes) for chunk in chunks] == [("s2", 1.0), ("s1", 5.0)]

@@ -208,9 +208,8 @@ def _ingest_events(
         chunks.append(_report(draft, cut, scope, outcome))
     if not dry_run:
         # Also a piece that could not be stored now keeps what was stored of it before.
-        kept = {cut.piece.events[0].name for cut in cuts}
-        replaced = {ids[name] for name in names - kept}
-        _forget_replaced(services, events, chunks, replaced)
+        kept = {ids[cut.piece.events[0].name] for cut in cuts}
+        _forget_replaced(services, events, chunks, kept)
     return chunks, skipped
 
 
@@ -369,15 +368,15 @@ def _is_ours(services: Services, memory: Memory) -> bool:
 
 
 def _forget_replaced(
-    services: Services, events: Sequence[Event], chunks: Sequence[SessionChunk], ids: Set[str]
+    services: Services, events: Sequence[Event], chunks: Sequence[SessionChunk], kept: Set[str]
 ) -> None:
-    """Forget chunks of the session, of the given ids, whose events now belong to another piece."""
+    """Forget chunks of the session beside `kept`, whose events now belong to other pieces."""
     if not chunks:
         return
     names = {event.name for event in events}
     sessions = {event.session for event in events}
     for chunk in load_chunks_beside(services, {chunk.scope for chunk in chunks}, events):
-        if chunk.id in ids and chunk.session in sessions:
+        if chunk.id not in kept and chunk.session in sessions:
             memory = load_memories(services, [chunk.id]).get(chunk.id)
             if memory is None or not _is_ours(services, memory):
                 continue
