@@ -135,6 +135,21 @@ def test_a_chat_of_gemini_holds_what_was_set_and_not_what_was_taken_back(
     assert [text for _, text in said(store)] == ["Which fan?", "Show it"]
 
 
+def test_requests_of_codex_that_were_taken_back_are_left_out_with_what_followed(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    back = {"type": "event_msg", "payload": {"type": "thread_rolled_back", "num_turns": 2}}
+    texts = ["One", "Two", "Three"]
+    lines = [codex(n, text) for n, text in enumerate(texts)]
+    answer = codex(4, "Three is done", "assistant")
+    path = write(tmp_path / "a.jsonl", meta("c1"), *lines, answer, back, codex(5, "Four"), back)
+    store.exchange.import_from(path)
+    assert said(store) == []
+    lines = [meta("c2"), *lines, answer, back, codex(6, "Five")]
+    store.exchange.import_from(write(tmp_path / "b.jsonl", *lines))
+    assert [text for _, text in said(store)] == ["One", "Five"]
+
+
 def test_what_a_client_added_is_no_message(store: MemoryStore, tmp_path: Path) -> None:
     opened = {"type": "text", "text": "<ide_opened_file>a.py is open</ide_opened_file>"}
     wanted = {"type": "text", "text": "Rename it"}

@@ -52,6 +52,7 @@ from infinite_memory.features.sessions.spool_reader import SpoolLine
 
 _log = logging.getLogger(__name__)
 _FORGOTTEN = "[forgotten message]"
+_MAX_CHARS = 100_000
 # The beginning of a message, by which a text that quotes it is recognised.
 _QUOTED_CHARS = 60
 
@@ -266,7 +267,10 @@ def _draft_of(
 
 
 def _hide_erased(services: Services, events: Sequence[Event]) -> list[Event]:
-    """Return the events without the texts of messages that were forgotten or erased since."""
+    """Return the events without the texts of messages that were forgotten or erased since.
+
+    Of a very long text the beginning is enough for a piece of work.
+    """
     ids = {memory_id for event in events for memory_id in _stored_ids(event)}
     gone = services.storage.erased(ids) | {
         memory.id
@@ -274,7 +278,10 @@ def _hide_erased(services: Services, events: Sequence[Event]) -> list[Event]:
         if memory.status is Status.FORGOTTEN
     }
     return [
-        event if gone.isdisjoint(_stored_ids(event)) else evolve(event, text=_FORGOTTEN)
+        evolve(
+            event,
+            text=event.text[:_MAX_CHARS] if gone.isdisjoint(_stored_ids(event)) else _FORGOTTEN,
+        )
         for event in events
     ]
 

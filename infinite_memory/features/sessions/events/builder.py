@@ -83,9 +83,9 @@ class EventBuilder:
 
     def say(self, speaker: str, blocks: Sequence[str], *, name: object = None) -> bool:
         """Add a message, and return whether it says anything beside what the client added."""
-        said = "\n\n".join(filter(str.strip, blocks))
+        said = "\n\n".join(filter(None, map(str.strip, blocks)))
         text = remove_client_text(blocks) if speaker == "user" else said
-        if not text.strip():
+        if not text:
             return False
         # Its time is no part of it: Codex writes copies with the time of the copy.
         identity = self._identify(name, [speaker, said])

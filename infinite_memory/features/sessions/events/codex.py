@@ -1,8 +1,9 @@
 """Events of the rollout files of Codex CLI: `~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl`.
 
 The lines of type "response_item" hold what was said and called; those of type "event_msg" repeat
-it for the display, and are left out. So are the files of subagents, whose work is part of another
-session. The first versions wrote the items without an envelope.
+it for the display, and are left out; one of them says how many requests the person took back. The
+files of subagents are left out too, whose work is part of another session. The first versions wrote
+the items without an envelope.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _HEAD_CHARS = 400
 
 def read_codex(builder: EventBuilder, records: Iterable[tuple[int, Any]]) -> None:
     """Give the builder the events of a rollout file, in the order in which they began."""
-    named = ""
+    named, requests, taken_back = "", list[int](), set[int]()
     for number, record in records:
         builder.position = number
         payload = record.get("payload", record)
@@ -43,9 +44,16 @@ def read_codex(builder: EventBuilder, records: Iterable[tuple[int, Any]]) -> Non
                 folder=payload.get("cwd"),
                 branch=git.get("branch") if isinstance(git, Mapping) else None,
             )
+        elif kind == "event_msg" and payload.get("type") == "thread_rolled_back":
+            turns = payload.get("num_turns")
+            if isinstance(turns, int) and 0 < turns <= len(requests):
+                taken_back.update(range(requests[-turns], number))
+                del requests[-turns:]
         elif kind not in ("event_msg", "compacted"):
             builder.enter(number, at=record.get("timestamp"))
-            _read_item(builder, payload)
+            if _read_item(builder, payload):
+                requests.append(number)
+    builder.leave_out(taken_back)
 
 
 def _is_of_subagent(payload: Mapping[str, Any]) -> bool:
@@ -56,18 +64,21 @@ def _is_of_subagent(payload: Mapping[str, Any]) -> bool:
     )
 
 
-def _read_item(builder: EventBuilder, item: Mapping[str, Any]) -> None:
+def _read_item(builder: EventBuilder, item: Mapping[str, Any]) -> bool:
+    """Give the builder the event of an item, and return whether the person wrote it."""
     kind = item.get("type")
     if kind == "message" and item.get("role") in ("user", "assistant"):
         speaker = str(item["role"])
         content = item.get("content")
         blocks = content if isinstance(content, list) else [content]
-        builder.say(speaker, list(map(text_in, blocks)), name=item.get("id"))
-    elif kind in _CALLS:
+        is_said = builder.say(speaker, list(map(text_in, blocks)), name=item.get("id"))
+        return is_said and speaker == "user"
+    if kind in _CALLS:
         builder.call(item.get("call_id"), item.get("name") or "shell", _arguments(item))
     elif kind in _ANSWERS:
         output, ok = _read_output(item.get("output"))
         builder.answer(item.get("call_id"), output, ok=ok)
+    return False
 
 
 def _arguments(item: Mapping[str, Any]) -> object:

@@ -66,7 +66,7 @@ def _keep(kept: dict[str, tuple[int, Any]], number: int, record: Any) -> None:
     if name in kept:
         number, earlier = kept[name]
         record = {**record, "timestamp": earlier.get("timestamp")}
-    kept[name or f" {number}"] = (number, record)
+    kept[name or f" {number}/{len(kept)}"] = (number, record)
 
 
 def _read_message(builder: EventBuilder, record: Mapping[str, Any]) -> None:
