@@ -130,3 +130,13 @@ def test_a_fork_from_the_middle_of_a_piece_is_known_by_the_log(
         store.projects.ingest_sessions(path)
     chunks = store.projects.get_history(LOCAL).chunks
     assert [(chunk.session, chunk.minutes) for chunk in chunks] == [("s2", 1.0), ("s1", 5.0)]
+
+
+def test_a_copy_of_forgotten_work_does_not_bring_it_back(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    (chunk,) = store.projects.ingest_sessions(write(tmp_path / "a.jsonl", FIRST, "s1", 1)).chunks
+    store.forget(chunk.id)
+    store.projects.ingest_sessions(write(tmp_path / "b.jsonl", FIRST + OTHER, "s2", 2))
+    (text,) = texts(store)
+    assert "empty rows" not in text

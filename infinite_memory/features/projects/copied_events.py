@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from infinite_memory.core.values.ids import import_id
+from infinite_memory.core.values.memory import Status
 from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.services import Services
 from infinite_memory.features.projects.chunk import Chunk
@@ -26,9 +27,9 @@ def chunk_id(client: str, session: str, name: str) -> str:
 def load_chunks_beside(
     services: Services, scopes: Collection[str], events: Sequence[Event]
 ) -> list[Chunk]:
-    """Return the chunks in the scopes that were made within a day of the events."""
+    """Return the chunks in the scopes within a day of the events, also what was forgotten since."""
     since, until = around(events[0].at, events[-1].at, _AROUND)
-    return load_chunks(services, scopes, since=since, until=until)
+    return load_chunks(services, scopes, statuses=frozenset(Status), since=since, until=until)
 
 
 def leave_out_copies(
