@@ -126,13 +126,11 @@ if TYPE_CHECKING:
         PairMaterial,
     )
     from infinite_memory.features.graph.values import PathStep, Related, Relation
-    from infinite_memory.features.overviews.briefing.values import (
+    from infinite_memory.features.overviews.values import (
         Briefing,
         BriefingItem,
         BriefingPart,
         BriefingSection,
-    )
-    from infinite_memory.features.overviews.knowledge.values import (
         Highlight,
         Knowledge,
         KnownSummary,
@@ -336,12 +334,14 @@ _HOMES = {
         "WrongPassphrase",
     ),
     "core.values.access.key": ("AccessKey", "KeyState", "NewKey", "Right"),
-    "features.overviews.knowledge.values": ("Highlight", "Knowledge", "KnownSummary"),
-    "features.overviews.briefing.values": (
+    "features.overviews.values": (
         "Briefing",
         "BriefingItem",
         "BriefingPart",
         "BriefingSection",
+        "Highlight",
+        "Knowledge",
+        "KnownSummary",
     ),
     "core.values.archive.backup": ("Backup", "BackupStep", "RestoreMode", "Restored"),
     "core.values.archive.copying": ("Copied", "CopyStep"),

@@ -6,14 +6,10 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from infinite_memory.core.values.conversation.attachment import (
-    attachment_of,
-    describe_attachment,
-    shown_text,
-)
+from infinite_memory.core.values.conversation.attachment import attachment_of, describe_attachment
 from infinite_memory.core.values.criteria import Depth
 from infinite_memory.core.values.hits import Hit
-from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.memory import Memory, shown_text
 from infinite_memory.search.text.quotation import quote_label, quote_lines
 from infinite_memory.search.text.token_estimate import estimate_tokens
 

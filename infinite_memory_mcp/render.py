@@ -12,6 +12,7 @@ from infinite_memory.core.values.hits import Explanation, Hit, Hits
 from infinite_memory.core.values.memory import Kind, Memory, Status
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable, Similar
+from infinite_memory.search.text.lines import one_line
 from infinite_memory.search.text.quotation import NOTICE, escape_line, quote_label, quote_lines
 from infinite_memory.search.text.token_estimate import estimate_tokens
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, fit_count
@@ -27,6 +28,7 @@ from infinite_memory_mcp.view import MAX_IDS, PLAIN, View
 # For what stands around the entries of an answer.
 _HEAD_TOKENS = 500
 _ENTRY_TOKENS = 100
+_NEAREST_CHARS = 160
 _ARCHIVED = "An archived memory may answer: depth exhaustive shows it. "
 _EXCERPTS_ONLY = "Call with ids to see memories whole. "
 _OUTCOMES = {
@@ -208,17 +210,29 @@ def render_hits(
             f"The best of {len(hits)}: no more fit in {budget} tokens; call again"
             f"{offset}{' or' if pages else ''} with a higher max_tokens. {remarks}"
         )
-    opened = _name_opened_scopes(hits)
     if not blocks and hits.offset and hits.matches:
-        return f"{opened}Nothing follows: {hits.matches} match in all."
+        return f"Nothing follows: {hits.matches} match in all."
     if not blocks:
-        advice = _advise_without_matches(hits) + _name_unopened_scopes(hits)
+        advice = _advise_without_matches(hits) + _name_other_scopes(hits)
         remarks = _ARCHIVED + remarks if hits.archived_best else remarks
-        return f"{opened}Nothing that is stored matches. {remarks}{advice}"
+        if hits.nearest:
+            return f"Nothing that is stored answers this. {remarks}{_render_nearest(hits, view)}"
+        return f"Nothing that is stored matches. {remarks}{advice}"
     excerpt_note = "" if hits.depth is Depth.NORMAL else _EXCERPTS_ONLY
     remarks = f"{_warn_of_unlikely(hits)}{remarks}{excerpt_note}{view.remark}"
-    head = f"{opened}{count_memories(len(blocks))}, {order}. {remarks}{NOTICE}"
-    return "\n\n".join([head, *blocks]) + _name_unopened_scopes(hits)
+    head = f"{count_memories(len(blocks))}, {order}. {remarks}{NOTICE}"
+    return "\n\n".join([head, *blocks]) + _name_other_scopes(hits)
+
+
+def _render_nearest(hits: Hits, view: View) -> str:
+    """Return the matches that come nearest to a question without an answer, each as a line."""
+    lines = [
+        f"{' · '.join(_header_fields(hit.memory, view, ended=hit.ended))}\n"
+        f"{quote_lines(one_line(hit.text, max_chars=_NEAREST_CHARS))}"
+        for hit in hits.nearest
+    ]
+    head = f"Nearest, and probably about something else: {NOTICE}"
+    return "\n".join([head, *lines]) + _name_other_scopes(hits)
 
 
 def _warn_of_unlikely(hits: Hits) -> str:
@@ -353,7 +367,10 @@ def _render_remarks(hits: Hits, *, pages: bool) -> str:
         remarks.append(f"What held at {format_moment(hits.as_of)}, superseded since or not.")
     if hits.depth is Depth.EXHAUSTIVE:
         remarks.append(f"{hits.matches} match in all.")
-    if hits.more:
+    if hits.is_cut:
+        how = "retrieve_memory with threshold 0 shows them"
+        remarks.append(f"{hits.more} more match less well: {how}.")
+    elif hits.more:
         # Inherited memories that come last have no further page.
         offset = f", or give offset {hits.next}" if pages and hits.next is not None else ""
         remarks.append(f"{hits.more} more match: raise limit to see them{offset}.")
@@ -368,29 +385,16 @@ def _render_remarks(hits: Hits, *, pages: bool) -> str:
     return "".join(f"{remark} " for remark in remarks)
 
 
-def _name_opened_scopes(hits: Hits) -> str:
-    """Return the first line: the scopes that were searched because the query names them."""
-    if not hits.opened:
+def _name_other_scopes(hits: Hits) -> str:
+    """Return the last line: how many memories in which other scopes may answer too."""
+    if not hits.elsewhere:
         return ""
-    return (
-        f"Also searched {_quote_scopes(hits.opened)}, which the query names; give scope to search"
-        " elsewhere.\n"
+    names = list(hits.elsewhere)
+    counts = ", ".join(
+        f"{hits.elsewhere[name]} in {quote_label(name, always=True)}" for name in names[:MAX_IDS]
     )
-
-
-def _name_unopened_scopes(hits: Hits) -> str:
-    """Return the last line: scopes that the query may name, if no hit is likely."""
-    if hits.likely or not hits.unopened:
-        return ""
-    return (
-        f"\n\nThere is also {_quote_scopes(hits.unopened)}, not searched: give scope to search it."
-    )
-
-
-def _quote_scopes(names: Sequence[str]) -> str:
-    listed = ", ".join(quote_label(name, always=True) for name in names[:MAX_IDS])
-    listed += f" and {len(names) - MAX_IDS} more" if len(names) > MAX_IDS else ""
-    return f"the scope {listed}" if len(names) == 1 else f"the scopes {listed}"
+    more = f" and {len(names) - MAX_IDS} more scopes" if len(names) > MAX_IDS else ""
+    return f"\n\nNot searched, and may answer too: {counts}{more}; give scope, or scope ALL."
 
 
 def _advise_without_matches(hits: Hits) -> str:

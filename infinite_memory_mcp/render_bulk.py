@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from infinite_memory.core.values.codec import iso
 from infinite_memory.search.text.quotation import NOTICE, escape_line, quote_label, quote_lines
+from infinite_memory_mcp.data import compact
 from infinite_memory_mcp.render import count_memories, format_moment
 from infinite_memory_mcp.tool import Answer
 
@@ -58,7 +58,7 @@ def render_preview(
         "by_scope": dict(preview.by_scope),
         "advice": advice,
         "notice": NOTICE,
-        "hits": [_memory_to_data(memory) for memory in preview.memories],
+        "hits": [{**compact(memory), "text": _shorten(memory.text)} for memory in preview.memories],
     }
     return Answer(text="\n".join(lines), data=data)
 
@@ -96,16 +96,6 @@ def _render_header(number: int, memory: Memory) -> str:
         f"[{number}] {format_moment(memory.happened_at)} · scope {quote_label(memory.scope)}"
         f"{status} · id {memory.id}"
     )
-
-
-def _memory_to_data(memory: Memory) -> dict[str, Any]:
-    return {
-        "id": memory.id,
-        "text": _shorten(memory.text),
-        "happened_at": iso(memory.happened_at),
-        "scope": memory.scope,
-        "status": str(memory.status),
-    }
 
 
 def _shorten(text: str) -> str:

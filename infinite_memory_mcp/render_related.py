@@ -7,13 +7,12 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from infinite_memory.core.values.codec import iso
-from infinite_memory.core.values.conversation.attachment import present
-from infinite_memory.core.values.memory import shorten, without_feedback
+from infinite_memory.core.values.memory import present, shorten, without_feedback
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.search.text.quotation import NOTICE, quote_label, quote_lines
 from infinite_memory.search.text.token_estimate import estimate_tokens
 from infinite_memory_mcp.budget import fit_count
-from infinite_memory_mcp.data import memories_to_data, memory_to_data
+from infinite_memory_mcp.data import compact, memories_to_data
 from infinite_memory_mcp.render import render_memories, render_memory
 from infinite_memory_mcp.tool import Answer
 from infinite_memory_mcp.view import View, view_of_memories
@@ -62,7 +61,7 @@ def show_related(
     data: dict[str, Any] = {
         **memories_to_data(memories, budget=budget // 2),
         "history": [_revision_to_data(memory) for memory in history[-_MOST_REVISIONS:]],
-        "related": [_related_to_data(item) for item in related],
+        "related": [compact({**item.to_dict(), "text": None}) for item in related],
     }
     if single:
         data["usage"] = None if usage is None else usage.to_dict()
@@ -129,16 +128,4 @@ def _ids_of(item: Related) -> Iterator[str]:
 
 
 def _revision_to_data(memory: Memory) -> dict[str, Any]:
-    return {**memory_to_data(memory), "text": shorten(memory.text, _TEXT_CHARS)}
-
-
-def _related_to_data(item: Related) -> dict[str, Any]:
-    own = memory_to_data(item.memory)
-    own.pop("text", None)
-    return {
-        **own,
-        "weight": item.weight,
-        "reason": item.reason,
-        "snippet": item.snippet,
-        "path": [step.to_dict() for step in item.path],
-    }
+    return {**compact(memory), "text": shorten(memory.text, _TEXT_CHARS)}

@@ -12,12 +12,12 @@ from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware
 
 from infinite_memory_mcp.call_rates import COUNTED_METHODS, CallRates, count_request
-from infinite_memory_mcp.features.completions import add_completions
-from infinite_memory_mcp.features.prompts import add_prompts
-from infinite_memory_mcp.features.resources import add_resources
+from infinite_memory_mcp.completions import add_completions
 from infinite_memory_mcp.foreign.tools import suggest_call
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.observe.requests import observe_requests
+from infinite_memory_mcp.prompts import add_prompts
+from infinite_memory_mcp.resources import add_resources
 from infinite_memory_mcp.settings import DEFAULT_TOOLSETS, package_version
 from infinite_memory_mcp.tool import RunCall, ToolSpec
 from infinite_memory_mcp.tool_filter import ToolFilter
@@ -59,7 +59,7 @@ TOOLSETS: Mapping[str, tuple[ToolSpec[Any], ...]] = {
 }
 """All tools by toolset. The server chooses at its start which toolsets it offers."""
 
-_TOOL_NAMES = frozenset(spec.run.__name__ for specs in TOOLSETS.values() for spec in specs)
+_TOOL_NAMES = frozenset(spec.name for specs in TOOLSETS.values() for spec in specs)
 _FRESH_MILLISECONDS = 300_000
 CACHE_HINTS: Mapping[CacheableMethod, CacheHint] = {
     # Which tools there are depends on the key.
@@ -131,7 +131,7 @@ def build_server(
         instructions=INSTRUCTIONS,
         version=package_version(),
         tools=[
-            spec.tool(memory, structured=structured, rates=rates, run_call=run_call)
+            spec.build_tool(memory, structured=structured, rates=rates, run_call=run_call)
             for spec in tools
         ],
         # `Settings` configures the log; the SDK leaves existing handlers alone.
@@ -143,7 +143,7 @@ def build_server(
     add_resources(server, memory)
     add_prompts(server)
     add_completions(server, memory)
-    arguments = {spec.run.__name__: list(spec.arguments.model_fields) for spec in tools}
+    arguments = {spec.name: list(spec.arguments.model_fields) for spec in tools}
     suggest = partial(suggest_call, tools=arguments, withheld=withheld)
     server.middleware.append(_check_and_warm_up(server, memory, rates, withheld, suggest))
     return server
@@ -184,7 +184,7 @@ def check_tool_filter(tool_filter: ToolFilter) -> None:
     Raises:
         InvalidInput: there is no such tool; the message has the nearest.
     """
-    tool_filter.check([spec.run.__name__ for specs in TOOLSETS.values() for spec in specs])
+    tool_filter.check([spec.name for specs in TOOLSETS.values() for spec in specs])
 
 
 def _choose_tools(
@@ -197,7 +197,7 @@ def _choose_tools(
         for spec in specs:
             reasons = list(_explain_absence(name, spec, toolsets, tool_filter, rights))
             if reasons:
-                withheld[spec.run.__name__] = ". It also ".join(reasons)
+                withheld[spec.name] = ". It also ".join(reasons)
             else:
                 tools.append(spec)
     return tools, withheld
@@ -215,7 +215,7 @@ def _explain_absence(
     A reason alone would lead to the next refusal.
     """
     right = required_right(toolset, spec)
-    filtered = tool_filter.explain_absence(spec.run.__name__, reads=spec.reads)
+    filtered = tool_filter.explain_absence(spec.name, reads=spec.reads)
     if filtered is not None:
         yield filtered
     # A key with the right `admin` is offered the toolset of that name by every server.

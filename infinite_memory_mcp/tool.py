@@ -46,11 +46,7 @@ class Answer:
 
 @frozen(kw_only=True)
 class ToolSpec(Generic[ArgumentsT]):
-    """A tool: a function, whose name and docstring become the name and description of the tool.
-
-    `answers` is the JSON Schema of the data. The booleans become the hints of the protocol: `reads`
-    changes nothing, `destroys` may remove something, `repeatable` is idempotent.
-    """
+    """A function with what `tool` declares of it."""
 
     run: Callable[[MemoryStore, ArgumentsT], Answer]
     arguments: type[ArgumentsT]
@@ -60,7 +56,12 @@ class ToolSpec(Generic[ArgumentsT]):
     destroys: bool = False
     repeatable: bool = False
 
-    def tool(
+    @property
+    def name(self) -> str:
+        """The name of the function, and of the tool."""
+        return self.run.__name__
+
+    def build_tool(
         self,
         memory: LazyStore,
         *,
@@ -78,7 +79,7 @@ class ToolSpec(Generic[ArgumentsT]):
         return MemoryTool(
             fn=partial(_run_tool, self, memory, rates, structured=structured),
             run_call=run_call,
-            name=self.run.__name__,
+            name=self.name,
             title=self.title,
             description=" ".join((self.run.__doc__ or "").split()),
             parameters=input_schema(self.arguments),
@@ -98,6 +99,36 @@ class ToolSpec(Generic[ArgumentsT]):
             idempotent_hint=self.repeatable,
             open_world_hint=False,
         )
+
+
+def tool(
+    title: str,
+    answers: dict[str, Any],
+    *,
+    reads: bool = False,
+    destroys: bool = False,
+    repeatable: bool = False,
+) -> Callable[[Callable[[MemoryStore, ArgumentsT], Answer]], ToolSpec[ArgumentsT]]:
+    """Declare a function as a tool with its name, its docstring and the arguments it annotates.
+
+    `answers` is the JSON Schema of the data. The booleans become the hints of the protocol: `reads`
+    changes nothing, `destroys` may remove something, `repeatable` is idempotent.
+    """
+
+    def declare(run: Callable[[MemoryStore, ArgumentsT], Answer]) -> ToolSpec[ArgumentsT]:
+        _, arguments, _ = run.__annotations__.values()
+        return ToolSpec(
+            run=run,
+            # By name, since the annotation of the store names what no list of tools loads.
+            arguments=run.__globals__[arguments],
+            title=title,
+            answers=answers,
+            reads=reads,
+            destroys=destroys,
+            repeatable=repeatable,
+        )
+
+    return declare
 
 
 class MemoryTool(Tool):
@@ -166,7 +197,7 @@ def _run_tool(
         raise
     except Exception as error:
         # The boundary of the process: the server keeps serving after a defect.
-        _log.exception("the tool %s failed", spec.run.__name__)
+        _log.exception("the tool %s failed", spec.name)
         raise ToolError(_describe_defect(spec, error, changes)) from error
     return CallToolResult(
         content=[TextContent(type="text", text=cut_text(disarm_tags(answer.text), budget))],
@@ -191,7 +222,7 @@ def _add_notes(answer: Answer, notes: Sequence[str]) -> Answer:
 
 def _describe_defect(spec: ToolSpec[Any], error: Exception, changes: Sequence[int]) -> str:
     return (
-        f"{spec.run.__name__} failed through a defect of the server ({type(error).__name__});"
+        f"{spec.name} failed through a defect of the server ({type(error).__name__});"
         f" its log has the details. {_describe_outcome(changes, reads=spec.reads, is_over=True)}"
     )
 

@@ -17,6 +17,7 @@ import pytest
 
 import infinite_memory
 from benchmarks.house import count_house
+from infinite_memory import times
 
 Sources = Mapping[str, tuple[str, str]]
 """The path and the text of each module, by its dotted name."""
@@ -96,6 +97,48 @@ PLAIN_READERS = {
     "infinite_memory.storage.sqlite.files.filesystem": "the kernel's list of file systems",
     "infinite_memory.search.text.word_lists": "a file of the package",
     "infinite_memory.features.reminders.triggers.javascript.child": "the package, the kernel",
+}
+# What the adapter takes beside the public names, by module. A new name here is a decision.
+ADAPTER_TAKES = {
+    # How all programs show stored text, times and counts; a Python user has `to_dict`.
+    "core.values.archive.backup": "describe_encryption describe_keys_left_out",
+    "core.values.codec": "iso",
+    "core.values.conversation.attachment": "attachment_of describe_attachment",
+    "core.values.memory": "GLOBAL present shorten shown_text without_feedback",
+    "core.values.messages": "format_count format_size suggest_name",
+    "core.values.receipt": "describe_feedback",
+    "core.values.timestamps": "in_zone read_moment show_moment",
+    "features.background.dreamer.describe": "cycle_ids describe_cycle",
+    "features.background.upkeep.describe": "describe_report shown_steps",
+    "features.chats.short_term.spelling": "spell_keywords",
+    "search.text.quotation": (
+        "NOTICE disarm_tags disarm_tags_in escape_line quote_label quote_lines replace_surrogates"
+    ),
+    "search.text.token_estimate": "estimate_tokens",
+    # What a program is made of: its streams, log, metrics, deadlines, and masked secrets.
+    "core.clock": "Deadline within",
+    "core.errors": "install_hint",
+    "core.observe.log_file": "make_file_handler",
+    "core.observe.logs": "JsonFormatter TextFormatter",
+    "core.observe.recorder": "Recorder Series",
+    "core.observe.timings": "Durations",
+    "core.observe.traces": "flush_spans",
+    "core.standard_streams": "open_standard_streams",
+    "core.values.address": "mask_arguments masked",
+    "engine.calls": "Calls",
+    # The choices and bounds that the schema of an argument names.
+    "core.config": "Limits",
+    "core.plain": "PlainData is_placeholder",
+    "core.values.checks": "MAX_LABEL_CHARS",
+    "core.values.conversation.choices": "Order Term",
+    "core.values.criteria": "Inherited",
+    "core.values.profile": "SECTIONS",
+    "core.values.scope": "fold_name",
+    "features.projects.chunk": "CHUNK_KINDS Difficulty WorkOutcome chunk_of",
+    "store": "KNOWLEDGE_TOKENS",
+    # Left over: a method of the store should answer what they are taken for.
+    "features.background.upkeep.report": "UpkeepReport",
+    "features.sessions.repository": "PREFIX find_work_tree is_folder",
 }
 FORBIDDEN_NAMES = {"utils", "helpers", "managers", "util", "helper", "manager", "misc", "common"}
 FACES = ("infinite_memory.core.protocols.", "infinite_memory.testing.")
@@ -218,6 +261,36 @@ def check_adapter_is_not_imported(sources: Sources) -> Iterator[str]:
             for imported in list_imports(sources, module):
                 if imported.split(".")[0] in {"mcp", "mcp_types", "infinite_memory_mcp"}:
                     yield f"{module} imports {imported}"
+
+
+def list_taken_names(sources: Sources) -> Iterator[str]:
+    """Yield what the adapter imports of the library, but for annotations, with its module."""
+    for module, (_, text) in sources.items():
+        if not module.startswith("infinite_memory_mcp"):
+            continue
+        blocks = [node for node in ast.walk(parse(text)) if isinstance(node, ast.If)]
+        typing = [node for node in blocks if ast.unparse(node.test) == "TYPE_CHECKING"]
+        annotating = {id(inner) for node in typing for inner in ast.walk(node)}
+        for node in ast.walk(parse(text)):
+            if isinstance(node, ast.ImportFrom) and id(node) not in annotating:
+                home = f"{node.module}.".partition("infinite_memory.")[2].rstrip(".")
+                if str(node.module).split(".")[0] == FRONT:
+                    yield from (f"{home}.{alias.name}".lstrip(".") for alias in node.names)
+
+
+def check_taken_names(sources: Sources) -> Iterator[str]:
+    taken = {name for name in list_taken_names(sources) if not is_public(name)}
+    allowed = {f"{home}.{name}" for home, names in ADAPTER_TAKES.items() for name in names.split()}
+    for name in sorted(taken - allowed):
+        yield f"infinite_memory_mcp takes {name}, which is in no face: let the store answer that"
+    for name in sorted(allowed - taken):
+        yield f"infinite_memory_mcp takes {name} no more: strike it out of the table"
+
+
+def is_public(name: str) -> bool:
+    """Return whether a package root offers the last part of a dotted name."""
+    home, _, last = name.rpartition(".")
+    return last in infinite_memory.__all__ or (home == "times" and last in times.__all__)
 
 
 def check_environment_readers(sources: Sources) -> Iterator[str]:
@@ -405,6 +478,15 @@ def test_the_rule_notices_an_example_that_breaks_it(
     }
     violations = list(check({**SOURCES, **sources}))
     assert any(name in line.replace("/", ".") and sentence in line for line in violations)
+
+
+@pytest.mark.parametrize("name", ["core.values.entry.entry_digest", "engine.retry.attempts"])
+def test_the_adapter_takes_public_names_and_those_of_the_table(name: str) -> None:
+    assert not list(check_taken_names(SOURCES))
+    home, _, last = name.rpartition(".")
+    text = f"from infinite_memory.{home} import {last}"
+    worse = {"infinite_memory_mcp.bad": ("infinite_memory_mcp/bad.py", text)}
+    assert [name in line for line in check_taken_names({**SOURCES, **worse})] == [True]
 
 
 def test_no_test_and_no_benchmark_imports_onnxruntime_either() -> None:

@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Any, Protocol, TypeVar, cast
 
 from infinite_memory.core.errors import StoreClosed
-from infinite_memory.engine.writes.after_commit import AfterCommit
+from infinite_memory.engine.after_commit import AfterCommit
 
 
 def _do_nothing() -> None:

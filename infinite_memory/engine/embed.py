@@ -17,8 +17,8 @@ from infinite_memory.core.values.commit import Attach, Commit, Detach
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.record import Embedding
+from infinite_memory.engine.after_commit import AfterCommit
 from infinite_memory.engine.services import Services
-from infinite_memory.engine.writes.after_commit import AfterCommit
 from infinite_memory.search.embedding import CheckedEmbedder
 from infinite_memory.storage.preconditions import check_embedding
 

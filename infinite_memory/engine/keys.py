@@ -11,8 +11,8 @@ from infinite_memory.core.values.memory import Memory, Status, shorten
 from infinite_memory.core.values.profile import is_profile_key
 from infinite_memory.core.values.receipt import KeyHolder, Receipt
 from infinite_memory.core.values.scope import Scope, Sensitivity, visible_from
+from infinite_memory.engine.after_commit import AfterCommit
 from infinite_memory.engine.services import Services
-from infinite_memory.engine.writes.after_commit import AfterCommit
 from infinite_memory.search.text.analyzer import terms
 from infinite_memory.search.text.typos import differs_by_typo, has_same_digits
 from infinite_memory.storage.keys import list_keys

@@ -22,11 +22,11 @@ from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.memory import GLOBAL, JsonValue, Kind, Memory, Origin, Status
 from infinite_memory.core.values.profile import SECTIONS, Profile, profile_key
 from infinite_memory.core.values.scope import fold_name
+from infinite_memory.engine.after_commit import AfterCommit
 from infinite_memory.engine.embed import embed_new
 from infinite_memory.engine.journal import with_entry
 from infinite_memory.engine.retry import attempts
 from infinite_memory.engine.services import Services
-from infinite_memory.engine.writes.after_commit import AfterCommit
 from infinite_memory.engine.writes.supersession import Placement, Supersession, find_by_key
 from infinite_memory.engine.writes.validation import build_memory
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
@@ -27,7 +26,6 @@ from infinite_memory.engine.conversation_scopes import active_scopes
 from infinite_memory.engine.journal import with_entry
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.visibility import public_names
-from infinite_memory.search.text.analyzer import word_spans
 from infinite_memory.search.text.quotation import quote_label
 
 if TYPE_CHECKING:
@@ -103,22 +101,24 @@ class ScopeChoice:
 
 def choose_scopes(
     asked: str | Iterable[str] | None,
-    question: str,
     services: Services,
     conversation_id: str | None = None,
+    *,
+    named: frozenset[str] = frozenset(),
 ) -> ScopeChoice:
     """Return the scopes that a search reads.
 
     `asked` may be a text with commas between names. A scope in it opens itself, its parents and
     `Global`. ALL opens every scope that is neither private nor inactive; private and inactive
     scopes open only by name. Without `asked` the search reads the active scopes, their parents,
-    `Global`, and every open scope that the question names; where no scope is active, it reads what
-    ALL opens. Active are a default scope other than `Global`, and the scope of the conversation
+    `Global`, and the scopes in `named`, which the question names; where no scope is active, it
+    reads what ALL opens. Active are a default scope other than `Global`, the scope of the project,
+    and the scope of the conversation
     with `conversation_id`.
     """
     scopes = services.storage.scopes()
     if asked is None:
-        return _choose_unasked(question, services, conversation_id, scopes)
+        return _choose_unasked(named, services, conversation_id, scopes)
     listed = _split_names(asked, scopes) if isinstance(asked, str) else asked
     wanted = check_labels(listed, "scope", max_chars=_MAX_NAME_CHARS)
     if not wanted:
@@ -136,10 +136,12 @@ def choose_scopes(
 
 
 def _choose_unasked(
-    question: str, services: Services, conversation_id: str | None, scopes: Mapping[str, Scope]
+    named: frozenset[str],
+    services: Services,
+    conversation_id: str | None,
+    scopes: Mapping[str, Scope],
 ) -> ScopeChoice:
     """Return the scopes of a search whose caller named none."""
-    named = find_named_scopes(question, filter(_is_open, scopes.values())) if question else set()
     active = active_scopes(services, conversation_id, scopes)
     if active:
         # An active scope need not exist before something is stored in it.
@@ -148,11 +150,11 @@ def _choose_unasked(
             scopes=_with_visible(own, scopes),
             own=own,
             active=frozenset(active),
-            named=frozenset(named),
+            named=named,
         )
     everything = list_open_scopes(scopes)
     whole = None if len(everything) == len(scopes) else frozenset(everything)
-    return ScopeChoice(scopes=whole, named=frozenset(named))
+    return ScopeChoice(scopes=whole, named=named)
 
 
 def list_open_scopes(scopes: Mapping[str, Scope]) -> set[str]:
@@ -164,25 +166,6 @@ def _with_visible(names: Iterable[str], scopes: Mapping[str, Scope]) -> frozense
     return frozenset(seen for name in names for seen in visible_from(name, scopes))
 
 
-def find_named_scopes(text: str, scopes: Iterable[Scope]) -> set[str]:
-    """Return the names of the `scopes` that occur in `text` word by word, in any letter case.
-
-    A scope is called by its name, by the last part of a name with slashes, and by its keywords.
-    """
-    said = f" {_fold_words(text)} "
-    return {
-        scope.name
-        for scope in scopes
-        for called in (scope.name, scope.name.rpartition("/")[2], *scope.keywords)
-        if len(words := _fold_words(called)) > 1 and f" {words} " in said
-    }
-
-
-@lru_cache(maxsize=16_384)
-def _fold_words(text: str) -> str:
-    return " ".join(word for word, _, _ in word_spans(text))
-
-
 def _split_names(text: str, scopes: Mapping[str, Scope]) -> list[str]:
     """Return the names in a text with commas, unless a scope has the whole text as its name."""
     if "," not in text or find_spelling(text, scopes) is not None:
@@ -192,7 +175,7 @@ def _split_names(text: str, scopes: Mapping[str, Scope]) -> list[str]:
 
 def searched_scopes(asked: str | Iterable[str] | None, services: Services) -> frozenset[str] | None:
     """Return the scopes that a request without a question reads, None for all."""
-    return choose_scopes(asked, "", services).scopes
+    return choose_scopes(asked, services).scopes
 
 
 def create_scope(

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Sequence
 
 from infinite_memory.core.errors import StoreDamaged
 from infinite_memory.core.protocols import Storage
-from infinite_memory.core.values.conversation.attachment import is_content, is_reference
+from infinite_memory.core.values.conversation.attachment import is_reference
 from infinite_memory.core.values.link import Link
-from infinite_memory.core.values.memory import Memory, Status
+from infinite_memory.core.values.memory import Memory, Status, is_content
 from infinite_memory.storage.quoting import quoting_summaries
 
 _PAGE = 1000

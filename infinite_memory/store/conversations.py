@@ -33,10 +33,10 @@ from infinite_memory.features.chats.short_term.patterns import (
 )
 from infinite_memory.features.chats.short_term.recalling import ShortTermRecall, search_short_term
 from infinite_memory.features.chats.short_term.tidying import Cleanup, clean_up, forget_short_term
-from infinite_memory.features.projects.ingest import ingest_noted
-from infinite_memory.features.sessions.ingest import ingest_spool
+from infinite_memory.features.projects.session_chunks import ingest_noted
 from infinite_memory.features.sessions.ingested import Ingested
 from infinite_memory.features.sessions.project_scope import existing_project_scope
+from infinite_memory.features.sessions.session_messages import ingest_spool
 from infinite_memory.store.lifetime import Group
 
 if TYPE_CHECKING:

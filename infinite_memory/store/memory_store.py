@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from infinite_memory.engine.undo.undo import Undone
     from infinite_memory.engine.writes.remember import Progress
     from infinite_memory.features.background.upkeep.report import JobReport
-    from infinite_memory.features.overviews.briefing.values import Briefing
-    from infinite_memory.features.overviews.knowledge.values import Knowledge
+    from infinite_memory.features.overviews.values import Briefing, Knowledge
 
 
 @measure_calls(without=("close", "confine"))
@@ -398,7 +397,7 @@ class MemoryStore(StoreGroups):
             InvalidInput: the topic is empty, or the budget is not between 200 and 100,000.
             UnknownScope: a scope was asked for that does not exist.
         """
-        from infinite_memory.features.overviews.knowledge.describe import describe_topic
+        from infinite_memory.features.overviews.knowledge import describe_topic
 
         return describe_topic(self._services, topic, scope=scope, budget=budget)
 

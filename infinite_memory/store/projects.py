@@ -11,7 +11,7 @@ from infinite_memory.core.observe.recorder import measure_calls
 from infinite_memory.core.values.memory import Kind
 from infinite_memory.core.values.receipt import Receipt
 from infinite_memory.engine.calls import count_call
-from infinite_memory.features.overviews.briefing.values import Briefing
+from infinite_memory.features.overviews.values import Briefing
 from infinite_memory.features.projects.chunk import ChunkDetails, DecisionDetails, LessonDetails
 from infinite_memory.features.projects.finding import (
     ProblemQuery,
@@ -26,9 +26,9 @@ from infinite_memory.features.projects.history import (
     get_decisions,
     get_history,
 )
-from infinite_memory.features.projects.ingest import IngestedSessions, ingest_sessions
 from infinite_memory.features.projects.insights import Insights, get_insights
 from infinite_memory.features.projects.patterns import Patterns, identify_patterns
+from infinite_memory.features.projects.session_chunks import IngestedSessions, ingest_sessions
 from infinite_memory.features.projects.session_context import DEFAULT_DAYS, build_session_context
 from infinite_memory.features.projects.solutions import find_past_solutions
 from infinite_memory.features.projects.storing import check_part, store_chunk

@@ -14,8 +14,8 @@ from infinite_memory.core.values.memory import JsonValue
 from infinite_memory.engine.calls import count_call
 from infinite_memory.engine.scopes import ALL
 from infinite_memory.features.reminders.long_term.due import DEFAULT_WITHIN
-from infinite_memory.features.reminders.long_term.naming import DEFAULT_CONVERSATION
 from infinite_memory.features.reminders.long_term.values import (
+    DEFAULT_CONVERSATION,
     Activation,
     DueReminders,
     LongTermMemory,
@@ -227,9 +227,9 @@ class Triggers(Group):
             InvalidInput: a value cannot be used.
             UnknownScope: there is no such scope.
         """
-        from infinite_memory.features.reminders.long_term.due import find_due
+        from infinite_memory.features.reminders.long_term.due import list_due
 
-        return find_due(
+        return list_due(
             self._services,
             within=within,
             conversation_id=conversation_id,

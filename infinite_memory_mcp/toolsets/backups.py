@@ -7,7 +7,7 @@ was talked into would write or read any file of the user.
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
@@ -17,8 +17,8 @@ from infinite_memory.core.values.codec import iso
 from infinite_memory.core.values.messages import format_count, format_size
 from infinite_memory.search.text.quotation import escape_line, quote_label
 from infinite_memory_mcp.arguments import Arguments
-from infinite_memory_mcp.data import object_schema
-from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.data import compact, object_schema
+from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.toolsets.overview import NoArguments
 
 if TYPE_CHECKING:
@@ -46,12 +46,14 @@ class RestoreMemory(Arguments):
     )
 
 
+@tool("Back up", object_schema("name", "size_bytes"))
 def backup_memory(store: MemoryStore, _arguments: NoArguments) -> Answer:
     """Back up everything into a new file on the machine of the memory."""
     backup = store.backups.create()
-    return Answer(text=f"Backed up: {_render(backup)}", data=_to_data(backup))
+    return Answer(text=f"Backed up: {_render(backup)}", data=compact(backup))
 
 
+@tool("List backups", object_schema("backups"), reads=True)
 def list_backups(store: MemoryStore, _arguments: NoArguments) -> Answer:
     """List the backups, newest first."""
     backups = store.backups.list()
@@ -61,10 +63,11 @@ def list_backups(store: MemoryStore, _arguments: NoArguments) -> Answer:
         lines.append(f"and {format_count(more, 'older backup')}")
     return Answer(
         text="\n".join(lines) or "There are no backups: backup_memory makes one.",
-        data={"backups": [_to_data(backup) for backup in backups]},
+        data={"backups": [compact(backup) for backup in backups]},
     )
 
 
+@tool("Delete a backup", object_schema("deleted"), destroys=True)
 def delete_backup(store: MemoryStore, arguments: BackupName) -> Answer:
     """Delete a backup for good, when the user asks for it."""
     name = _find_backup(store, arguments.name).name
@@ -72,6 +75,7 @@ def delete_backup(store: MemoryStore, arguments: BackupName) -> Answer:
     return Answer(text=f"Deleted the backup {quote_label(name)}.", data={"deleted": name})
 
 
+@tool("Restore a backup", object_schema("mode", "counts"), destroys=True)
 def restore_memory(store: MemoryStore, arguments: RestoreMemory) -> Answer:
     """Bring back what a backup holds, when the user asks for it."""
     backup = _find_backup(store, arguments.name)
@@ -133,38 +137,5 @@ def _render(backup: Backup) -> str:
     return " · ".join(columns)
 
 
-def _to_data(backup: Backup) -> dict[str, Any]:
-    data = backup.to_dict()
-    return {name: value for name, value in data.items() if value is not None and value != []}
-
-
-BACKUPS = (
-    ToolSpec(
-        run=backup_memory,
-        arguments=NoArguments,
-        title="Back up",
-        answers=object_schema("name", "size_bytes"),
-    ),
-    ToolSpec(
-        run=list_backups,
-        arguments=NoArguments,
-        title="List backups",
-        answers=object_schema("backups"),
-        reads=True,
-    ),
-    ToolSpec(
-        run=delete_backup,
-        arguments=BackupName,
-        title="Delete a backup",
-        answers=object_schema("deleted"),
-        destroys=True,
-    ),
-    ToolSpec(
-        run=restore_memory,
-        arguments=RestoreMemory,
-        title="Restore a backup",
-        answers=object_schema("mode", "counts"),
-        destroys=True,
-    ),
-)
+BACKUPS = (backup_memory, list_backups, delete_backup, restore_memory)
 """The tools of the backups."""

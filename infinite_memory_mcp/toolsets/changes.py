@@ -9,13 +9,13 @@ from pydantic import Field
 
 from infinite_memory.core.errors import InvalidInput, KeyElsewhere
 from infinite_memory.core.values.codec import iso
-from infinite_memory.core.values.conversation.attachment import shown_text
+from infinite_memory.core.values.memory import shown_text
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.search.text.quotation import NOTICE, escape_line, quote_label, quote_lines
 from infinite_memory_mcp.arguments import Arguments, Limit, MemoryId, Scopes
-from infinite_memory_mcp.data import HITS, memories_to_data, object_schema
+from infinite_memory_mcp.data import HITS, compact, memories_to_data, object_schema
 from infinite_memory_mcp.render import render_memories
-from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.view import MAX_IDS, View, view_of_ids, view_of_memories
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class UndoChange(Arguments):
     dry_run: bool = Field(False, description="Only show what it would take back")
 
 
+@tool("History of a memory", HITS, reads=True)
 def memory_history(store: MemoryStore, arguments: MemoryHistory) -> Answer:
     """Show every revision of a memory, or of the facts with a key, oldest first."""
     try:
@@ -62,6 +63,7 @@ def memory_history(store: MemoryStore, arguments: MemoryHistory) -> Answer:
     return Answer(text=render_memories(memories, view=view), data=memories_to_data(memories))
 
 
+@tool("List changes", object_schema(), reads=True)
 def memory_log(store: MemoryStore, arguments: MemoryLog) -> Answer:
     """List the changes, newest first: who did what, and when. With reads, who was shown what."""
     if arguments.reads:
@@ -105,24 +107,22 @@ def _render_actor(actor: Actor) -> str:
     return f"{name} (key {quote_label(actor.key)})" if actor.key else name
 
 
+@tool("Undo a change", object_schema("entry"), destroys=True)
 def undo(store: MemoryStore, arguments: UndoChange) -> Answer:
     """Reverse a change when the user asks for it. Undoing that entry in turn does it again."""
     report = store.undo(arguments.entry, dry_run=arguments.dry_run)
     changed = [change.after.id for change in report.changes[:MAX_IDS]]
     view = view_of_ids(store, [*changed, *_entry_ids([report.undone])])
-    return Answer(
-        text="\n".join(_undo_lines(report, view)),
-        data={
-            "entry": report.entry,
-            "undone": _entry_to_data(report.undone),
-            "memories": list(report.memories),
-            "scopes": list(report.scopes),
-            "erased": list(report.erased),
-            "skipped": [
-                {"number": entry.number, "reason": reason} for entry, reason in report.skipped
-            ],
-        },
-    )
+    data = report.to_dict() | {"undone": _entry_to_data(report.undone)}
+    # The text has the changes, where it can quote them.
+    del data["changes"]
+    return Answer(text="\n".join(_undo_lines(report, view)), data=data)
+
+
+def _entry_to_data(entry: Entry) -> dict[str, Any]:
+    """Return an entry without what is for the owner of the machine alone."""
+    data: dict[str, Any] = compact(entry.to_dict() | {"process": None, "digest": None})
+    return data
 
 
 def _undo_lines(report: Undone, view: View) -> Iterator[str]:
@@ -193,40 +193,5 @@ def _render_entry(entry: Entry, view: View) -> str:
     return " · ".join(columns)
 
 
-def _entry_to_data(entry: Entry) -> dict[str, Any]:
-    action = entry.action
-    return {
-        "number": entry.number,
-        "at": iso(action.at),
-        "client": action.actor.client,
-        **({"key": action.actor.key} if action.actor.key else {}),
-        "operation": str(action.operation),
-        "memories": [step.id for step in action.memories],
-        **({} if action.undoes is None else {"undoes": action.undoes}),
-    }
-
-
-CHANGES = (
-    ToolSpec(
-        run=memory_history,
-        arguments=MemoryHistory,
-        title="History of a memory",
-        answers=HITS,
-        reads=True,
-    ),
-    ToolSpec(
-        run=memory_log,
-        arguments=MemoryLog,
-        title="List changes",
-        answers=object_schema(),
-        reads=True,
-    ),
-    ToolSpec(
-        run=undo,
-        arguments=UndoChange,
-        title="Undo a change",
-        answers=object_schema("entry"),
-        destroys=True,
-    ),
-)
+CHANGES = (memory_history, memory_log, undo)
 """The tools of the journal."""

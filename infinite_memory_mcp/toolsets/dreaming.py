@@ -17,7 +17,7 @@ from infinite_memory.search.text.token_estimate import estimate_tokens
 from infinite_memory_mcp.arguments import Arguments, Objects, Tokens
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, fit_count
 from infinite_memory_mcp.data import object_schema
-from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.view import View, view_of_ids
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class DreamDiary(Arguments):
     max_tokens: Tokens = DEFAULT_TOKENS
 
 
+@tool("Dream", object_schema())
 def dream(store: MemoryStore, arguments: Dream) -> Answer:
     """Link memories that belong together and write summaries of topics; undo takes it back.
 
@@ -143,6 +144,7 @@ def _render_source(source: SourceText, view: View) -> str:
     return f"{header}\n{quote_lines(source.text)}"
 
 
+@tool("The diary of the dreamer", object_schema("cycles"), reads=True)
 def dream_diary(store: MemoryStore, arguments: DreamDiary) -> Answer:
     """Tell what the dreamer looked at, linked and wrote in its latest cycles, and why."""
     cycles = store.dreams.diary(limit=arguments.limit, before=arguments.before)
@@ -175,19 +177,5 @@ def _describe(store: MemoryStore, cycles: Sequence[Cycle]) -> list[str]:
     ]
 
 
-DREAMING = (
-    ToolSpec(
-        run=dream,
-        arguments=Dream,
-        title="Dream",
-        answers=object_schema(),
-    ),
-    ToolSpec(
-        run=dream_diary,
-        arguments=DreamDiary,
-        title="The diary of the dreamer",
-        answers=object_schema("cycles"),
-        reads=True,
-    ),
-)
+DREAMING = (dream, dream_diary)
 """The tools of the dreamer."""

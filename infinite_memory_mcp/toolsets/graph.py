@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from infinite_memory.core.values.link import LinkType
-from infinite_memory.core.values.receipt import describe_feedback
+from infinite_memory.core.values.link import Link, LinkType
+from infinite_memory.core.values.receipt import Feedback, describe_feedback
 from infinite_memory.features.graph.values import Relation
 from infinite_memory.search.text.quotation import escape_line
 from infinite_memory_mcp.arguments import (
@@ -20,9 +20,9 @@ from infinite_memory_mcp.arguments import (
     list_choices,
 )
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
-from infinite_memory_mcp.data import object_schema
+from infinite_memory_mcp.data import object_schema, schema_of
 from infinite_memory_mcp.render_related import show_related
-from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.view import view_of_ids
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ class NotUseful(Arguments):
     take_back: bool = False
 
 
+@tool("What belongs to a memory", object_schema("related"), reads=True)
 def related_memories(store: MemoryStore, arguments: RelatedMemories) -> Answer:
     """Show everything of a memory: its text, its history, and what belongs to it, with reasons.
 
@@ -83,6 +84,7 @@ def related_memories(store: MemoryStore, arguments: RelatedMemories) -> Answer:
     )
 
 
+@tool("Link memories", schema_of(Link), repeatable=True)
 def link_memories(store: MemoryStore, arguments: LinkMemories) -> Answer:
     """Link a memory to another of its scope that belongs to it; undo takes it back."""
     link = store.graph.link(
@@ -100,6 +102,7 @@ def link_memories(store: MemoryStore, arguments: LinkMemories) -> Answer:
     return Answer(text=text, data=link.to_dict())
 
 
+@tool("Remove links", object_schema("removed"), destroys=True, repeatable=True)
 def unlink_memories(store: MemoryStore, arguments: UnlinkMemories) -> Answer:
     """Remove links from a memory to another; undo brings them back."""
     source, target = arguments.source, arguments.target
@@ -111,6 +114,7 @@ def unlink_memories(store: MemoryStore, arguments: UnlinkMemories) -> Answer:
     return Answer(text=text, data={"removed": [link.to_dict() for link in removed]})
 
 
+@tool("Not what was meant", schema_of(Feedback), repeatable=True)
 def not_useful(store: MemoryStore, arguments: NotUseful) -> Answer:
     """Rank a memory lower for queries like one that it does not answer, "not what I meant"."""
     feedback = store.not_useful(arguments.id, arguments.query, take_back=arguments.take_back)
@@ -119,35 +123,5 @@ def not_useful(store: MemoryStore, arguments: NotUseful) -> Answer:
     return Answer(text=escape_line(text), data=feedback.to_dict())
 
 
-GRAPH = (
-    ToolSpec(
-        run=related_memories,
-        arguments=RelatedMemories,
-        title="What belongs to a memory",
-        answers=object_schema("related"),
-        reads=True,
-    ),
-    ToolSpec(
-        run=link_memories,
-        arguments=LinkMemories,
-        title="Link memories",
-        answers=object_schema("source", "target", "type"),
-        repeatable=True,
-    ),
-    ToolSpec(
-        run=unlink_memories,
-        arguments=UnlinkMemories,
-        title="Remove links",
-        answers=object_schema("removed"),
-        destroys=True,
-        repeatable=True,
-    ),
-    ToolSpec(
-        run=not_useful,
-        arguments=NotUseful,
-        title="Not what was meant",
-        answers=object_schema("id", "outcome", "queries"),
-        repeatable=True,
-    ),
-)
+GRAPH = (related_memories, link_memories, unlink_memories, not_useful)
 """The tools of the graph."""

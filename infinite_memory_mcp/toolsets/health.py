@@ -12,7 +12,7 @@ from infinite_memory.core.values.messages import format_count, format_size
 from infinite_memory.search.text.quotation import escape_line, quote_label
 from infinite_memory_mcp.data import object_schema
 from infinite_memory_mcp.observe.requests import tool_recorder
-from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.toolsets.overview import NoArguments
 
 if TYPE_CHECKING:
@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 _MAX_FINDINGS = 20
 
 
+@tool("Check the health", object_schema("status", "findings"), reads=True)
 def health_check(store: MemoryStore, _arguments: NoArguments) -> Answer:
     """Check whether the memory works: storage, disk, index, model, waiting work, clients."""
     health = store.health()
     return Answer(text="\n".join(_health_lines(health)), data=health.to_dict())
 
 
+@tool("Show metrics", object_schema("since", "tools", "operations"), reads=True)
 def get_metrics(store: MemoryStore, _arguments: NoArguments) -> Answer:
     """Show how often tools were called, how long they took, and their errors."""
     metrics, recorder = store.metrics(), tool_recorder()
@@ -47,6 +49,7 @@ def get_metrics(store: MemoryStore, _arguments: NoArguments) -> Answer:
     return Answer(text="\n".join(lines), data={**metrics.to_dict(), "tools": plain_tools})
 
 
+@tool("Verify every record", object_schema("sound", "counts"), reads=True)
 def verify_memory(store: MemoryStore, _arguments: NoArguments) -> Answer:
     """Check every record, its history and vectors, and the index; this may take minutes."""
     verified = store.verify()
@@ -94,27 +97,5 @@ def _verification_lines(verified: Verification) -> Iterator[str]:
         yield f"and {format_count(more, 'more finding')}"
 
 
-HEALTH = (
-    ToolSpec(
-        run=health_check,
-        arguments=NoArguments,
-        title="Check the health",
-        answers=object_schema("status", "findings"),
-        reads=True,
-    ),
-    ToolSpec(
-        run=get_metrics,
-        arguments=NoArguments,
-        title="Show metrics",
-        answers=object_schema("since", "tools", "operations"),
-        reads=True,
-    ),
-    ToolSpec(
-        run=verify_memory,
-        arguments=NoArguments,
-        title="Verify every record",
-        answers=object_schema("sound", "counts"),
-        reads=True,
-    ),
-)
+HEALTH = (health_check, get_metrics, verify_memory)
 """The tools of the operator."""

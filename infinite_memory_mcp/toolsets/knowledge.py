@@ -9,7 +9,7 @@ from pydantic import Field
 from infinite_memory.store import KNOWLEDGE_TOKENS
 from infinite_memory_mcp.arguments import Arguments, Scopes
 from infinite_memory_mcp.data import object_schema
-from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.tool import Answer, tool
 
 if TYPE_CHECKING:
     from infinite_memory.store.memory_store import MemoryStore
@@ -23,6 +23,7 @@ class WhatDoIKnow(Arguments):
     budget: int = Field(KNOWLEDGE_TOKENS, description="Tokens")
 
 
+@tool("Overview", object_schema("text", "highlights"), reads=True)
 def what_do_i_know(store: MemoryStore, arguments: WhatDoIKnow) -> Answer:
     """Tell what is known about a topic: summaries, then highlights of all its parts."""
     knowledge = store.what_do_i_know(
@@ -31,13 +32,5 @@ def what_do_i_know(store: MemoryStore, arguments: WhatDoIKnow) -> Answer:
     return Answer(text=knowledge.text, data=knowledge.to_dict())
 
 
-KNOWLEDGE = (
-    ToolSpec(
-        run=what_do_i_know,
-        arguments=WhatDoIKnow,
-        title="Overview",
-        answers=object_schema("text", "highlights"),
-        reads=True,
-    ),
-)
+KNOWLEDGE = (what_do_i_know,)
 """The tool that tells what is known."""

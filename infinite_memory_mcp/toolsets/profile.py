@@ -11,11 +11,13 @@ from infinite_memory.core.values.codec import iso
 from infinite_memory.search.text.quotation import NOTICE, quote_label, quote_lines
 from infinite_memory_mcp.arguments import Arguments, Object
 from infinite_memory_mcp.data import object_schema
-from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.tool import Answer, tool
 
 if TYPE_CHECKING:
     from infinite_memory.core.values.profile import Profile
     from infinite_memory.store.memory_store import MemoryStore
+
+_ANSWERS = object_schema("user", "profile")
 
 
 class GetUserProfile(Arguments):
@@ -33,11 +35,13 @@ class UpdateUserProfile(Arguments):
     user: str = "user"
 
 
+@tool("Show the profile", _ANSWERS, reads=True)
 def get_user_profile(store: MemoryStore, arguments: GetUserProfile) -> Answer:
     """Show who the user is: name, preferences, facts, contacts, notes."""
     return _render_profile(store.profile.get(arguments.user))
 
 
+@tool("Change the profile", _ANSWERS, repeatable=True)
 def update_user_profile(store: MemoryStore, arguments: UpdateUserProfile) -> Answer:
     """Note lasting facts about the user; old values stay in the history."""
     return _render_profile(
@@ -47,34 +51,12 @@ def update_user_profile(store: MemoryStore, arguments: UpdateUserProfile) -> Ans
 
 def _render_profile(profile: Profile) -> Answer:
     who = quote_label(profile.user)
-    data = {
-        "user": profile.user,
-        "profile": dict(profile.fields),
-        "updated_at": iso(profile.updated_at),
-    }
     if not profile.fields:
-        return Answer(text=f"Nothing is known of {who} yet.", data=data)
+        return Answer(text=f"Nothing is known of {who} yet.", data=profile.to_dict())
     document = json.dumps(profile.fields, ensure_ascii=False, indent=1)
     head = f"The profile of {who}, updated {iso(profile.updated_at)}. {NOTICE}"
-    return Answer(text=f"{head}\n\n{quote_lines(document)}", data=data)
+    return Answer(text=f"{head}\n\n{quote_lines(document)}", data=profile.to_dict())
 
 
-_ANSWERS = object_schema("user", "profile")
-
-PROFILE = (
-    ToolSpec(
-        run=get_user_profile,
-        arguments=GetUserProfile,
-        title="Show the profile",
-        answers=_ANSWERS,
-        reads=True,
-    ),
-    ToolSpec(
-        run=update_user_profile,
-        arguments=UpdateUserProfile,
-        title="Change the profile",
-        answers=_ANSWERS,
-        repeatable=True,
-    ),
-)
+PROFILE = (get_user_profile, update_user_profile)
 """The tools of the profile."""

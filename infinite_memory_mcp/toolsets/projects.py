@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from infinite_memory_mcp.data import RECEIPT, object_schema, receipt_to_data
 from infinite_memory_mcp.render import render_receipt
-from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.toolsets.project_answers import (
     render_decisions,
     render_history,
@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     from infinite_memory.core.values.receipt import Receipt
     from infinite_memory.store.memory_store import MemoryStore
 
+_MATCHES = object_schema("matches")
 
+
+@tool("Store a piece of work", RECEIPT)
 def store_conversation_chunk(store: MemoryStore, arguments: StoreConversationChunk) -> Answer:
     """Store a finished piece of work on a repository: a problem, a solution, a change."""
     details = _work(arguments, "content", "type", "metadata")
@@ -45,6 +48,7 @@ def store_conversation_chunk(store: MemoryStore, arguments: StoreConversationChu
     return _render_write(store, receipt)
 
 
+@tool("Store a decision", RECEIPT, destroys=True)
 def store_architecture_decision(store: MemoryStore, arguments: StoreArchitectureDecision) -> Answer:
     """Store a decision on a repository with its reason; supersedes ends earlier decisions."""
     details = _work(arguments, "decision", "rationale", "context")
@@ -59,6 +63,7 @@ def store_architecture_decision(store: MemoryStore, arguments: StoreArchitecture
     return _render_write(store, receipt)
 
 
+@tool("Store a lesson", RECEIPT)
 def store_lesson_learned(store: MemoryStore, arguments: StoreLessonLearned) -> Answer:
     """Store what a problem taught, for whoever meets it again."""
     details = _work(arguments, "problem", "solution")
@@ -71,6 +76,7 @@ def store_lesson_learned(store: MemoryStore, arguments: StoreLessonLearned) -> A
     return _render_write(store, receipt)
 
 
+@tool("Find similar problems", _MATCHES, reads=True)
 def search_similar_problems(store: MemoryStore, arguments: SearchSimilarProblems) -> Answer:
     """Find problems like this one, and how each was investigated and solved, in order."""
     matches = store.projects.search_similar_problems(
@@ -86,6 +92,7 @@ def search_similar_problems(store: MemoryStore, arguments: SearchSimilarProblems
     return render_matches(store, matches, "similar problem", arguments.max_tokens)
 
 
+@tool("Find past solutions", _MATCHES, reads=True)
 def find_past_solutions(store: MemoryStore, arguments: FindPastSolutions) -> Answer:
     """Find how this error was solved before, in any repository: paste the message whole."""
     matches = store.projects.find_past_solutions(
@@ -98,12 +105,14 @@ def find_past_solutions(store: MemoryStore, arguments: FindPastSolutions) -> Ans
     return render_matches(store, matches, "past solution", arguments.max_tokens)
 
 
+@tool("List the history of a repository", object_schema("chunks"), reads=True)
 def get_project_history(store: MemoryStore, arguments: GetProjectHistory) -> Answer:
     """List what was done in a repository, newest first."""
     history = store.projects.get_history(arguments.name_repository(), limit=arguments.limit)
     return render_history(store, history, arguments.max_tokens)
 
 
+@tool("List decisions", object_schema("decisions"), reads=True)
 def get_architecture_decisions(store: MemoryStore, arguments: GetArchitectureDecisions) -> Answer:
     """List the decisions of a repository with their reasons; superseded ones are marked."""
     decisions = store.projects.get_decisions(
@@ -112,6 +121,7 @@ def get_architecture_decisions(store: MemoryStore, arguments: GetArchitectureDec
     return render_decisions(store, decisions, arguments.max_tokens)
 
 
+@tool("Suggest related work", _MATCHES, reads=True)
 def suggest_related_work(store: MemoryStore, arguments: SuggestRelatedWork) -> Answer:
     """Suggest what is worth knowing for a task: unfinished work, decisions, similar work."""
     related = store.projects.suggest_related_work(
@@ -124,6 +134,7 @@ def suggest_related_work(store: MemoryStore, arguments: SuggestRelatedWork) -> A
     return render_matches(store, related.matches, "suggestion", arguments.max_tokens)
 
 
+@tool("Show patterns", object_schema("patterns"), reads=True)
 def identify_patterns(store: MemoryStore, arguments: IdentifyPatterns) -> Answer:
     """Show what recurs: problems with their fixes, files changed together, tools, outcomes."""
     patterns = store.projects.identify_patterns(
@@ -133,6 +144,7 @@ def identify_patterns(store: MemoryStore, arguments: IdentifyPatterns) -> Answer
     return render_patterns(store, patterns, arguments.max_tokens)
 
 
+@tool("Begin a session", object_schema("text"), reads=True)
 def build_session_context(store: MemoryStore, arguments: BuildSessionContext) -> Answer:
     """Call this first when work on a repository begins.
 
@@ -155,79 +167,18 @@ def _render_write(store: MemoryStore, receipt: Receipt) -> Answer:
     return Answer(text=render_receipt(receipt, view), data=receipt_to_data(receipt))
 
 
-_MATCHES = object_schema("matches")
-SESSION_CONTEXT = (
-    ToolSpec(
-        run=build_session_context,
-        arguments=BuildSessionContext,
-        title="Begin a session",
-        answers=object_schema("text"),
-        reads=True,
-    ),
-)
+SESSION_CONTEXT = (build_session_context,)
 """The tool with which a session begins, offered by default."""
 
 PROJECTS = (
-    ToolSpec(
-        run=store_conversation_chunk,
-        arguments=StoreConversationChunk,
-        title="Store a piece of work",
-        answers=RECEIPT,
-    ),
-    ToolSpec(
-        run=store_architecture_decision,
-        arguments=StoreArchitectureDecision,
-        title="Store a decision",
-        answers=RECEIPT,
-        destroys=True,
-    ),
-    ToolSpec(
-        run=store_lesson_learned,
-        arguments=StoreLessonLearned,
-        title="Store a lesson",
-        answers=RECEIPT,
-    ),
-    ToolSpec(
-        run=search_similar_problems,
-        arguments=SearchSimilarProblems,
-        title="Find similar problems",
-        answers=_MATCHES,
-        reads=True,
-    ),
-    ToolSpec(
-        run=find_past_solutions,
-        arguments=FindPastSolutions,
-        title="Find past solutions",
-        answers=_MATCHES,
-        reads=True,
-    ),
-    ToolSpec(
-        run=get_project_history,
-        arguments=GetProjectHistory,
-        title="List the history of a repository",
-        answers=object_schema("chunks"),
-        reads=True,
-    ),
-    ToolSpec(
-        run=get_architecture_decisions,
-        arguments=GetArchitectureDecisions,
-        title="List decisions",
-        answers=object_schema("decisions"),
-        reads=True,
-    ),
-    ToolSpec(
-        run=suggest_related_work,
-        arguments=SuggestRelatedWork,
-        title="Suggest related work",
-        answers=_MATCHES,
-        reads=True,
-    ),
-    ToolSpec(
-        run=identify_patterns,
-        arguments=IdentifyPatterns,
-        title="Show patterns",
-        answers=object_schema("patterns"),
-        reads=True,
-    ),
+    store_conversation_chunk,
+    store_architecture_decision,
+    store_lesson_learned,
+    search_similar_problems,
+    find_past_solutions,
+    get_project_history,
+    get_architecture_decisions,
+    suggest_related_work,
+    identify_patterns,
 )
 """The tools of project memory."""

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from infinite_memory.core.errors import InvalidInput, NotFound
-from infinite_memory.core.values.conversation.attachment import present
-from infinite_memory.core.values.criteria import Depth, Inherited
+from infinite_memory.core.values.criteria import Cut, Depth, Inherited
 from infinite_memory.core.values.hits import Step
-from infinite_memory.core.values.memory import Status
+from infinite_memory.core.values.memory import Status, present
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.scope import fold_name
 from infinite_memory.search.text.quotation import quote_label
@@ -31,7 +30,7 @@ from infinite_memory_mcp.arguments import (
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import (
     HITS,
-    absence_to_data,
+    compact,
     count_fitting,
     hits_to_data,
     memories_to_data,
@@ -42,7 +41,7 @@ from infinite_memory_mcp.render import (
     render_memories,
     render_page,
 )
-from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.toolsets.overview import NoArguments, list_memory_scopes
 from infinite_memory_mcp.toolsets.recall import RECALL
 from infinite_memory_mcp.view import view_of_hits, view_of_ids, view_of_memories
@@ -108,6 +107,7 @@ class SearchByScope(Arguments):
     max_tokens: Tokens = DEFAULT_TOKENS
 
 
+@tool("Search memories", HITS, reads=True)
 def retrieve_memory(store: MemoryStore, arguments: RetrieveMemory) -> Answer:
     """Find memories by meaning and by words.
 
@@ -122,7 +122,9 @@ def retrieve_memory(store: MemoryStore, arguments: RetrieveMemory) -> Answer:
         instead = f", or {call}" if arguments.when is not None else ""
         raise InvalidInput(f"query and ids are both missing: give query or ids{instead}")
     options = arguments.model_dump(exclude={"why_not", "ids", "max_tokens"})
-    answer = _render_search(store, store.search(**options), arguments.max_tokens, pages=True)
+    cut = Cut.ASKED if arguments.threshold is None else Cut.WIDE
+    hits = store.search(**options, cut=cut)
+    answer = _render_search(store, hits, arguments.max_tokens, pages=True)
     if arguments.why_not is None:
         return answer
     del options["explain"], options["offset"]
@@ -131,10 +133,11 @@ def retrieve_memory(store: MemoryStore, arguments: RetrieveMemory) -> Answer:
     short_id = view_of_ids(store, [absence.id]).shorten(absence.id)
     return Answer(
         text=f"{short_id} {verdict}: {absence.reason}.\n\n{answer.text}",
-        data={**answer.data, "why_not": absence_to_data(absence)},
+        data={**answer.data, "why_not": compact(absence)},
     )
 
 
+@tool("Search by tag", HITS, reads=True)
 def search_by_tag(store: MemoryStore, arguments: SearchByTag) -> Answer:
     """Find memories that have all `tags`: the best with a query, the newest without."""
     if not arguments.tags:
@@ -144,7 +147,11 @@ def search_by_tag(store: MemoryStore, arguments: SearchByTag) -> Answer:
     else:
         _refuse_cursor(arguments.cursor)
         hits = store.search(
-            arguments.query, scope=arguments.scope, tags=arguments.tags, limit=arguments.limit
+            arguments.query,
+            scope=arguments.scope,
+            tags=arguments.tags,
+            limit=arguments.limit,
+            cut=Cut.ASKED,
         )
         answer = _render_search(store, hits, arguments.max_tokens)
     return answer if answer.data["hits"] else _add_nearest_tags(store, arguments, answer)
@@ -168,6 +175,7 @@ def _add_nearest_tags(store: MemoryStore, arguments: SearchByTag, answer: Answer
     return Answer(text=text, data={**answer.data, "advice": sentence})
 
 
+@tool("Search a scope", HITS, reads=True)
 def search_by_scope(store: MemoryStore, arguments: SearchByScope) -> Answer:
     """List a scope, newest first, or search it with a query.
 
@@ -181,7 +189,11 @@ def search_by_scope(store: MemoryStore, arguments: SearchByScope) -> Answer:
     return _render_search(
         store,
         store.search(
-            arguments.query, scope=arguments.scope, limit=arguments.limit, inherited=Inherited.LAST
+            arguments.query,
+            scope=arguments.scope,
+            limit=arguments.limit,
+            inherited=Inherited.LAST,
+            cut=Cut.ASKED,
         ),
         arguments.max_tokens,
     )
@@ -211,7 +223,7 @@ def _render_scopes(store: MemoryStore, arguments: SearchByScope) -> Answer:
             f"there is no scope for the query {arguments.query!r:.100}: name one, or call"
             " retrieve_memory with the query"
         )
-    answer = list_memory_scopes(store, NoArguments())
+    answer = list_memory_scopes.run(store, NoArguments())
     return Answer(text=answer.text, data={"hits": [], **answer.data})
 
 
@@ -289,24 +301,5 @@ def _read_page(
     )
 
 
-READING = (
-    ToolSpec(
-        run=retrieve_memory,
-        arguments=RetrieveMemory,
-        title="Search memories",
-        answers=HITS,
-        reads=True,
-    ),
-    *RECALL,
-    ToolSpec(
-        run=search_by_tag, arguments=SearchByTag, title="Search by tag", answers=HITS, reads=True
-    ),
-    ToolSpec(
-        run=search_by_scope,
-        arguments=SearchByScope,
-        title="Search a scope",
-        answers=HITS,
-        reads=True,
-    ),
-)
+READING = (retrieve_memory, *RECALL, search_by_tag, search_by_scope)
 """The tools that search and browse."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.values.criteria import Cut
 from infinite_memory.core.values.timestamps import read_moment
 from infinite_memory_mcp.arguments import (
     Arguments,
@@ -24,7 +25,7 @@ from infinite_memory_mcp.data import HITS, count_fitting, hits_to_data, recall_p
 from infinite_memory_mcp.render import render_hits
 from infinite_memory_mcp.render_recall import render_recall_page
 from infinite_memory_mcp.render_related import show_related
-from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.view import view_of_hits, view_of_memories
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class RecallMemoryByTime(Arguments):
     max_tokens: Tokens = DEFAULT_TOKENS
 
 
+@tool("Recall", HITS, reads=True)
 def recall_memory(store: MemoryStore, arguments: RecallMemory) -> Answer:
     """Recall what was said or happened on a subject, oldest first, with absolute dates."""
     if arguments.id is not None:
@@ -80,6 +82,7 @@ def recall_memory(store: MemoryStore, arguments: RecallMemory) -> Answer:
         until=_read_moment(arguments.until, zone),
         when=arguments.when,
         limit=arguments.limit,
+        cut=Cut.ASKED,
     )
     ordered = sorted(hits, key=lambda hit: (hit.memory.happened_at, hit.memory.id))
     budget, view = arguments.max_tokens, view_of_hits(store, hits, has_times=True)
@@ -89,6 +92,7 @@ def recall_memory(store: MemoryStore, arguments: RecallMemory) -> Answer:
     )
 
 
+@tool("Recall by time", HITS, reads=True)
 def recall_memory_by_time(store: MemoryStore, arguments: RecallMemoryByTime) -> Answer:
     """List all that happened in a period, oldest first, with counts if it has several pages."""
     options = arguments.model_dump(exclude={"cursor", "max_tokens"})
@@ -124,20 +128,5 @@ def _read_moment(text: str | None, zone: str | None) -> datetime | None:
     return None if text is None else read_moment(text, zone)
 
 
-RECALL = (
-    ToolSpec(
-        run=recall_memory,
-        arguments=RecallMemory,
-        title="Recall",
-        answers=HITS,
-        reads=True,
-    ),
-    ToolSpec(
-        run=recall_memory_by_time,
-        arguments=RecallMemoryByTime,
-        title="Recall by time",
-        answers=HITS,
-        reads=True,
-    ),
-)
+RECALL = (recall_memory, recall_memory_by_time)
 """The tools that recall."""

@@ -14,7 +14,7 @@ from infinite_memory_mcp.arguments import Arguments, MemoryIds, Tokens
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import RECEIPT, object_schema, receipt_to_data
 from infinite_memory_mcp.render import render_receipt
-from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.view import View, receipt_ids, view_of_ids
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class OptimizeMemory(Arguments):
     job: str | None = Field(None, description="Run only this job, due or not")
 
 
+@tool("Do the upkeep", object_schema("dry_run", "jobs"), destroys=True)
 def optimize_memory(store: MemoryStore, arguments: OptimizeMemory) -> Answer:
     """Do the upkeep that is due: archive old and unused memories, link, back up, compact.
 
@@ -67,6 +68,7 @@ class StoreSummary(Arguments):
     title: str | None = None
 
 
+@tool("Show what wants a summary", object_schema("wanted"), reads=True)
 def summaries_wanted(store: MemoryStore, arguments: SummariesWanted) -> Answer:
     """Show finished conversations and months that want a summary, for you to write it.
 
@@ -82,6 +84,7 @@ def summaries_wanted(store: MemoryStore, arguments: SummariesWanted) -> Answer:
         max_chars = max(_FEWEST_CHARS, max_chars // 2)
 
 
+@tool("Store a summary", RECEIPT, repeatable=True)
 def store_summary(store: MemoryStore, arguments: StoreSummary) -> Answer:
     """Store your summary of the sources that summaries_wanted showed."""
     receipt = store.upkeep.store_summary(
@@ -114,27 +117,5 @@ def _render_item(item: WantedSummary, view: View) -> str:
     return "\n".join(parts)
 
 
-UPKEEP = (
-    ToolSpec(
-        run=optimize_memory,
-        arguments=OptimizeMemory,
-        title="Do the upkeep",
-        answers=object_schema("dry_run", "jobs"),
-        destroys=True,
-    ),
-    ToolSpec(
-        run=summaries_wanted,
-        arguments=SummariesWanted,
-        title="Show what wants a summary",
-        answers=object_schema("wanted"),
-        reads=True,
-    ),
-    ToolSpec(
-        run=store_summary,
-        arguments=StoreSummary,
-        title="Store a summary",
-        answers=RECEIPT,
-        repeatable=True,
-    ),
-)
+UPKEEP = (optimize_memory, summaries_wanted, store_summary)
 """The tools of the upkeep."""

@@ -26,7 +26,7 @@ from infinite_memory_mcp.data import RECEIPT, object_schema, receipt_to_data
 from infinite_memory_mcp.render import render_receipt
 from infinite_memory_mcp.render_bulk import render_bulk_receipt, render_preview
 from infinite_memory_mcp.render_keys import render_keys
-from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.view import receipt_ids, view_of_ids
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ class DeleteMemory(Arguments):
     destroying: ClassVar[frozenset[str]] = frozenset({"permanently", "confirm"})
 
 
+@tool("Store a memory", RECEIPT)
 def store_memory(store: MemoryStore, arguments: StoreMemory) -> Answer:
     """Store what will matter later: a fact, preference, decision, solution, lesson or event.
 
@@ -116,6 +117,7 @@ def store_memory(store: MemoryStore, arguments: StoreMemory) -> Answer:
     return _add_reading(_render_write(store, receipt), store, happened_at, moment)
 
 
+@tool("Change a memory", RECEIPT, destroys=True)
 def update_memory(store: MemoryStore, arguments: UpdateMemory) -> Answer:
     """Change a memory that is wrong, or settle with supersedes which of two memories holds.
 
@@ -133,6 +135,7 @@ def update_memory(store: MemoryStore, arguments: UpdateMemory) -> Answer:
     return _add_reading(answer, store, arguments.happened_at, changes.get("happened_at"))
 
 
+@tool("Forget memories", object_schema("outcome"), destroys=True, repeatable=True)
 def delete_memory(store: MemoryStore, arguments: DeleteMemory) -> Answer:
     """Forget a memory when the user asks for it: it is out of every result at once.
 
@@ -215,22 +218,5 @@ def _name_create_argument() -> Iterator[None]:
         ) from error
 
 
-WRITING = (
-    ToolSpec(run=store_memory, arguments=StoreMemory, title="Store a memory", answers=RECEIPT),
-    ToolSpec(
-        run=update_memory,
-        arguments=UpdateMemory,
-        title="Change a memory",
-        answers=RECEIPT,
-        destroys=True,
-    ),
-    ToolSpec(
-        run=delete_memory,
-        arguments=DeleteMemory,
-        title="Forget memories",
-        answers=object_schema("outcome"),
-        destroys=True,
-        repeatable=True,
-    ),
-)
+WRITING = (store_memory, update_memory, delete_memory)
 """The tools that change the store."""

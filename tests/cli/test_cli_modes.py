@@ -53,13 +53,13 @@ def test_a_search_shows_what_holds_and_what_it_has_superseded(ask: Ask, run: Run
         "before, until 2024-04-01 00:00+02:00: Alice lives in the city of Berlin (berlin)" in shown
     )
     strict = ask("search", "which city does Alice live in", "--mode", "strict")
-    assert [hit.get("supersedes") for hit in strict["hits"]] == [None]
+    assert [hit["supersedes"] for hit in strict["hits"]] == [[]]
 
 
 def test_the_history_flags_what_is_over(ask: Ask, run: Run) -> None:
     answer = ask("search", "Alice city", "--mode", "history")
     assert ids(answer["hits"]) == ["berlin", "flat", "oslo"]
-    assert {h["id"]: h.get("ended", False) for h in answer["hits"]} == {
+    assert {h["id"]: h["ended"] for h in answer["hits"]} == {
         "berlin": True,
         "flat": True,
         "oslo": False,

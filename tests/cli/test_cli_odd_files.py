@@ -181,8 +181,7 @@ def test_odd_files_of_the_home_folder_keep_no_command(
     tmp_path: Path, home: Path, run: Run, make: Callable[[Path], None]
 ) -> None:
     run("remember", "Apollo is due on June 5")
-    for name in ("spool/spool.jsonl", "spool/failed.jsonl", "spool/positions.json",
-                 "logs/hooks.log"):  # fmt: skip
+    for name in ("spool/spool.jsonl", "spool/failed.jsonl", "logs/hooks.log"):
         path = home / name
         path.parent.mkdir(exist_ok=True)
         make(path)

@@ -74,6 +74,7 @@ def test_json_has_every_field_of_a_similar_memory(ask: Ask) -> None:
         "text": OLD,
         "happened_at": "2026-01-02T08:00:00Z",
         "scope": "Global",
+        "key": None,
     }
 
 

@@ -14,13 +14,14 @@ from transcript_lines import FIXTURE, SESSION, record, write_transcript
 
 from infinite_memory import Config, Ingested, MemoryStore, StorageUnavailable
 from infinite_memory.core.files.locks import FileLock
-from infinite_memory.features.sessions import ingest as ingesting
+from infinite_memory.features.sessions import session_messages as ingesting
 from infinite_memory.features.sessions.diagnosis import diagnose_hooks
 from infinite_memory.features.sessions.spool import append_line
 from infinite_memory.features.sessions.spool_reader import READER_LOCK
 from infinite_memory.testing.embedders import HashingEmbedder
 
 Open = Callable[..., MemoryStore]
+RECORDED = Path(__file__).parent.parent / "projects" / "streams" / "recorded"
 APOLLO = "repo/github.com/alice/apollo"
 
 
@@ -81,14 +82,38 @@ def test_a_session_becomes_messages_with_speaker_time_and_conversation(
     assert store.search("what is the cat called", scope=APOLLO)[0].memory.conversation_id == SESSION
 
 
-def test_taking_in_again_adds_nothing_even_without_the_positions(
-    open_home: Open, home: Path
+@pytest.mark.parametrize(("client", "product"), [("codex", "codex"), ("gemini", "gemini-cli")])
+def test_the_sessions_of_every_client_become_messages_as_an_import_makes_them(
+    open_home: Open, home: Path, client: str, product: str
 ) -> None:
+    for path in sorted(RECORDED.glob(f"{client}-*.jsonl"))[:2]:
+        note(home, path, client=client)
+    store = open_home()
+    ingested = store.conversations.ingest_spool()
+    assert (ingested.conversations, ingested.failed, ingested.skipped) == (2, (), ())
+    memories = store.browse(scope="ALL", kinds=["message"], limit=1000).memories
+    assert len(memories) == ingested.messages > 4
+    assert {memory.context["client"] for memory in memories} == {product}
+    assert store.exchange.import_from(path).added == 0
+
+
+def test_a_session_that_was_resumed_adds_only_what_is_new(
+    open_home: Open, home: Path, tmp_path: Path
+) -> None:
+    lines = [record(str(n), f"message {n}") for n in range(3)]
+    copies = [record(str(n), f"message {n}", sessionId="resumed") for n in range(4)]
+    note(home, write_transcript(tmp_path / "s.jsonl", *lines))
+    note(home, write_transcript(tmp_path / "t.jsonl", *copies))
+    store = open_home()
+    assert store.conversations.ingest_spool().messages == 4
+    assert len(store.browse(conversation_id="resumed").memories) == 1
+
+
+def test_taking_in_again_adds_nothing(open_home: Open, home: Path) -> None:
     store = open_home()
     for _ in range(2):
         note(home, FIXTURE)
         store.conversations.ingest_spool()
-        (home / "spool" / "positions.json").unlink(missing_ok=True)
         note(home, FIXTURE)
         note(home, FIXTURE)
         assert store.conversations.ingest_spool() == Ingested()
@@ -125,7 +150,6 @@ def test_what_was_revised_forgotten_or_erased_stays_so(
     store.forget(ids[0])
     store.forget(ids[1], hard=True)
     store.revise(ids[2], revision=1, text="corrected")
-    (home / "spool" / "positions.json").unlink()
     note(home, path)
     assert store.conversations.ingest_spool() == Ingested()
     assert sorted(messages_of(store)) == ["corrected", "message 0"]
@@ -160,13 +184,13 @@ def test_a_transcript_that_cannot_be_read_is_kept_said_by_the_doctor_and_tried_a
 ) -> None:
     path = write_transcript(tmp_path / "s.jsonl", record("1", "one"))
 
-    def refuse(_: Path, __: int) -> Iterator[Any]:
+    def refuse(_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
     store = open_home()
     note(home, path)
     with monkeypatch.context() as patched:
-        patched.setattr(ingesting, "READERS", {"claude-code": refuse})
+        patched.setattr(ingesting, "read_session", refuse)
         assert store.conversations.ingest_spool().failed == (f"{path}: Permission denied",)
     (diagnosis,) = diagnose_hooks(home)
     assert f"such as {path} (Permission denied)" in diagnosis.sentence
@@ -279,11 +303,11 @@ def test_a_message_that_cannot_be_stored_does_not_keep_back_the_others(
     path = write_transcript(
         tmp_path / "s.jsonl",
         record("1", "one"),
-        record("2", "bad", sessionId="a\x00name"),
-        record("3", "a \ud800 surrogate"),
+        record("2", "a \ud800 surrogate"),
+        record("3", "bad", gitBranch="b" * 100),
     )
     note(home, path)
-    store = open_home()
+    store = open_home(limits={"max_context_bytes": 64})
     assert store.conversations.ingest_spool().messages == 2
     assert messages_of(store) == ["one", "a ? surrogate"]
 
@@ -296,12 +320,3 @@ def test_a_line_that_a_full_disk_has_cut_does_not_spoil_the_next(
         spool.write(json.dumps({"client": "claude-code", "transcript": "/x"})[:-5])
     note(home, FIXTURE)
     assert open_home().conversations.ingest_spool() == Ingested(messages=4, conversations=1)
-
-
-def test_positions_that_are_damaged_are_not_needed(open_home: Open, home: Path) -> None:
-    store = open_home()
-    for damaged in (b"", b"[1]", b'{"a": 3}', b"\xff"):
-        note(home, FIXTURE)
-        store.conversations.ingest_spool()
-        (home / "spool" / "positions.json").write_bytes(damaged)
-    assert len(messages_of(store)) == 4

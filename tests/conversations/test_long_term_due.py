@@ -121,6 +121,20 @@ def test_the_briefing_has_what_is_due(timed: MemoryStore) -> None:
     assert "secret" not in briefing.text
 
 
+def test_the_briefing_and_the_list_of_what_is_due_agree(timed: MemoryStore) -> None:
+    for text, days in (("old", -8), ("late", -6), ("soon", 6), ("later", 8)):
+        timed.remember(text, kind="reminder", valid_from=NOW + days * DAY)
+    timed.triggers.add("lunch", "Have lunch", {"between": "15:30-16:30"})
+    timed.triggers.add("weekly", "The meeting", {"recurs": "FREQ=WEEKLY;BYDAY=MO"})
+    # A condition decides, and not the date of the memory.
+    dated = timed.triggers.add("words", "of words", {"any_of": ["birthday"]})
+    timed.revise(dated.id, revision=1, valid_from=NOW + DAY)
+    listed = [(reminder.id, reminder.due_at) for reminder in timed.triggers.due()]
+    (section,) = [s for s in timed.briefing().sections if s.part is BriefingPart.DUE]
+    assert [(item.id, item.at) for item in section.items] == listed
+    assert [text for text, _ in due(timed)] == ["late", "Have lunch", "The meeting", "soon"]
+
+
 def test_a_condition_that_hangs_keeps_no_briefing_from_being_quick(timed: MemoryStore) -> None:
     for number in range(3):
         timed.triggers.add(

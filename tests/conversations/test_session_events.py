@@ -8,7 +8,7 @@ import pytest
 
 from infinite_memory.features.sessions.events.event import Event, EventKind, Todo
 from infinite_memory.features.sessions.events.folders import Folders
-from infinite_memory.features.sessions.events.reading import CLIENTS, recognise_client
+from infinite_memory.features.sessions.events.reading import find_session_files, read_session
 from infinite_memory.features.sessions.events.tools import find_commit, find_folder, find_written
 
 
@@ -82,8 +82,9 @@ def test_folders_beside_the_folder_of_the_session_are_repositories_of_their_own(
 def read(tmp_path: Path, client: str, lines: list[dict[str, Any]], name: str) -> list[Event]:
     path = tmp_path / name
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert recognise_client(path) == client
-    return list(CLIENTS[client](path))
+    (file,) = find_session_files(path)
+    assert file.client == client
+    return read_session(file)
 
 
 def test_calls_of_codex_become_edits_commands_and_todos(tmp_path: Path) -> None:
@@ -168,6 +169,7 @@ def test_an_earlier_chat_of_gemini_is_a_document(tmp_path: Path) -> None:
     path = tmp_path / "session.json"
     messages = [{"id": "m1", "type": "user", "content": "Fix it"}, "no message"]
     path.write_text(json.dumps({"sessionId": "g1", "projectHash": "h", "messages": messages}))
-    assert recognise_client(path) == "gemini"
-    (event,) = CLIENTS["gemini"](path)
+    (file,) = find_session_files(path)
+    assert file.client == "gemini"
+    (event,) = read_session(file)
     assert (event.text, event.session, event.position) == ("Fix it", "g1", 1)

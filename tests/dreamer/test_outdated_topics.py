@@ -6,9 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from infinite_memory import LinkType, MemoryStore, Status
-from infinite_memory.engine.retrieval.summaries import outdated_sources
+from infinite_memory import Hit, LinkType, MemoryStore, Status
+from infinite_memory.engine.retrieval.summaries import drop_outdated
 from tests.dreamer.topic_cycles import Cycles, link_all, tell, topics_of
+
+
+def hits_of(store: MemoryStore) -> list[Hit]:
+    return [Hit(memory=topic, score=1.0) for topic in topics_of(store)]
 
 
 @pytest.fixture
@@ -50,13 +54,13 @@ def test_what_is_gone_is_no_longer_in_the_summary(
 
 def test_a_source_with_another_text_is_summarised_anew(store: MemoryStore, cycles: Cycles) -> None:
     store.revise("ferry-2", revision=1, text="The ferry to Lyon leaves on July 30, we decided.")
-    assert outdated_sources(store._services, topics_of(store)) != {}
+    assert drop_outdated(store._services, hits_of(store))[0] == []
     cycles.run()
     (after,) = topics_of(store)
     assert "July 30" in after.text
     assert "cabin 2" not in after.text
     assert after.sources == tuple(f"ferry-{number}" for number in range(1, 5))
-    assert outdated_sources(store._services, [after]) == {}
+    assert drop_outdated(store._services, hits_of(store))[0] == hits_of(store)
     assert cycles.run().puts == ()
 
 

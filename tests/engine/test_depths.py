@@ -142,7 +142,8 @@ def test_a_summary_of_an_outdated_summary_is_outdated_too(apollo: MemoryStore) -
     apollo.remember(
         "Apollo in short, due on June 5", id="short", kind="summary", sources=["summary"]
     )
-    assert of(apollo.search("Apollo", depth="overview"), "short").covers == ("summary",)
+    covers = of(apollo.search("Apollo", depth="overview"), "short").covers
+    assert covers == ("summary", "deadline", "lead")
     apollo.revise("deadline", revision=1, text="Apollo deadline: July 20")
     hits = apollo.search("Apollo", depth="overview")
     assert of(hits, "short").outdated == ("summary",)

@@ -12,7 +12,7 @@ Run = Callable[[str, Mapping[str, Any]], Any]
 """Calls a tool by its name."""
 
 
-SPECS = {spec.run.__name__: spec for specs in TOOLSETS.values() for spec in specs}
+SPECS = {spec.name: spec for specs in TOOLSETS.values() for spec in specs}
 IDS = [f"own-{number}" for number in range(200)]
 
 _RULE = {"any_of": ["deadline"]}

@@ -11,11 +11,7 @@ from typing import Any
 from attrs import frozen
 
 from infinite_memory.features.sessions.events.event import Event, EventKind, Todo
-from infinite_memory.features.sessions.events.reading import (
-    SessionFile,
-    read_session,
-    recognise_client,
-)
+from infinite_memory.features.sessions.events.reading import find_session_files, read_session
 
 FOLDER = Path(__file__).parent.parent / "projects" / "streams"
 
@@ -43,11 +39,8 @@ def _load(labels: Path) -> Stream:
     path = labels.with_name(labels.name.replace(".labels.json", ".jsonl"))
     if not path.exists():
         path = path.with_suffix(".json")
-    client = recognise_client(path)
-    if client is None:
-        events = list(_read_written(path))
-    else:
-        events = read_session(SessionFile(path=path, client=client))
+    found = find_session_files(path)
+    events = read_session(found[0]) if found else list(_read_written(path))
     ends = [piece["last"] for piece in document["pieces"][:-1]]
     cuts = {sum(event.position <= end for event in events) for end in ends}
     return Stream(

@@ -101,7 +101,7 @@ async def test_five_ids_are_listed_and_the_rest_is_counted(
     rest = number - listed
     more = f" and {rest} more" if rest else ""
     assert said.endswith(f" · {noun} {', '.join(ids[:listed])}{more} · {scopes}")
-    assert entry["memories"] == ids
+    assert entry["memories"] == [{"id": name, "before": 0, "after": 1} for name in ids]
     assert shown.splitlines()[0].startswith("Nothing was changed. Would be undone: entry 1 · ")
     assert f" · {noun} {', '.join(ids[:listed])}{more} · {scopes}" in shown
     assert shown.count(" · current to forgotten\n> text m") == listed

@@ -34,7 +34,7 @@ REPOSITORIES = (
 CONVERSATIONS = ("talk", "zz-talk", "nowhere")
 SAID = [{"role": "user", "content": "is the deadline of zzquartz near?"}]
 CURSOR = encode_position((-(2**40), "zz-id-1"))
-SPECS = {spec.run.__name__: spec for specs in TOOLSETS.values() for spec in specs}
+SPECS = {spec.name: spec for specs in TOOLSETS.values() for spec in specs}
 REMINDERS = ("reminder", "zz-reminder", "in-1")
 RULE = {"any_of": ["deadline"]}
 
@@ -279,7 +279,7 @@ def told(tool: str, store: MemoryStore, arguments: Mapping[str, Any]) -> str:
     # It is the fixture that closes the store.
     memory = LazyStore(lambda: store, quiet_seconds=600)
     try:
-        result = SPECS[tool].tool(memory).fn(dict(arguments))
+        result = SPECS[tool].build_tool(memory).fn(dict(arguments))
     except ToolError as error:
         return f"{error} <- {error.__cause__!r}"
     return json.dumps([result.content[0].text, result.structured_content], ensure_ascii=False)

@@ -53,7 +53,7 @@ def open_server(home: Path) -> Iterator[Run]:
     limits = Limits(calls_per_minute=0, conversation_calls_per_minute=0)
     store = MemoryStore.open(home, embedder=HashingEmbedder(), config=Config(limits=limits))
     with LazyStore(lambda: store, quiet_seconds=600) as memory:
-        tools = {name: spec.tool(memory) for name, spec in SPECS.items()}
+        tools = {name: spec.build_tool(memory) for name, spec in SPECS.items()}
         yield lambda tool, arguments: tools[tool].fn(dict(arguments))
 
 

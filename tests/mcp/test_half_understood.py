@@ -19,7 +19,7 @@ from infinite_memory_mcp.server import TOOLSETS
 from infinite_memory_mcp.toolsets.writing import StoreMemory, UpdateMemory
 
 Connect = Callable[[], Client]
-TOOLS = {spec.run.__name__: spec.arguments for specs in TOOLSETS.values() for spec in specs}
+TOOLS = {spec.name: spec.arguments for specs in TOOLSETS.values() for spec in specs}
 NOTHING = [
     None,
     "",

@@ -23,9 +23,7 @@ from infinite_memory_mcp.settings import ALL_TOOLSETS, CLIENT
 pytestmark = pytest.mark.anyio
 HOST = "127.0.0.1:8765"
 TOOLS = {
-    spec.run.__name__: required_right(name, spec)
-    for name, specs in TOOLSETS.items()
-    for spec in specs
+    spec.name: required_right(name, spec) for name, specs in TOOLSETS.items() for spec in specs
 }
 RIGHTS = ["read", "write", "admin"]
 

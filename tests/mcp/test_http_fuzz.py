@@ -22,7 +22,7 @@ application._BODY_SECONDS = protocol._HEAD_SECONDS = 0.3
 runpy.run_module("infinite_memory_mcp", run_name="__main__", alter_sys=True)
 """
 _HANG_SECONDS = 60.0
-_TOOLS = [spec.run.__name__ for specs in TOOLSETS.values() for spec in specs]
+_TOOLS = [spec.name for specs in TOOLSETS.values() for spec in specs]
 _METHODS = [
     *("initialize", "notifications/initialized", "notifications/cancelled", "ping", "nothing"),
     *("server/discover", "tools/list", "tools/call", "prompts/get", "prompts/list"),

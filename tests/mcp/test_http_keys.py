@@ -18,13 +18,9 @@ from infinite_memory_mcp.server import TOOLSETS, required_right
 
 RIGHTS = ("read", "write", "admin")
 TOOLS = {
-    spec.run.__name__: required_right(name, spec)
-    for name, specs in TOOLSETS.items()
-    for spec in specs
+    spec.name: required_right(name, spec) for name, specs in TOOLSETS.items() for spec in specs
 }
-FURTHER = {
-    spec.run.__name__ for name in ("projects", "conversations", "graph") for spec in TOOLSETS[name]
-}
+FURTHER = {spec.name for name in ("projects", "conversations", "graph") for spec in TOOLSETS[name]}
 """The tools that this server does not offer to anybody."""
 
 

@@ -28,11 +28,11 @@ from infinite_memory import Config, MemoryStore, Storage
 from infinite_memory.core.config import Limits
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory_mcp.features.resources import RESOURCES
 from infinite_memory_mcp.http.address import HttpAddress, HttpOptions
 from infinite_memory_mcp.http.application import HttpApplication
 from infinite_memory_mcp.http.serving import build_application
 from infinite_memory_mcp.lazy_store import LazyStore
+from infinite_memory_mcp.resources import RESOURCES
 from infinite_memory_mcp.server import INSTRUCTIONS, TOOLSETS, required_right
 from infinite_memory_mcp.settings import ALL_TOOLSETS
 
@@ -48,9 +48,7 @@ PATTERNS: Mapping[str, Sequence[str]] = {
     "nothing": ("nobody/*",),
 }
 TOOLS = {
-    spec.run.__name__: required_right(name, spec)
-    for name, specs in TOOLSETS.items()
-    for spec in specs
+    spec.name: required_right(name, spec) for name, specs in TOOLSETS.items() for spec in specs
 }
 HEADERS = {
     "accept": "application/json, text/event-stream",

@@ -16,7 +16,7 @@ from infinite_memory_mcp.server import TOOLSETS
 pytestmark = pytest.mark.anyio
 
 Connect = Callable[[], Client]
-SPECS = {spec.run.__name__: spec for specs in TOOLSETS.values() for spec in specs}
+SPECS = {spec.name: spec for specs in TOOLSETS.values() for spec in specs}
 # `None` as the word of an answer, and not inside of quoted text or a name.
 NONE = re.compile(r"\bNone\b")
 

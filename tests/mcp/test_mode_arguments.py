@@ -44,7 +44,7 @@ async def test_a_hit_shows_what_it_has_superseded(connect: Connect) -> None:
             "ended_at": "2024-04-01T00:00:00Z",
         }
     ]
-    assert "mode" not in data
+    assert data["mode"] == "current"
     assert "superseded, until 2024-04-01 02:00: id berlin\n> Alice lives in Berlin [2]" in shown
     assert "valid from 2024-04-01 02:00" in shown
 

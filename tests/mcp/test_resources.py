@@ -14,9 +14,9 @@ from infinite_memory import MemoryStore
 from infinite_memory.search.text.token_estimate import estimate_tokens
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
-from infinite_memory_mcp.features.prompts import PROMPTS
-from infinite_memory_mcp.features.resources import RESOURCES
 from infinite_memory_mcp.lazy_store import LazyStore
+from infinite_memory_mcp.prompts import PROMPTS
+from infinite_memory_mcp.resources import RESOURCES
 from infinite_memory_mcp.server import build_server
 
 Connect = Callable[[], Client]

@@ -24,10 +24,10 @@ from infinite_memory.core.values.memory import Kind
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory_mcp.arguments import input_schema
-from infinite_memory_mcp.features.completions import COMPLETED
-from infinite_memory_mcp.features.prompts import PROMPTS
-from infinite_memory_mcp.features.resources import RESOURCES
+from infinite_memory_mcp.completions import COMPLETED
 from infinite_memory_mcp.lazy_store import LazyStore
+from infinite_memory_mcp.prompts import PROMPTS
+from infinite_memory_mcp.resources import RESOURCES
 from infinite_memory_mcp.server import TOOLSETS, build_server
 from infinite_memory_mcp.settings import ALL_TOOLSETS
 from tests.harness.client_frames import (
@@ -46,7 +46,7 @@ from tests.harness.client_frames import (
 )
 
 Connect = Callable[[], Client]
-SPECS = {spec.run.__name__: spec for specs in TOOLSETS.values() for spec in specs}
+SPECS = {spec.name: spec for specs in TOOLSETS.values() for spec in specs}
 MADE_UP = TEXT.replace(PROSE, "quokka")
 """What a caller says, which nothing stored has."""
 SAID = [{"role": "user", "content": MADE_UP}]
@@ -159,7 +159,7 @@ def connect(memory: LazyStore) -> Callable[[], Client]:
 @pytest.mark.thorough
 @pytest.mark.parametrize("tool", list(SPECS))
 def test_no_answer_or_error_of_a_tool_lets_a_stored_text_out(tool: str, memory: LazyStore) -> None:
-    run = SPECS[tool].tool(memory, structured=True).fn
+    run = SPECS[tool].build_tool(memory, structured=True).fn
     leaks: dict[str, str] = {}
     for arguments in calls_of(tool):
         try:

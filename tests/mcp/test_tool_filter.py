@@ -52,7 +52,7 @@ async def test_a_reading_server_offers_what_changes_nothing(tmp_path: Path, era:
             tools = (await client.list_tools()).tools
             with pytest.raises(MCPError, match="only reads: start it without --read-only"):
                 await client.call_tool("store_memory", {"text": "x"})
-    assert [tool.name for tool in tools] == [spec.run.__name__ for spec in SPECS if spec.reads]
+    assert [tool.name for tool in tools] == [spec.name for spec in SPECS if spec.reads]
     assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
 
 
@@ -84,5 +84,5 @@ def test_a_name_that_is_no_tool_is_refused_with_the_nearest(
 def test_every_tool_is_offered_or_left_out_for_a_reason() -> None:
     chosen = ToolFilter(read_only=True)
     for spec in SPECS:
-        reason = chosen.explain_absence(spec.run.__name__, reads=spec.reads)
+        reason = chosen.explain_absence(spec.name, reads=spec.reads)
         assert (reason is None) == spec.reads

@@ -124,10 +124,10 @@ async def test_the_schemas_of_the_tools_that_write_have_every_field_of_a_memory(
 @pytest.mark.parametrize(
     "spec",
     [spec for specs in TOOLSETS.values() for spec in specs],
-    ids=lambda spec: spec.run.__name__,
+    ids=lambda spec: spec.name,
 )
 def test_the_schema_has_every_argument_of(spec: Any) -> None:
-    tool = spec.tool(LazyStore(never, quiet_seconds=600))
+    tool = spec.build_tool(LazyStore(never, quiet_seconds=600))
     assert list(tool.parameters.get("properties", {})) == list(spec.arguments.model_fields)
 
 
@@ -143,9 +143,9 @@ async def test_the_server_introduces_itself(era: str) -> None:
 TOOLS = [spec for specs in TOOLSETS.values() for spec in specs]
 
 
-@pytest.mark.parametrize("spec", TOOLS, ids=lambda spec: spec.run.__name__)
+@pytest.mark.parametrize("spec", TOOLS, ids=lambda spec: spec.name)
 def test_the_reference_page_documents_every_argument_of(spec: Any) -> None:
-    arguments = documented()[spec.run.__name__]
+    arguments = documented()[spec.name]
     assert arguments == list(spec.arguments.model_fields)
 
 

@@ -12,7 +12,7 @@ import pytest
 from infinite_memory import InvalidInput, Knowledge, MemoryStore, UnknownScope
 from infinite_memory.core.protocols import Embedder
 from infinite_memory.core.values.hits import LIKELY
-from infinite_memory.features.overviews.knowledge.text import write_knowledge
+from infinite_memory.features.overviews.knowledge import write_knowledge
 from infinite_memory.search.embedding import open_embedder
 from infinite_memory.search.text.token_estimate import estimate_tokens
 

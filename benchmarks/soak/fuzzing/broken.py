@@ -112,7 +112,7 @@ def _answers_first() -> None:
 
 
 def _has_a_defect() -> None:
-    _replace(overview, "_scope_to_data", lambda scope: {"name": scope.no_such_field})
+    _replace(overview, "_render_scope", lambda scope: str(scope.no_such_field))
 
 
 BUILDS: dict[str, Callable[[], None]] = {

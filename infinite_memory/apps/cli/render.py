@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from infinite_memory.apps.cli.output import Line
-from infinite_memory.core.values.codec import iso, key_holder_json, similar_json
-from infinite_memory.core.values.conversation.attachment import present
 from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType
-from infinite_memory.core.values.memory import Memory, Status
+from infinite_memory.core.values.memory import Memory, Status, present
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import KeyHolder, Outcome, Receipt, Searchable
 from infinite_memory.core.values.timestamps import show_moment
@@ -121,27 +118,6 @@ def memory_lines(memory: Memory, zone: str | None) -> list[Line]:
     lines += [_field(f"context.{name}", _format(value)) for name, value in memory.context.items()]
     stored = f"{show_moment(memory.stored_at, zone)}, revision {memory.revision}"
     return [*lines, _field("stored", stored), Line([("", "")]), Line([(memory.text, "")])]
-
-
-def receipt_json(receipt: Receipt) -> dict[str, Any]:
-    """Return a receipt as a JSON object."""
-    nearest = receipt.nearest_key
-    return {
-        "id": receipt.id,
-        "outcome": str(receipt.outcome),
-        "revision": receipt.revision,
-        "scope": receipt.scope,
-        "stored_at": iso(receipt.stored_at),
-        "searchable": str(receipt.searchable),
-        "erased": list(receipt.erased),
-        "superseded": list(receipt.superseded),
-        "superseded_by": receipt.superseded_by,
-        "conflicts": list(receipt.conflicts),
-        "similar": [similar_json(similar) for similar in receipt.similar],
-        "nearest_key": None if nearest is None else key_holder_json(nearest),
-        "same_key": [key_holder_json(holder) for holder in receipt.same_key],
-        "pending": list(receipt.pending),
-    }
 
 
 def receipt_sentence(receipt: Receipt) -> str:

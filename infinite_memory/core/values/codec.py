@@ -1,21 +1,13 @@
-"""Convert memories to JSON objects and back, for the history, the command line and the tools."""
+"""Convert memories to JSON objects and back, as storages and exports keep them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from infinite_memory.core.values.conversation.attachment import present
 from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType, MemoryField
 from infinite_memory.core.values.memory import JsonValue, Memory
-
-if TYPE_CHECKING:
-    from infinite_memory.core.values.hits import Predecessor, Reached, Told
-    from infinite_memory.core.values.recall_page import Landmark
-    from infinite_memory.core.values.receipt import KeyHolder, Similar
-    from infinite_memory.core.values.time_range import Reading
-
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -51,11 +43,6 @@ def to_json(memory: Memory) -> dict[str, JsonValue]:
     return {field.name: _to_json(field, getattr(memory, field.name)) for field in MEMORY_FIELDS}
 
 
-def shown_json(memory: Memory) -> dict[str, JsonValue]:
-    """Return the fields of `memory` as answers show them; see `present`."""
-    return to_json(present(memory))
-
-
 def _to_json(field: MemoryField, value: Any) -> JsonValue:
     if value is None:
         return None
@@ -85,62 +72,3 @@ def _from_json(field: MemoryField, value: Any) -> Any:
     if field.value_type is FieldType.TIME:
         return datetime.fromisoformat(value)
     return tuple(value) if field.value_type is FieldType.TEXTS else value
-
-
-def predecessor_json(earlier: Predecessor) -> dict[str, JsonValue]:
-    """Return a superseded memory, and when it ended, as a JSON object."""
-    return {"id": earlier.id, "text": earlier.text, "ended_at": iso(earlier.ended_at)}
-
-
-def told_json(told: Told) -> dict[str, JsonValue]:
-    """Return a memory beside a hit, and when it was told, as a JSON object."""
-    return {"id": told.id, "happened_at": iso(told.happened_at), "text": told.text}
-
-
-def reached_json(reached: Reached) -> dict[str, JsonValue]:
-    """Return how links lead from a match to a hit, as a JSON object."""
-    links: list[JsonValue] = [str(link) for link in reached.links]
-    return {"match": reached.match, "links": links, "weight": round(reached.weight, 4)}
-
-
-def similar_json(similar: Similar) -> dict[str, JsonValue]:
-    """Return a memory that is similar to a new memory, with its key if it has a key."""
-    key: dict[str, JsonValue] = {} if similar.key is None else {"key": similar.key}
-    return {
-        "id": similar.id,
-        "text": similar.text,
-        "happened_at": iso(similar.happened_at),
-        "scope": similar.scope,
-        **key,
-        "score": round(similar.score, 2),
-    }
-
-
-def key_holder_json(holder: KeyHolder) -> dict[str, JsonValue]:
-    """Return a memory that has the key of a new one, or the nearest; without an unseen text."""
-    text: dict[str, JsonValue] = {} if holder.text is None else {"text": holder.text}
-    return {
-        "key": holder.key,
-        "id": holder.id,
-        "scope": holder.scope,
-        "happened_at": iso(holder.happened_at),
-        **text,
-    }
-
-
-def reading_json(reading: Reading) -> dict[str, str | None]:
-    """Return a reading of words of time as a JSON object: the words, and the range in UTC."""
-    return {
-        "words": reading.words,
-        "read_as": reading.said,
-        "since": iso(reading.range.start),
-        "until": iso(reading.range.end),
-    }
-
-
-def landmark_json(landmark: Landmark | None) -> dict[str, str | None] | None:
-    """Return the id, heading and time of a memory as a JSON object, None for None."""
-    if landmark is None:
-        return None
-    moment = iso(landmark.happened_at)
-    return {"id": landmark.id, "heading": landmark.heading, "happened_at": moment}

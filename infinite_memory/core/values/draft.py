@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypedDict
 
@@ -10,6 +10,8 @@ from attrs import field, fields, frozen
 
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.checks import check_field
+
+_MAX_BYTES_OF_CHARACTER = 4
 
 
 class Details(TypedDict, total=False):
@@ -78,3 +80,15 @@ class Draft:
 
 _FIELDS = tuple(attribute.name for attribute in fields(Draft))
 _KNOWN = frozenset(_FIELDS)
+
+
+def storable(text: str) -> str:
+    """Return a text without NUL and lone surrogates, which no storage takes."""
+    return text.replace("\0", "").encode(errors="replace").decode()
+
+
+def divide(text: str, max_bytes: int) -> Iterator[str]:
+    """Yield a text, or its parts if it may have more than `max_bytes`; blank parts are left out."""
+    text = storable(text)
+    size = max(1, max_bytes // _MAX_BYTES_OF_CHARACTER)
+    yield from filter(str.strip, (text[at : at + size] for at in range(0, len(text), size)))

@@ -112,6 +112,12 @@ class Action(PlainData):
     reason: str = ""
     access_key: str | None = None
 
+    @property
+    def scope_names(self) -> tuple[str, ...]:
+        """The names of the scopes that it changed."""
+        scopes = (step.after or step.before for step in self.scopes)
+        return tuple(scope.name for scope in scopes if scope is not None)
+
     def to_text(self) -> str:
         """Return the action as a line of JSON; equal actions give equal lines."""
         memories = [f"[{_quoted(s.id)},{s.before},{s.after}]" for s in self.memories]
@@ -171,6 +177,17 @@ class Entry(PlainData):
     number: int
     action: Action
     digest: bytes
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return number, action and digest as one object, for `json.dumps`.
+
+        `client`, `process` and `key` are those of the actor, `scopes` names the scopes, and `links`
+        is the number of links.
+        """
+        own = PlainData.to_dict(self)
+        action = own.pop("action")
+        counts = {"scopes": list(self.action.scope_names), "links": len(self.action.links)}
+        return {**own, **action.pop("actor"), **action, **counts}
 
 
 @frozen(kw_only=True)

@@ -12,7 +12,7 @@ from attrs import field, frozen
 from infinite_memory.core.plain import PlainData, describe_in_a_line
 from infinite_memory.core.values.criteria import Depth, Mode
 from infinite_memory.core.values.link import LinkType
-from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.memory import FoundMemory, Memory
 
 if TYPE_CHECKING:
     from infinite_memory.core.values.time_range import Reading
@@ -158,7 +158,7 @@ class Reached(PlainData):
 
 
 @frozen(kw_only=True)
-class Hit(PlainData):
+class Hit(FoundMemory):
     """A memory that a search returned, with its score in [0, 1].
 
     `twins` are the ids of older memories that match as well and whose texts have the same canonical
@@ -211,9 +211,15 @@ class Hit(PlainData):
         return describe_in_a_line(self, self.text, score=score, scope=self.memory.scope, id=self.id)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields of the memory and of the hit, for `json.dumps`."""
-        own = PlainData.to_dict(self)
-        return {**own.pop("memory"), **own}
+        """Return the fields of the memory and of the hit, for `json.dumps`.
+
+        A `highlight` is an object with its `start`, `end` and `text`.
+        """
+        own = FoundMemory.to_dict(self)
+        if self.highlight is not None:
+            start, end = self.highlight
+            own["highlight"] = {"start": start, "end": end, "text": self.text[start:end]}
+        return {"id": self.id, "text": self.text, "score": self.score, **own}
 
 
 @frozen(kw_only=True)
@@ -241,6 +247,7 @@ class Hits(PlainData, Sequence[Hit]):
     last memories these are, oldest first and with the score 0, because the question asks for the
     last time and nothing was likely to answer; None otherwise. `newest_memories` says that these
     are, for the same reason, the newest memories, since none belongs to a conversation.
+    `is_cut` says that the cut left out matches, which `more` counts.
     `nearest` are at most two matches that probably do not answer, where the cut "asked" left none.
     `archived_best` is the score of the best archived memory if that one probably answers and none
     of these does, 0 otherwise.
@@ -264,6 +271,7 @@ class Hits(PlainData, Sequence[Hit]):
     time_alone: bool = False
     newest_conversation: str | None = None
     newest_memories: bool = False
+    is_cut: bool = False
     nearest: tuple[Hit, ...] = ()
     archived_best: float = 0.0
     mode: Mode = Mode.CURRENT
@@ -272,9 +280,13 @@ class Hits(PlainData, Sequence[Hit]):
     elsewhere: Mapping[str, int] = field(factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return `hits`, whether an answer is `likely` to be among them, and the other fields."""
+        """Return `hits`, whether an answer is `likely` to be among them, and the other fields.
+
+        `named_scopes` are `named`.
+        """
         own = PlainData.to_dict(self)
-        return {"hits": own.pop("items"), "likely": self.likely, **own}
+        named = own.pop("named")
+        return {"hits": own.pop("items"), "likely": self.likely, **own, "named_scopes": named}
 
     @property
     def covered(self) -> dict[str, str]:

@@ -6,11 +6,12 @@ import unicodedata
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from infinite_memory.core.plain import PlainData
+from infinite_memory.core.values.messages import format_size
 
 GLOBAL = "Global"
 """The scope that always exists."""
@@ -146,6 +147,70 @@ class Memory(PlainData):
     def heading(self) -> str:
         """The title, or else the beginning of the text on one line, cut between words."""
         return self.title or shorten(self.text, _HEADING_CHARS)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name as answers show them, for `json.dumps`; see `present`."""
+        return PlainData.to_dict(present(self))
+
+
+class FoundMemory(PlainData):
+    """A value of attrs with a `memory`, whose fields stand beside its own in plain data."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields of the memory and the other fields, for `json.dumps`."""
+        own = super().to_dict()
+        return {**own.pop("memory"), **own}
+
+
+def is_content(memory: Memory) -> bool:
+    """Return whether a memory holds the stored bytes of attachments."""
+    return not memory.is_indexed and isinstance(memory.context.get("content"), Mapping)
+
+
+def describe_content(memory: Memory) -> str:
+    """Return stored bytes in a line, such as "image/png, 34.0 KB, stored", without the bytes."""
+    values: Any = memory.context["content"]
+    kind = get_text(values, "media_type") or "application/octet-stream"
+    return describe_stored(kind, get_count(values, "bytes"))
+
+
+def present(memory: Memory) -> Memory:
+    """Return a memory as answers show it: no numbers of an embedding, and no stored bytes."""
+    if is_content(memory):
+        return evolve(memory, text=describe_content(memory))
+    values = memory.context.get("attachment")
+    if not isinstance(values, Mapping) or not isinstance(values.get("embedding"), list):
+        return memory
+    shown: dict[str, JsonValue] = {k: v for k, v in values.items() if k != "embedding"}
+    numbers = values["embedding"]
+    if isinstance(numbers, list):
+        shown["dimensions"] = len(numbers)
+    return evolve(memory, context={**memory.context, "attachment": shown})
+
+
+def shown_text(memory: Memory) -> str:
+    """Return the text of a memory as answers show it; see `present`."""
+    return present(memory).text
+
+
+def describe_stored(kind: str, size_bytes: int | None) -> str:
+    """Return a kind of stored bytes with their number in a line."""
+    size = "" if size_bytes is None else f", {format_size(size_bytes)}"
+    return f"{kind}{size}, stored"
+
+
+def get_text(values: Mapping[str, Any], name: str) -> str | None:
+    """Return the text under a name, None without one."""
+    value = values.get(name)
+    return value if isinstance(value, str) and value else None
+
+
+def get_count(values: Mapping[str, Any], name: str) -> int | None:
+    """Return the whole number under a name, None without one."""
+    value = values.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def without_feedback(context: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from attrs import field, frozen
 
@@ -29,6 +30,11 @@ class Profile(PlainData):
     fields: Mapping[str, JsonValue] = field(factory=dict)
     keys: Mapping[str, str] = field(factory=dict)
     updated_at: datetime | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name, with `fields` as `profile`, for `json.dumps`."""
+        own = PlainData.to_dict(self)
+        return {"profile": own.pop("fields"), **own}
 
 
 def profile_key(user: str, path: tuple[str, ...]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
@@ -100,6 +100,10 @@ class Recalled(PlainData):
     def order(self) -> str:
         """The order of the memories, in words."""
         return "newest first" if self.newest_first else "oldest first"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name and the `order`, for `json.dumps`."""
+        return {**PlainData.to_dict(self), "order": self.order}
 
     def __iter__(self) -> Iterator[Memory]:
         return iter(self.memories)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 from attrs import field, frozen
 
 from infinite_memory.core.errors import InvalidInput
-from infinite_memory.core.plain import PlainData
+from infinite_memory.core.plain import PlainData, to_plain
 from infinite_memory.core.values.timestamps import in_zone
 
 
@@ -40,6 +41,10 @@ class TimeRange(PlainData):
                 f" {self.start.isoformat()}"
             )
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the bounds as `since` and `until`, for `json.dumps`."""
+        return {"since": to_plain(self.start), "until": to_plain(self.end)}
+
 
 @frozen(kw_only=True)
 class Reading(PlainData):
@@ -53,6 +58,10 @@ class Reading(PlainData):
     range: TimeRange
     span: tuple[int, int]
     said: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the `words`, how they were `read_as`, and the range, for `json.dumps`."""
+        return {"words": self.words, "read_as": self.said, **self.range.to_dict()}
 
 
 def format_range(stretch: TimeRange, zone: str | None) -> str:

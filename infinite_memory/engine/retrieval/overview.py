@@ -10,7 +10,7 @@ from infinite_memory.core.values.hits import LIKELY, Hit
 from infinite_memory.core.values.memory import Kind
 from infinite_memory.core.values.question import Question
 from infinite_memory.engine.retrieval.highlights import choose_highlights
-from infinite_memory.engine.retrieval.summaries import outdated_sources
+from infinite_memory.engine.retrieval.summaries import drop_outdated, find_covered
 from infinite_memory.engine.services import Services
 
 _MAX_CHARS = 300
@@ -22,18 +22,12 @@ def overview(services: Services, question: Question, ranked: Sequence[Hit]) -> l
 
     1. Likely summaries, then other likely hits, then unlikely summaries, then the rest. Hits that a
        summary covers come last. An outdated summary counts as an ordinary hit, but an outdated
-       topic summary is left out: the dreamer, not a person, vouched for it.
+       topic summary is left out.
     2. Every hit has a highlight: the whole of a short text, the beginning of a summary, or the
        sentences of the best passage that are nearest to the question in words and meaning.
     """
-    summaries = [hit.memory for hit in ranked if hit.memory.kind is Kind.SUMMARY]
-    outdated = outdated_sources(services, summaries)
-    ranked = [
-        evolve(hit, outdated=outdated.get(hit.memory.id, ()))
-        for hit in ranked
-        if not (hit.memory.is_dreamed and hit.memory.id in outdated)
-    ]
-    covers = _assign_covered(ranked)
+    ranked, known = drop_outdated(services, ranked)
+    covers = find_covered(sorted(ranked, key=_tier), known)
     covered = {memory_id for ids in covers.values() for memory_id in ids}
     highlights = choose_highlights(services, question, ranked, [_max_chars(hit) for hit in ranked])
     hits = [
@@ -45,37 +39,8 @@ def overview(services: Services, question: Question, ranked: Sequence[Hit]) -> l
 
 def _tier(hit: Hit) -> tuple[bool, bool]:
     """Return the sort key of a hit: likely before unlikely, valid summaries before other hits."""
-    return hit.score < LIKELY, not _is_valid_summary(hit)
-
-
-def _is_valid_summary(hit: Hit) -> bool:
-    """Return whether a hit is a summary that is not outdated."""
-    return hit.memory.kind is Kind.SUMMARY and not hit.outdated
-
-
-def _assign_covered(hits_in_order: Sequence[Hit]) -> dict[str, tuple[str, ...]]:
-    """Map the id of every valid summary to the ids of the hits that it covers.
-
-    A summary covers hits that are its sources and are sorted after it. A covered summary covers
-    nothing, so that every covered hit is named by a hit that is shown.
-    """
-    hits = {hit.memory.id: hit for hit in hits_in_order}
-    covers: dict[str, tuple[str, ...]] = {}
-    taken: set[str] = set()
-    for hit in sorted(hits_in_order, key=_tier):
-        summary = hit.memory
-        if not _is_valid_summary(hit) or summary.id in taken:
-            continue
-        sources = (hits[source] for source in dict.fromkeys(summary.sources) if source in hits)
-        ids = tuple(
-            source.memory.id
-            for source in sources
-            if source.memory.id not in {summary.id, *taken, *covers} and _tier(hit) <= _tier(source)
-        )
-        if ids:
-            covers[summary.id] = ids
-            taken.update(ids)
-    return covers
+    is_valid_summary = hit.memory.kind is Kind.SUMMARY and not hit.outdated
+    return hit.score < LIKELY, not is_valid_summary
 
 
 def _max_chars(hit: Hit) -> int:

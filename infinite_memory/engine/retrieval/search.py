@@ -313,6 +313,7 @@ def _cut_hits(question: Question, hits: Hits) -> Hits:
     return evolve(
         hits,
         items=tuple(kept),
+        is_cut=True,
         nearest=hits.items[:_MOST_NEAREST] if is_empty else (),
         more=hits.more + len(hits) - len(kept),
         next=None,

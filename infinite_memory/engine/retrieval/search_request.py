@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
@@ -23,9 +24,11 @@ from infinite_memory.core.values.checks import (
 from infinite_memory.core.values.criteria import Conditions, Criteria, Cut, Depth, Inherited
 from infinite_memory.core.values.memory import Kind, Status
 from infinite_memory.core.values.question import Arm, Question
+from infinite_memory.core.values.scope import Scope
 from infinite_memory.engine.retrieval.validity import in_tense, tense_of
-from infinite_memory.engine.scopes import choose_scopes
+from infinite_memory.engine.scopes import choose_scopes, list_open_scopes
 from infinite_memory.engine.services import Services
+from infinite_memory.search.text.analyzer import word_spans
 
 if TYPE_CHECKING:
     from infinite_memory.core.values.time_range import Reading
@@ -194,7 +197,8 @@ def _criteria(
         raise InvalidInput(f"until {end.isoformat()} must be later than since {start.isoformat()}")
     if conversation_id is not None:
         conversation_id = check_label(conversation_id, "conversation_id")
-    choice = choose_scopes(scope, question, services, conversation_id)
+    named = find_named_scopes(question, services.storage.scopes()) if scope is None else frozenset()
+    choice = choose_scopes(scope, services, conversation_id, named=named)
     return Criteria(
         scopes=choice.scopes,
         active=choice.active,
@@ -208,6 +212,25 @@ def _criteria(
         until=end,
         when=reading,
     )
+
+
+def find_named_scopes(text: str, scopes: Mapping[str, Scope]) -> frozenset[str]:
+    """Return the names of the open `scopes` that occur in `text` word by word, in any letter case.
+
+    A scope is called by its name, by the last part of a name with slashes, and by its keywords.
+    """
+    said = f" {_fold_words(text)} "
+    return frozenset(
+        name
+        for name in list_open_scopes(scopes)
+        for called in (name, name.rpartition("/")[2], *scopes[name].keywords)
+        if len(words := _fold_words(called)) > 1 and f" {words} " in said
+    )
+
+
+@lru_cache(maxsize=16_384)
+def _fold_words(text: str) -> str:
+    return " ".join(word for word, _, _ in word_spans(text))
 
 
 def _reading(services: Services, when: str, *, alone: bool) -> Reading:

@@ -9,10 +9,10 @@ from infinite_memory.core.values.criteria import Criteria, Depth
 from infinite_memory.core.values.memory import Kind, Memory, shorten
 from infinite_memory.core.values.receipt import Outcome, Receipt, Similar
 from infinite_memory.core.values.scope import visible_from
+from infinite_memory.engine.after_commit import AfterCommit
 from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.retrieval.validity import in_tense, tense_of
 from infinite_memory.engine.services import Services
-from infinite_memory.engine.writes.after_commit import AfterCommit
 from infinite_memory.search.similarity import score_cosines
 
 _MOST = 3

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 from attrs import evolve, fields_dict, frozen
 
 from infinite_memory.core.errors import Conflict
+from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.commit import Commit, Expect, Put, merge_commits
-from infinite_memory.core.values.conversation.attachment import is_content, is_reference
+from infinite_memory.core.values.conversation.attachment import is_reference
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.entry import Entry, LinkStep, MemoryStep, Operation, ScopeStep
 from infinite_memory.core.values.link import WITHIN_SCOPE, Link, LinkKey, LinkType
-from infinite_memory.core.values.memory import Memory, Status
+from infinite_memory.core.values.memory import Memory, Status, is_content
 from infinite_memory.core.values.record import Record
 from infinite_memory.core.values.scope import Scope, Sensitivity, fold_name, visible_from
 from infinite_memory.engine.load_memories import load_memories
@@ -28,6 +30,7 @@ from infinite_memory.storage.attachments import select_content_in_use
 
 _PAGE = 100
 _MAX_LISTED = 5
+_SHOWN = ("text", "status", "scope", "revision")
 _ALWAYS_DIFFERENT = frozenset({"revision", "stored_at"})
 _NOT_FORGOTTEN = frozenset(Status) - {Status.FORGOTTEN}
 
@@ -108,7 +111,7 @@ def _ends(link: Link) -> tuple[str, str]:
 
 
 @frozen(kw_only=True)
-class MemoryChange:
+class MemoryChange(PlainData):
     """A memory before an undo and after it.
 
     If `is_private`, the memory is or was in a scope that is private, inactive or removed: a list of
@@ -128,6 +131,19 @@ class MemoryChange:
             if name not in _ALWAYS_DIFFERENT
             and getattr(self.before, name) != getattr(self.after, name)
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the id, what a person looks at `before` and `after`, and the differing `fields`.
+
+        The text of a private change is left out.
+        """
+        shown = ("status", "scope", "revision") if self.is_private else _SHOWN
+        sides = {"before": self.before.to_dict(), "after": self.after.to_dict()}
+        return {
+            "id": self.after.id,
+            **{side: {name: values[name] for name in shown} for side, values in sides.items()},
+            "fields": list(self.differing),
+        }
 
 
 @frozen(kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
+from typing import Any
 
 from attrs import field, frozen
 
@@ -57,6 +58,11 @@ class Undone(PlainData):
     further: tuple[int, ...] = ()
     skipped: tuple[tuple[Entry, str], ...] = ()
     changes: tuple[MemoryChange, ...] = field(default=(), repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name, of a skipped entry its number, for `json.dumps`."""
+        skipped = [{"number": entry.number, "reason": reason} for entry, reason in self.skipped]
+        return {**PlainData.to_dict(self), "skipped": skipped}
 
 
 @frozen(kw_only=True)

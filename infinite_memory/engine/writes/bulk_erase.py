@@ -9,10 +9,10 @@ from infinite_memory.core.protocols import SupportsIndex
 from infinite_memory.core.values.commit import Commit, Erase, Expect
 from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.memory import Memory
+from infinite_memory.engine.after_commit import AfterCommit
 from infinite_memory.engine.journal import with_entry
 from infinite_memory.engine.retry import attempts
 from infinite_memory.engine.services import Services
-from infinite_memory.engine.writes.after_commit import AfterCommit
 from infinite_memory.engine.writes.quoting_summaries import erase_late_summaries
 from infinite_memory.storage.attachments import select_erased_with
 

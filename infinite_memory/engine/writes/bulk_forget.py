@@ -12,11 +12,10 @@ from attrs import evolve, frozen
 from infinite_memory.core.errors import Conflict, InvalidInput
 from infinite_memory.core.values.checks import check_field, check_label
 from infinite_memory.core.values.commit import Commit, Put
-from infinite_memory.core.values.conversation.attachment import is_content
 from infinite_memory.core.values.criteria import Conditions, Criteria, Inherited, Mode
 from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.hits import LIKELY
-from infinite_memory.core.values.memory import Memory, Status
+from infinite_memory.core.values.memory import Memory, Status, is_content
 from infinite_memory.core.values.receipt import PREVIEWED, BulkReceipt, Preview, make_token
 from infinite_memory.engine.conversation_scopes import unnamed_scopes
 from infinite_memory.engine.journal import with_entry

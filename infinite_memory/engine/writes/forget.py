@@ -9,16 +9,15 @@ from attrs import evolve
 from infinite_memory.core.errors import Conflict, StoreDamaged
 from infinite_memory.core.protocols import SupportsIndex
 from infinite_memory.core.values.commit import Commit, Erase, Expect, Put
-from infinite_memory.core.values.conversation.attachment import is_content
 from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.ids import check_id
-from infinite_memory.core.values.memory import Kind, Memory, Status
+from infinite_memory.core.values.memory import Kind, Memory, Status, is_content
 from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
+from infinite_memory.engine.after_commit import AfterCommit
 from infinite_memory.engine.journal import with_entry
 from infinite_memory.engine.load_memories import get_record, not_found
 from infinite_memory.engine.retry import attempts
 from infinite_memory.engine.services import Services
-from infinite_memory.engine.writes.after_commit import AfterCommit
 from infinite_memory.engine.writes.attachments import find_attachments, hide_attachments
 from infinite_memory.engine.writes.quoting_summaries import (
     erase_late_summaries,

@@ -26,6 +26,7 @@ from infinite_memory.core.values.memory import GLOBAL, Memory, Status
 from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
 from infinite_memory.core.values.record import Record, Usage
 from infinite_memory.core.values.scope import Scope, fold_name
+from infinite_memory.engine.after_commit import AfterCommit
 from infinite_memory.engine.conversation_scopes import create_missing_scopes, may_have_own_scope
 from infinite_memory.engine.embed import embed_new
 from infinite_memory.engine.journal import with_entry
@@ -35,7 +36,6 @@ from infinite_memory.engine.retry import attempts
 from infinite_memory.engine.scopes import with_known_spelling
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.visibility import quote_text
-from infinite_memory.engine.writes.after_commit import AfterCommit
 from infinite_memory.engine.writes.attachments import link_attachments
 from infinite_memory.engine.writes.duplicates import Duplicates, NewMemory, find_duplicates
 from infinite_memory.engine.writes.receipts import has_vectors, receipt_of

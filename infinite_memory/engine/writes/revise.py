@@ -17,6 +17,7 @@ from infinite_memory.core.values.memory import NOT_USEFUL_FOR, Memory, Status
 from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
 from infinite_memory.core.values.record import Embedding, Record
 from infinite_memory.core.values.scope import Scope, fold_name
+from infinite_memory.engine.after_commit import AfterCommit
 from infinite_memory.engine.conversation_scopes import create_missing_scopes
 from infinite_memory.engine.embed import embed_new
 from infinite_memory.engine.journal import with_entry
@@ -26,7 +27,6 @@ from infinite_memory.engine.retry import attempts
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.undo.removed_scopes import ScopeRestorer, forgotten_since
 from infinite_memory.engine.visibility import quote_text
-from infinite_memory.engine.writes.after_commit import AfterCommit
 from infinite_memory.engine.writes.attachments import follow_revision
 from infinite_memory.engine.writes.receipts import has_vectors, receipt_of
 from infinite_memory.engine.writes.supersession import Placement, Supersession

@@ -11,11 +11,11 @@ from attrs import define, evolve, field, frozen
 from infinite_memory.core.errors import Conflict, IdTaken, InvalidInput
 from infinite_memory.core.values.checks import check_label
 from infinite_memory.core.values.commit import Commit, Expect, Put, merge_commits
-from infinite_memory.core.values.conversation.attachment import describe_attachment, is_content
+from infinite_memory.core.values.conversation.attachment import describe_attachment
 from infinite_memory.core.values.draft import Draft
 from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.link import Link
-from infinite_memory.core.values.memory import JsonValue, Kind, Memory, Status
+from infinite_memory.core.values.memory import JsonValue, Kind, Memory, Status, is_content
 from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
 from infinite_memory.core.values.record import Record
 from infinite_memory.core.values.scope import fold_name

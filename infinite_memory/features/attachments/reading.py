@@ -7,9 +7,8 @@ from infinite_memory.core.values.conversation.attachment import (
     Attachment,
     AttachmentContent,
     attachment_of,
-    is_content,
 )
-from infinite_memory.core.values.memory import Memory, Status
+from infinite_memory.core.values.memory import Memory, Status, is_content
 from infinite_memory.engine.load_memories import get_memory, load_memories
 from infinite_memory.engine.services import Services
 from infinite_memory.features.attachments.data_uri import read_data_uri

@@ -19,10 +19,9 @@ from infinite_memory.core.values.conversation.attachment import (
     Attachment,
     AttachmentMatch,
     attachment_of,
-    present,
 )
 from infinite_memory.core.values.criteria import Conditions
-from infinite_memory.core.values.memory import Kind, Memory
+from infinite_memory.core.values.memory import Kind, Memory, present
 from infinite_memory.core.values.messages import suggest_name
 from infinite_memory.engine.kind_follower import KindFollower
 from infinite_memory.engine.retrieval.search_request import build_criteria

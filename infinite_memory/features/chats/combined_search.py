@@ -9,11 +9,10 @@ from typing import TypedDict
 from attrs import evolve, field, frozen
 
 from infinite_memory.core.errors import InvalidInput
-from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.checks import check_choice, check_count, check_labels, check_moment
 from infinite_memory.core.values.conversation.choices import Order, Term
 from infinite_memory.core.values.conversation.message import check_conversation_id
-from infinite_memory.core.values.memory import Kind, Memory
+from infinite_memory.core.values.memory import FoundMemory, Kind, Memory
 from infinite_memory.engine.services import Services
 from infinite_memory.features.attachments.similarity import compare_all
 from infinite_memory.features.chats.log.reading import conversation_criteria, iterate_memories
@@ -67,7 +66,7 @@ class MemorySearch:
 
 
 @frozen(kw_only=True)
-class ConversationHit(PlainData):
+class ConversationHit(FoundMemory):
     """A memory of a conversation that was found.
 
     `relevance` is the sum over the keywords that it contains: of the weight of the keyword in a

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
 
 from attrs import frozen
 
 from infinite_memory.core.plain import PlainData
-from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.memory import FoundMemory, Memory
 
 
 class Relation(StrEnum):
@@ -44,7 +43,7 @@ class PathStep(PlainData):
 
 
 @frozen(kw_only=True)
-class Related(PlainData):
+class Related(FoundMemory):
     """A memory that a walk came to, by the steps of `path`.
 
     `weight` is the product of their weights, in (0, 1], and `reason` names their reasons in order.
@@ -56,8 +55,3 @@ class Related(PlainData):
     reason: str
     snippet: str
     path: tuple[PathStep, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields of the memory and of the walk, for `json.dumps`."""
-        own = PlainData.to_dict(self)
-        return {**own.pop("memory"), **own}

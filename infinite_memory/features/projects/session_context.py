@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
 from pathlib import PurePosixPath
 
-from attrs import evolve
-
 from infinite_memory.core.values.checks import check_count
-from infinite_memory.core.values.memory import Kind, Memory, shorten
+from infinite_memory.core.values.memory import Kind, shorten
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.scope import find_spelling, fold_name
-from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.services import Services
-from infinite_memory.features.overviews.briefing.brief import brief, find_briefed_scopes
-from infinite_memory.features.overviews.briefing.values import Additions, Briefing, BriefingPart
+from infinite_memory.features.overviews.briefing import Additions, brief
+from infinite_memory.features.overviews.values import Briefing, BriefingPart
 from infinite_memory.features.projects.chunk import CHUNK_KINDS, Chunk
 from infinite_memory.features.projects.loading import find_open, load_chunks
 from infinite_memory.features.projects.patterns import Pattern, PatternKind, find_patterns
 from infinite_memory.features.projects.repositories import name_repository
-from infinite_memory.features.reminders.long_term.due import find_holding_now
-from infinite_memory.features.reminders.long_term.values import describe_unchecked
 from infinite_memory.features.sessions.repository import PREFIX
 
 DEFAULT_DAYS = 14
@@ -37,7 +32,6 @@ _MAX_TECHNOLOGIES = 5
 # What stands in the headline is no sentence of somebody's.
 _SUFFIX = re.compile(r"\.\w{1,12}")
 _OPEN_DAYS = 90
-_CODE_SECONDS = 0.1
 _TOLD = CHUNK_KINDS - {Kind.DECISION, Kind.LESSON}
 
 
@@ -63,31 +57,15 @@ def brief_scope(
 ) -> Briefing:
     """Return the briefing for a scope, with further parts if it is that of a repository.
 
-    Long-term memories whose condition holds now are among what is due.
-
     Raises:
         InvalidInput: the budget cannot be used.
         UnknownScope: there is no such scope.
     """
-    name, visible = find_briefed_scopes(services, scope)
-    is_repository = scope is not None and fold_name(name).startswith(PREFIX)
-    additions = _add(services, name, recent_days) if is_repository else Additions()
-    found = find_holding_now(services, visible, code_seconds=_CODE_SECONDS)
-    if found.memories:
-        now = services.clock()
-        additions = evolve(
-            additions,
-            memories={**additions.memories, BriefingPart.DUE: found.memories},
-            due_at={memory.id: now for memory in found.memories},
-        )
-    if found.unchecked:
-        left = describe_unchecked(found.unchecked, found.conditions)
-        additions = evolve(additions, headline=f"{additions.headline} {left}".strip())
-    return brief(services, scope, budget=budget, additions=additions)
+    return brief(services, scope, budget=budget, add=lambda name: _add(services, name, recent_days))
 
 
 def _add(services: Services, scope: str, recent_days: int) -> Additions:
-    chunks = load_chunks(services, {scope})
+    chunks = load_chunks(services, {scope}) if fold_name(scope).startswith(PREFIX) else ()
     if not chunks:
         return Additions()
     now = services.clock()
@@ -96,25 +74,16 @@ def _add(services: Services, scope: str, recent_days: int) -> Additions:
     since = now - timedelta(days=recent_days)
     recent = [group for group in sessions if group[0].happened_at >= since][:_MAX_SESSIONS]
     patterns = find_patterns(services, chunks[:_CLUSTERED], scope=scope).of(PatternKind.PROBLEM)
-    shown = {
-        BriefingPart.OPEN: {chunk.id: _describe_open(chunk) for chunk in unfinished},
-        BriefingPart.SESSIONS: {group[0].id: _describe_session(group) for group in recent},
-        BriefingPart.PATTERNS: {
-            pattern.examples[0].id: _describe_pattern(pattern)
-            for pattern in patterns[:_MAX_PATTERNS]
-        },
-    }
-    memories = load_memories(
-        services, [memory_id for texts in shown.values() for memory_id in texts]
-    )
     in_play = [*unfinished, *(recent[0] if recent else ())]
     return Additions(
         headline=_headline(chunks, sessions),
-        memories={part: _existing(texts, memories) for part, texts in shown.items()},
         texts={
-            (part, memory_id): text
-            for part, texts in shown.items()
-            for memory_id, text in texts.items()
+            BriefingPart.OPEN: {chunk.id: _describe_open(chunk) for chunk in unfinished},
+            BriefingPart.SESSIONS: {group[0].id: _describe_session(group) for group in recent},
+            BriefingPart.PATTERNS: {
+                pattern.examples[0].id: _describe_pattern(pattern)
+                for pattern in patterns[:_MAX_PATTERNS]
+            },
         },
         told=_TOLD,
         first=_concerning(chunks, {file for chunk in in_play for file in chunk.files}),
@@ -139,10 +108,6 @@ def count_technologies(chunks: Iterable[Chunk]) -> list[str]:
     )
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [suffix for suffix, _ in ranked[:_MAX_TECHNOLOGIES]]
-
-
-def _existing(ids: Iterable[str], memories: Mapping[str, Memory]) -> list[Memory]:
-    return [memories[memory_id] for memory_id in ids if memory_id in memories]
 
 
 def _headline(chunks: Sequence[Chunk], sessions: Sequence[Sequence[Chunk]]) -> str:

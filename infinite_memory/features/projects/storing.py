@@ -23,10 +23,10 @@ from infinite_memory.core.values.link import Link, LinkType
 from infinite_memory.core.values.memory import Kind, shorten
 from infinite_memory.core.values.receipt import Outcome, Receipt
 from infinite_memory.core.values.scope import fold_name
+from infinite_memory.engine.after_commit import AfterCommit
 from infinite_memory.engine.journal import with_entry
 from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.services import Services
-from infinite_memory.engine.writes.after_commit import AfterCommit
 from infinite_memory.engine.writes.remember import remember
 from infinite_memory.engine.writes.validation import check_fields
 from infinite_memory.features.projects.checkout import Checkout, open_checkout, relative_path

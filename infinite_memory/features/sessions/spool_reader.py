@@ -19,15 +19,13 @@ from attrs import field, frozen
 from infinite_memory.core.errors import StorageUnavailable
 from infinite_memory.core.files.atomic import write_atomically
 from infinite_memory.core.files.locks import FileLock
-from infinite_memory.core.files.regular import open_regular, read_regular
+from infinite_memory.core.files.regular import open_regular
 from infinite_memory.features.sessions.spool import FOLDER, LOCK, SPOOL
 
 READER_LOCK = "reader.lock"
 
 _CLAIMED = "claimed-"
 _FAILED = "failed.jsonl"
-_POSITIONS = "positions.json"
-_MAX_POSITIONS = 2000
 _MAX_SPOOL_BYTES = 32 << 20  # a hook appends no line to more than half of that
 _LOCK_SECONDS = 5.0
 
@@ -101,19 +99,6 @@ class Spool:
         """Return how many transcripts wait to be read."""
         files = [self.folder / SPOOL, *self._claimed_files()]
         return len({line.transcript for path in files for line in _read_lines(path)})
-
-    def positions(self) -> dict[str, tuple[int, int]]:
-        """Return a checksum of the head of every transcript, and up to where it was read."""
-        try:
-            document = json.loads(read_regular(self.folder / _POSITIONS))
-            return {str(path): (int(digest), int(end)) for path, (digest, end) in document.items()}
-        except (OSError, ValueError, TypeError, AttributeError):
-            return {}  # everything is read again, and nothing is stored twice
-
-    def write_positions(self, positions: Mapping[str, tuple[int, int]]) -> None:
-        """Replace the positions; the oldest of very many are left out."""
-        kept = dict(list(positions.items())[-_MAX_POSITIONS:])
-        write_atomically(self.folder / _POSITIONS, json.dumps(kept).encode())
 
     def _claimed_files(self) -> Iterator[Path]:
         return self.folder.glob(f"{_CLAIMED}*.jsonl")

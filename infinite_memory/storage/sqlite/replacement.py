@@ -20,9 +20,11 @@ import apsw
 from attrs import evolve
 
 from infinite_memory.core.errors import StorageError, StorageUnavailable
-from infinite_memory.core.files.atomic import sync_folder
+from infinite_memory.core.files.atomic import sync_folder, write_atomically
 from infinite_memory.core.files.locks import FileLock
+from infinite_memory.core.files.regular import read_regular
 from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.archive.copying import CopyMark
 from infinite_memory.storage.preconditions import refuse_replacement
 from infinite_memory.storage.sqlite.connection import BUSY_SECONDS, connect, connect_immutable
 from infinite_memory.storage.sqlite.creation import create_beside
@@ -222,3 +224,26 @@ def _remove(folder: Path) -> None:
     if folder.is_symlink():
         raise StorageUnavailable(f"{folder} is a link, and nothing was restored: remove it")
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def read_copy_mark(path: Path) -> CopyMark | None:
+    """Return the mark in the file `path`, None if there is no readable mark."""
+    try:
+        return CopyMark.of(read_regular(path).decode())
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def write_copy_mark(path: Path, mark: CopyMark) -> None:
+    """Write the mark of a copy, whole or not at all, durably.
+
+    Raises:
+        StorageUnavailable: the disk refuses the write.
+    """
+    try:
+        write_atomically(path, f"{mark.to_text()}\n".encode("ascii"))
+    except OSError as error:
+        raise StorageUnavailable(
+            f"{path} cannot be written: {error.strerror}: check the folder and the space on its "
+            "disk, then run the copy again; it goes on"
+        ) from error

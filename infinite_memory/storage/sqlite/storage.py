@@ -15,7 +15,6 @@ from attrs import evolve
 from infinite_memory.core.clock import current_deadline
 from infinite_memory.core.protocols import Storage
 from infinite_memory.core.values.access.key import AccessKey
-from infinite_memory.core.values.archive.copying import CopyMark
 from infinite_memory.core.values.codec import from_micros
 from infinite_memory.core.values.commit import Commit
 from infinite_memory.core.values.criteria import Criteria
@@ -37,7 +36,6 @@ from infinite_memory.storage.sqlite.commit import CommitWriter, encode_commit
 from infinite_memory.storage.sqlite.database import Database
 from infinite_memory.storage.sqlite.feed import read_changes, read_pending, was_erased
 from infinite_memory.storage.sqlite.files.lease import Leases, SqliteLease
-from infinite_memory.storage.sqlite.files.marker import read_copy_mark, write_copy_mark
 from infinite_memory.storage.sqlite.journal import read_journal
 from infinite_memory.storage.sqlite.links import read_links
 from infinite_memory.storage.sqlite.metadata import read_ledger, update_ledger
@@ -51,6 +49,7 @@ if TYPE_CHECKING:
     import apsw
 
     from infinite_memory.core.protocols import Replacement
+    from infinite_memory.core.values.archive.copying import CopyMark
 
 
 # How long the end of a process may wait to store its last usage counts.
@@ -103,10 +102,14 @@ class SqliteStorage:
 
     def copy_mark(self) -> CopyMark | None:
         """Return the mark that this store is a copy; see `SupportsCopyMark`."""
+        from infinite_memory.storage.sqlite.replacement import read_copy_mark
+
         return read_copy_mark(self._database.places.copy_mark)
 
     def mark_copy(self, mark: CopyMark) -> None:
         """Mark this store as a copy; see `SupportsCopyMark`."""
+        from infinite_memory.storage.sqlite.replacement import write_copy_mark
+
         with self._database.alone():
             write_copy_mark(self._database.places.copy_mark, mark)
 

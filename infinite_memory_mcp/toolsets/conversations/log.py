@@ -13,8 +13,8 @@ from infinite_memory.search.text.quotation import quote_label, quote_lines
 from infinite_memory.search.text.token_estimate import estimate_tokens
 from infinite_memory_mcp.arguments import Arguments, Limit, Tokens
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, fit_count
-from infinite_memory_mcp.data import memory_to_data, object_schema
-from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.data import compact, object_schema
+from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.toolsets.conversations.arguments import (
     ATTACHMENTS,
     Attachments,
@@ -53,6 +53,7 @@ class LogConversation(Arguments):
     max_tokens: Tokens = DEFAULT_TOKENS
 
 
+@tool("Log a conversation", object_schema(), repeatable=True)
 def log_conversation(store: MemoryStore, arguments: LogConversation) -> Answer:
     """Log messages of a conversation word for word, or read a log back.
 
@@ -127,7 +128,7 @@ def _render_messages(store: MemoryStore, read: ConversationMessages, budget: int
         data={
             "notice": say("notice", Language.ENGLISH),
             "conversation_id": read.conversation_id,
-            "messages": [memory_to_data(memory) for memory in read.messages[:count]],
+            "messages": [compact(memory) for memory in read.messages[:count]],
             "total": read.total,
             "next": following,
         },
@@ -140,13 +141,5 @@ def _render_message(memory: Memory, view: View) -> str:
     return f"{header} · id {view.shorten(memory.id)}\n{quote_lines(memory.text)}"
 
 
-LOG = (
-    ToolSpec(
-        run=log_conversation,
-        arguments=LogConversation,
-        title="Log a conversation",
-        answers=object_schema(),
-        repeatable=True,
-    ),
-)
+LOG = (log_conversation,)
 """The tool of the log."""

@@ -14,7 +14,7 @@ from infinite_memory.search.text.quotation import quote_label, quote_lines
 from infinite_memory_mcp.arguments import Arguments, Tokens, decode_json
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import RECEIPT, object_schema, receipt_to_data
-from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.toolsets.conversations.arguments import (
     ATTACHMENTS,
     Attachments,
@@ -114,6 +114,7 @@ class GetMemoryContext(LongTermArguments):
     max_tokens: Tokens = DEFAULT_TOKENS
 
 
+@tool("Add a reminder with a trigger", RECEIPT, repeatable=True)
 def add_long_term_memory(store: MemoryStore, arguments: AddLongTermMemory) -> Answer:
     """Keep a reminder that comes up by itself when its trigger holds.
 
@@ -137,6 +138,7 @@ def add_long_term_memory(store: MemoryStore, arguments: AddLongTermMemory) -> An
     return _render_write(store, receipt, phrase, arguments.name, language)
 
 
+@tool("Update a long-term memory", RECEIPT, repeatable=True)
 def update_long_term_memory(store: MemoryStore, arguments: UpdateLongTermMemory) -> Answer:
     """Change the prompt or the trigger of a long-term memory; what is left out stays."""
     language = language_of(arguments.prompt, arguments.updatedContext, arguments.name)
@@ -155,6 +157,7 @@ def update_long_term_memory(store: MemoryStore, arguments: UpdateLongTermMemory)
     return _render_write(store, receipt, phrase, arguments.name, language)
 
 
+@tool("Forget a long-term memory", RECEIPT, destroys=True)
 def delete_long_term_memory(store: MemoryStore, arguments: LongTermArguments) -> Answer:
     """Forget a long-term memory; undo brings it back."""
     language = language_of(arguments.name)
@@ -165,6 +168,7 @@ def delete_long_term_memory(store: MemoryStore, arguments: LongTermArguments) ->
     return _render_write(store, receipt, "reminder_deleted", arguments.name, language)
 
 
+@tool("List long-term memories", object_schema("memories", "total"), reads=True)
 def list_long_term_memories(store: MemoryStore, arguments: ListLongTermMemories) -> Answer:
     """List the long-term memories of a conversation, oldest first, and whether each is enabled."""
     with explain_errors(language_of(arguments.conversation_id)):
@@ -189,6 +193,7 @@ def list_long_term_memories(store: MemoryStore, arguments: ListLongTermMemories)
     return Answer(text=fit_blocks(head, blocks, arguments.max_tokens, language), data=data)
 
 
+@tool("Show what comes up", object_schema("activated", "random"), reads=True)
 def search_long_term_memories(store: MemoryStore, arguments: SearchLongTermMemories) -> Answer:
     """Show the long-term memories whose condition holds now, and two others at random."""
     language = language_of(
@@ -208,6 +213,7 @@ def search_long_term_memories(store: MemoryStore, arguments: SearchLongTermMemor
     return Answer(text=text, data=data)
 
 
+@tool("Show a long-term memory", object_schema("name", "trigger"), reads=True)
 def get_memory_context(store: MemoryStore, arguments: GetMemoryContext) -> Answer:
     """Show a long-term memory whole: when and why it was made and changed, and its trigger."""
     with explain_errors(language_of(arguments.name)):
@@ -350,47 +356,11 @@ def _cut(text: str) -> str:
 
 
 LONG_TERM = (
-    ToolSpec(
-        run=add_long_term_memory,
-        arguments=AddLongTermMemory,
-        title="Add a reminder with a trigger",
-        answers=RECEIPT,
-        repeatable=True,
-    ),
-    ToolSpec(
-        run=update_long_term_memory,
-        arguments=UpdateLongTermMemory,
-        title="Update a long-term memory",
-        answers=RECEIPT,
-        repeatable=True,
-    ),
-    ToolSpec(
-        run=delete_long_term_memory,
-        arguments=LongTermArguments,
-        title="Forget a long-term memory",
-        answers=RECEIPT,
-        destroys=True,
-    ),
-    ToolSpec(
-        run=list_long_term_memories,
-        arguments=ListLongTermMemories,
-        title="List long-term memories",
-        answers=object_schema("memories", "total"),
-        reads=True,
-    ),
-    ToolSpec(
-        run=search_long_term_memories,
-        arguments=SearchLongTermMemories,
-        title="Show what comes up",
-        answers=object_schema("activated", "random"),
-        reads=True,
-    ),
-    ToolSpec(
-        run=get_memory_context,
-        arguments=GetMemoryContext,
-        title="Show a long-term memory",
-        answers=object_schema("name", "trigger"),
-        reads=True,
-    ),
+    add_long_term_memory,
+    update_long_term_memory,
+    delete_long_term_memory,
+    list_long_term_memories,
+    search_long_term_memories,
+    get_memory_context,
 )
 """The tools of long-term memory."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from infinite_memory.core.values.conversation.attachment import shown_text
+from infinite_memory.core.values.memory import shown_text
 from infinite_memory.search.text.quotation import quote_label
 from infinite_memory.search.text.token_estimate import estimate_tokens
 from infinite_memory_mcp.budget import fit_count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BeforeValidator, Field
 
@@ -10,8 +10,8 @@ from infinite_memory.core.values.conversation.choices import Order, Term
 from infinite_memory.search.text.quotation import quote_label
 from infinite_memory_mcp.arguments import Labels, Limit, Tokens, decode_json, list_choices
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
-from infinite_memory_mcp.data import memory_to_data, object_schema
-from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.data import compact, object_schema
+from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.toolsets.conversations.arguments import ConversationArguments
 from infinite_memory_mcp.toolsets.conversations.phrases import (
     Language,
@@ -23,7 +23,6 @@ from infinite_memory_mcp.toolsets.conversations.render import fit_blocks, render
 from infinite_memory_mcp.view import view_of_memories
 
 if TYPE_CHECKING:
-    from infinite_memory.features.chats.combined_search import ConversationHit
     from infinite_memory.store.memory_store import MemoryStore
 
 _TERMS = list_choices(*Term)
@@ -50,6 +49,7 @@ class SearchMemories(ConversationArguments):
     max_tokens: Tokens = DEFAULT_TOKENS
 
 
+@tool("Search a conversation", object_schema("hits"), reads=True)
 def search_memories(store: MemoryStore, arguments: SearchMemories) -> Answer:
     """Search the short-term and long-term memories of a conversation by words, dates or score."""
     language = language_of(*arguments.keywords, arguments.query)
@@ -75,7 +75,7 @@ def search_memories(store: MemoryStore, arguments: SearchMemories) -> Answer:
     name = quote_label(arguments.conversation_id)
     data = {
         "notice": say("notice", Language.ENGLISH),
-        "hits": [_hit_to_data(hit) for hit in hits],
+        "hits": [compact(hit) for hit in hits],
     }
     if not hits:
         return Answer(text=say("nothing_found", language, id=name), data=data)
@@ -99,24 +99,5 @@ def search_memories(store: MemoryStore, arguments: SearchMemories) -> Answer:
     return Answer(text=fit_blocks(head, blocks, arguments.max_tokens, language), data=data)
 
 
-def _hit_to_data(hit: ConversationHit) -> dict[str, Any]:
-    return {
-        "term": str(hit.term),
-        "relevance": hit.relevance,
-        "score": hit.score,
-        "matched": list(hit.matched),
-        **({} if hit.similarity is None else {"similarity": hit.similarity}),
-        **memory_to_data(hit.memory),
-    }
-
-
-SEARCHING = (
-    ToolSpec(
-        run=search_memories,
-        arguments=SearchMemories,
-        title="Search a conversation",
-        answers=object_schema("hits"),
-        reads=True,
-    ),
-)
+SEARCHING = (search_memories,)
 """The tool that searches the memories of a conversation."""

@@ -11,8 +11,8 @@ from pydantic import Field
 from infinite_memory.search.text.quotation import quote_label
 from infinite_memory_mcp.arguments import Arguments, Tokens
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
-from infinite_memory_mcp.data import RECEIPT, memory_to_data, object_schema, receipt_to_data
-from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.data import RECEIPT, compact, object_schema, receipt_to_data
+from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.toolsets.conversations.arguments import (
     ATTACHMENTS,
     Attachments,
@@ -80,6 +80,7 @@ class AnalyzeMemoryPatterns(ConversationArguments):
     top_keywords: int = Field(20, ge=1, le=200)
 
 
+@tool("Keep for the short term", RECEIPT)
 def add_short_term_memory(store: MemoryStore, arguments: AddShortTermMemory) -> Answer:
     """Keep a stretch of a conversation as a short-term memory.
 
@@ -114,6 +115,7 @@ def add_short_term_memory(store: MemoryStore, arguments: AddShortTermMemory) -> 
     return Answer(text=text, data=data)
 
 
+@tool("Recall for the moment", object_schema("top", "next", "flashbacks"), reads=True)
 def search_short_term_memories(store: MemoryStore, arguments: SearchShortTermMemories) -> Answer:
     """Show the short-term memories that the recent messages call to mind.
 
@@ -132,6 +134,7 @@ def search_short_term_memories(store: MemoryStore, arguments: SearchShortTermMem
     return _render_recall(store, recall, asked, language, arguments.max_tokens)
 
 
+@tool("Forget short-term memories", object_schema("forgotten"), destroys=True)
 def delete_short_term_memories(store: MemoryStore, arguments: DeleteShortTermMemories) -> Answer:
     """Forget the short-term memories of a conversation that match; undo brings them back."""
     language = language_of(arguments.pattern)
@@ -145,6 +148,9 @@ def delete_short_term_memories(store: MemoryStore, arguments: DeleteShortTermMem
     return Answer(text=text, data={"forgotten": list(receipt.ids)})
 
 
+@tool(
+    "Archive what has faded", object_schema("archived", "remaining"), destroys=True, repeatable=True
+)
 def cleanup_memories(store: MemoryStore, arguments: ConversationArguments) -> Answer:
     """Archive the short-term memories of a conversation that have faded, as happens daily."""
     cleanup = store.conversations.clean_up(arguments.conversation_id, scope=arguments.scope)
@@ -154,6 +160,7 @@ def cleanup_memories(store: MemoryStore, arguments: ConversationArguments) -> An
     return Answer(text=text, data=cleanup.to_dict())
 
 
+@tool("Name the most frequent conversation", object_schema("conversation_id"), reads=True)
 def get_frequent_conversation(store: MemoryStore, arguments: FrequentConversation) -> Answer:
     """Name the conversation with the most short-term memories."""
     frequent = store.conversations.frequent_conversation(scope=arguments.scope)
@@ -167,6 +174,7 @@ def get_frequent_conversation(store: MemoryStore, arguments: FrequentConversatio
     return Answer(text=text, data={"conversation_id": conversation_id, "memories": count})
 
 
+@tool("Show what recurs", object_schema("keywords"), reads=True)
 def analyze_memory_patterns(store: MemoryStore, arguments: AnalyzeMemoryPatterns) -> Answer:
     """Show what recurs in a conversation: keywords, times, and what came up most."""
     patterns = store.conversations.analyze_patterns(
@@ -200,7 +208,7 @@ def analyze_memory_patterns(store: MemoryStore, arguments: AnalyzeMemoryPatterns
         lines.append(say("most_recalled", language))
         lines += [render_block(memory, view) for memory in patterns.most_recalled]
     data = patterns.to_dict()
-    data["most_recalled"] = [memory_to_data(memory) for memory in patterns.most_recalled]
+    data["most_recalled"] = [compact(memory) for memory in patterns.most_recalled]
     return Answer(text="\n".join(lines), data=data)
 
 
@@ -233,7 +241,7 @@ def _render_recall(
     view = view_of_memories(store, [hit.memory for _, hit in hits], has_times=True)
     data = {
         "notice": say("notice", Language.ENGLISH),
-        **{name: [_hit_to_data(hit) for hit in tier] for name, tier in tiers},
+        **{name: [compact(hit) for hit in tier] for name, tier in tiers},
         "keywords": dict(islice(recall.keywords.items(), _SHOWN_KEYWORDS)),
         "searched": recall.searched,
         "seed": recall.seed,
@@ -268,57 +276,12 @@ def _render_hit(
     return render_block(hit.memory, view, columns, words=words)
 
 
-def _hit_to_data(hit: ShortTermHit) -> dict[str, object]:
-    return {
-        "relevance": hit.relevance,
-        "activation": hit.activation,
-        "shared": dict(hit.shared),
-        **memory_to_data(hit.memory),
-    }
-
-
 SHORT_TERM = (
-    ToolSpec(
-        run=add_short_term_memory,
-        arguments=AddShortTermMemory,
-        title="Keep for the short term",
-        answers=RECEIPT,
-    ),
-    ToolSpec(
-        run=search_short_term_memories,
-        arguments=SearchShortTermMemories,
-        title="Recall for the moment",
-        answers=object_schema("top", "next", "flashbacks"),
-        reads=True,
-    ),
-    ToolSpec(
-        run=delete_short_term_memories,
-        arguments=DeleteShortTermMemories,
-        title="Forget short-term memories",
-        answers=object_schema("forgotten"),
-        destroys=True,
-    ),
-    ToolSpec(
-        run=cleanup_memories,
-        arguments=ConversationArguments,
-        title="Archive what has faded",
-        answers=object_schema("archived", "remaining"),
-        destroys=True,
-        repeatable=True,
-    ),
-    ToolSpec(
-        run=get_frequent_conversation,
-        arguments=FrequentConversation,
-        title="Name the most frequent conversation",
-        answers=object_schema("conversation_id"),
-        reads=True,
-    ),
-    ToolSpec(
-        run=analyze_memory_patterns,
-        arguments=AnalyzeMemoryPatterns,
-        title="Show what recurs",
-        answers=object_schema("keywords"),
-        reads=True,
-    ),
+    add_short_term_memory,
+    search_short_term_memories,
+    delete_short_term_memories,
+    cleanup_memories,
+    get_frequent_conversation,
+    analyze_memory_patterns,
 )
 """The tools of short-term memory."""

@@ -13,12 +13,10 @@ from infinite_memory.apps.cli.exits import ExitCode
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, is_terminal, remark
-from infinite_memory.apps.cli.render import receipt_json, receipt_sentence
+from infinite_memory.apps.cli.render import receipt_sentence
 from infinite_memory.apps.cli.waiting import waiting
 from infinite_memory.core.errors import Conflict, NotFound, StoreDamaged
-from infinite_memory.core.values.codec import shown_json
-from infinite_memory.core.values.conversation.attachment import shown_text
-from infinite_memory.core.values.memory import Kind, Status
+from infinite_memory.core.values.memory import Kind, Status, shown_text
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import BulkReceipt, Preview, Receipt
 from infinite_memory.core.values.timestamps import read_moment, show_moment
@@ -108,7 +106,7 @@ def _forget_ids(context: click.Context, memory_ids: Sequence[str], *, hard: bool
         with waiting():
             receipts |= {memory_id: store.forget(memory_id, hard=hard) for memory_id in lines}
     if wants_json(context):
-        emit_json({"receipts": [receipt_json(receipt) for receipt in receipts.values()]})
+        emit_json({"receipts": [receipt.to_dict() for receipt in receipts.values()]})
     else:
         emit_lines(Line([(receipt_sentence(receipt), "")]) for receipt in receipts.values())
     return ExitCode.DONE
@@ -160,7 +158,7 @@ def _forget_matching(context: click.Context, given: dict[str, Any], confirm: str
                 refusal = str(error)
         preview = store.bulk.preview_forget(**choice)
         if as_json:
-            emit_json(_preview_json(preview, refusal))
+            emit_json({"forgotten": 0, "refused": refusal, **preview.to_dict()})
             return ExitCode.NO if refusal is None else ExitCode.NOT_THERE
         if refusal is not None:
             remark(f"Error: {refusal}.", style="")
@@ -213,18 +211,6 @@ def _is_agreed(preview: Preview) -> bool:
         remark(f"To forget just these, add --confirm {preview.token}", style="")
         return False
     return click.confirm(f"Forget {number}?", err=True)
-
-
-def _preview_json(preview: Preview, refusal: str | None) -> dict[str, Any]:
-    return {
-        "forgotten": 0,
-        "refused": refusal,
-        "count": preview.count,
-        "token": preview.token,
-        "by_scope": dict(preview.by_scope),
-        "memories": [shown_json(memory) for memory in preview.memories],
-        "elsewhere": dict(preview.elsewhere),
-    }
 
 
 def _report(receipt: BulkReceipt, *, as_json: bool) -> int:

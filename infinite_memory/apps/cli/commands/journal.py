@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,9 +11,8 @@ from infinite_memory.apps.cli.completions import complete_ids
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, emit_table, remark
-from infinite_memory.core.values.codec import iso
-from infinite_memory.core.values.conversation.attachment import shown_text
-from infinite_memory.core.values.entry import Action, Actor, Entry
+from infinite_memory.core.values.entry import Action, Actor
+from infinite_memory.core.values.memory import shown_text
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.search.text.lines import one_line
@@ -48,7 +47,7 @@ def log_command(
         entries = store.journal.entries(limit=limit, before=before, memory_id=memory_id)
         zone = store.config.time_zone
     if wants_json(context):
-        emit_json({"entries": [entry_json(entry) for entry in entries]})
+        emit_json({"entries": [entry.to_dict() for entry in entries]})
         return
     if not entries:
         remark("The journal is empty." if before is None else "There are no older entries.")
@@ -122,20 +121,7 @@ def undo_command(context: click.Context, entry: int | None, *, dry_run: bool) ->
         # Each command is a process of its own.
         done = store.undo(entry, dry_run=dry_run, last_of="machine")
     if wants_json(context):
-        emit_json(
-            {
-                "entry": done.entry,
-                "undone": entry_json(done.undone),
-                "memories": list(done.memories),
-                "scopes": list(done.scopes),
-                "erased": list(done.erased),
-                "further": list(done.further),
-                "changes": [change_json(change) for change in done.changes],
-                "skipped": [
-                    {"number": skipped.number, "reason": reason} for skipped, reason in done.skipped
-                ],
-            }
-        )
+        emit_json(done.to_dict())
         return
     emit_lines(_undo_lines(done))
     for skipped, reason in done.skipped[:_LISTED]:
@@ -177,28 +163,6 @@ _TEXT_CHARS = 60
 _NAMED_IN_PART = {"text", "status", "scope"}
 
 
-def entry_json(entry: Entry) -> dict[str, Any]:
-    """Return an entry as a JSON object."""
-    action = entry.action
-    return {
-        "number": entry.number,
-        "at": iso(action.at),
-        "client": action.actor.client,
-        "process": action.actor.process,
-        "key": action.actor.key,
-        "operation": str(action.operation),
-        "memories": [
-            {"id": step.id, "before": step.before, "after": step.after} for step in action.memories
-        ],
-        "scopes": _scope_names(action),
-        "links": len(action.links),
-        "undoes": action.undoes,
-        "reason": action.reason,
-        "access_key": action.access_key,
-        "digest": entry.digest.hex(),
-    }
-
-
 def describe_action(action: Action) -> str:
     """Describe an action in a line."""
     parts = [str(action.operation)]
@@ -206,7 +170,7 @@ def describe_action(action: Action) -> str:
         parts[0] += f" of {action.undoes}"
     if action.memories:
         parts.append(_describe_ids([step.id for step in action.memories]))
-    names = _scope_names(action)
+    names = action.scope_names
     if names:
         parts.append(f"{format_count(len(names), 'scope')} ({', '.join(names)})")
     if action.links:
@@ -245,28 +209,5 @@ def change_line(change: MemoryChange) -> str:
     return f"{after.id}{same_text}: {', '.join(parts) or 'as it was'}"
 
 
-def change_json(change: MemoryChange) -> dict[str, Any]:
-    """Return the effect of an undo on a memory as a JSON object."""
-    sides = {"before": change.before, "after": change.after}
-    return {
-        "id": change.after.id,
-        **{
-            side: {
-                **({} if change.is_private else {"text": shown_text(memory)}),
-                "status": str(memory.status),
-                "scope": memory.scope,
-                "revision": memory.revision,
-            }
-            for side, memory in sides.items()
-        },
-        "fields": list(change.differing),
-    }
-
-
 def _shorten(text: str) -> str:
     return f'"{one_line(text, max_chars=_TEXT_CHARS)}"'
-
-
-def _scope_names(action: Action) -> list[str]:
-    scopes = (step.after or step.before for step in action.scopes)
-    return [scope.name for scope in scopes if scope is not None]

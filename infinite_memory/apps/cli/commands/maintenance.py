@@ -13,7 +13,6 @@ from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, emit_table, progress_bars
 from infinite_memory.apps.cli.render import format_counts
-from infinite_memory.core.values.codec import iso
 from infinite_memory.core.values.messages import format_count, format_size
 from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.core.values.verification import Verification
@@ -32,8 +31,7 @@ def stats_command(context: click.Context) -> None:
     with open_store(context) as store:
         stats, zone = store.stats(), store.config.time_zone
     if wants_json(context):
-        times = {"oldest": iso(stats.oldest), "newest": iso(stats.newest)}
-        emit_json({**asdict(stats), **times})
+        emit_json(stats.to_dict())
         return
     emit_table(("What", "How much"), _rows(stats, zone))
 

@@ -27,13 +27,11 @@ from infinite_memory.apps.cli.output import (
     is_terminal,
     remark,
 )
-from infinite_memory.apps.cli.render import key_lines, memory_lines, receipt_json, receipt_sentence
+from infinite_memory.apps.cli.render import key_lines, memory_lines, receipt_sentence
 from infinite_memory.apps.cli.scope_hints import name_create_option
 from infinite_memory.core.errors import KeyElsewhere
-from infinite_memory.core.values.codec import shown_json
-from infinite_memory.core.values.conversation.attachment import shown_text
 from infinite_memory.core.values.fields import MEMORY_FIELDS
-from infinite_memory.core.values.memory import Memory, Status
+from infinite_memory.core.values.memory import Memory, Status, shown_text
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.record import Usage
 from infinite_memory.core.values.timestamps import show_moment
@@ -59,9 +57,9 @@ def show_command(context: click.Context, memory_id: str, *, history: bool, usage
         recalls = (store.usage(memory_id) if usage else None) or Usage(count=0)
         zone = store.config.time_zone
     if wants_json(context):
-        earlier = {"history": [shown_json(revision) for revision in revisions]} if history else {}
+        earlier = {"history": [revision.to_dict() for revision in revisions]} if history else {}
         recalled = {"usage": recalls.to_dict()} if usage else {}
-        emit_json({**shown_json(memory), **recalled, **earlier})
+        emit_json({**memory.to_dict(), **recalled, **earlier})
         return
     for number, revision in enumerate(revisions or [memory]):
         if number:
@@ -151,7 +149,7 @@ def revise_command(
         with name_create_option():
             receipt = store.revise(memory_id, revision=revision, create_scope=create, **changes)
     if wants_json(context):
-        emit_json(receipt_json(receipt))
+        emit_json(receipt.to_dict())
     else:
         emit_lines([Line([(receipt_sentence(receipt), "")]), *key_lines(receipt, zone)])
 
@@ -187,7 +185,7 @@ def history_command(context: click.Context, id_or_key: str, *, scopes: tuple[str
             raise KeyElsewhere.of(error.key, error.where, error.scopes, call) from error
         zone = store.config.time_zone
     if wants_json(context):
-        emit_json({"history": [shown_json(memory) for memory in memories]})
+        emit_json({"history": [memory.to_dict() for memory in memories]})
         return
     max_chars = _TABLE_CHARS if is_terminal(sys.stdout) else _PIPE_CHARS
     emit_table(
@@ -232,7 +230,7 @@ def conflicts_command(context: click.Context, *, scopes: tuple[str, ...]) -> Non
         groups = store.journal.conflicts(scope=list(scopes) or None)
         zone = store.config.time_zone
     if wants_json(context):
-        emit_json({"conflicts": [[shown_json(memory) for memory in group] for group in groups]})
+        emit_json({"conflicts": [[memory.to_dict() for memory in group] for group in groups]})
         return
     if not groups:
         remark("No facts disagree.")

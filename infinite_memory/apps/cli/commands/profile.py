@@ -13,7 +13,6 @@ from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, remark
 from infinite_memory.core.errors import InvalidInput
-from infinite_memory.core.values.codec import iso
 from infinite_memory.core.values.memory import JsonValue
 from infinite_memory.core.values.profile import Profile
 
@@ -78,14 +77,7 @@ def _show(context: click.Context, user: str) -> None:
 
 def _report(context: click.Context, profile: Profile) -> None:
     if wants_json(context):
-        emit_json(
-            {
-                "user": profile.user,
-                "profile": dict(profile.fields),
-                "keys": dict(profile.keys),
-                "updated_at": iso(profile.updated_at),
-            }
-        )
+        emit_json(profile.to_dict())
         return
     if not profile.fields:
         remark(f"Nothing is known of {profile.user}.")

@@ -17,10 +17,9 @@ from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import emit_json, emit_table, is_terminal, remark
 from infinite_memory.apps.cli.scope_hints import describe_other_scopes, searched_scopes
 from infinite_memory.core.clock import system_clock
-from infinite_memory.core.values.codec import iso, landmark_json, reading_json, shown_json
-from infinite_memory.core.values.conversation.attachment import shown_text
+from infinite_memory.core.values.codec import iso
 from infinite_memory.core.values.criteria import Inherited
-from infinite_memory.core.values.memory import Memory, Status
+from infinite_memory.core.values.memory import Memory, Status, shown_text
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.search.text.lines import one_line
@@ -64,7 +63,7 @@ def recall_command(
         if not as_json:
             hint = describe_other_scopes(store, searched_scopes(store, options["scopes"]))
     if as_json:
-        emit_json(_document(recalled))
+        emit_json(recalled.to_dict())
         return ExitCode.DONE if recalled else ExitCode.NO
     if recalled:
         emit_rows(recalled, zone)
@@ -113,35 +112,6 @@ def _format_landmark(landmark: Landmark, zone: str | None) -> str:
     return f"{show_moment(landmark.happened_at, zone)}  {landmark.heading}  {landmark.id}"
 
 
-def _document(recalled: Recalled) -> dict[str, Any]:
-    digest = recalled.digest
-    return {
-        "memories": [shown_json(memory) for memory in recalled],
-        "order": recalled.order,
-        "total": recalled.total,
-        "window": _window(recalled.window.start, recalled.window.end),
-        "when": None if recalled.when is None else reading_json(recalled.when),
-        "digest": None if digest is None else _digest_json(digest),
-        "before": landmark_json(recalled.before),
-        "after": landmark_json(recalled.after),
-        "next": recalled.next,
-    }
-
-
-def _window(start: datetime | None, end: datetime | None) -> dict[str, str | None]:
-    return {"since": iso(start), "until": iso(end)}
-
-
-def _digest_json(digest: Digest) -> dict[str, Any]:
-    return {
-        "first": landmark_json(digest.first),
-        "last": landmark_json(digest.last),
-        "by_day": {day.isoformat(): number for day, number in digest.by_day.items()},
-        "by_scope": dict(digest.by_scope),
-        "by_kind": dict(digest.by_kind),
-    }
-
-
 @click.command("list")
 @filter_options
 @click.option(
@@ -174,9 +144,7 @@ def list_command(
         if not as_json:
             hint = describe_other_scopes(store, searched_scopes(store, options["scopes"]))
     if as_json:
-        memories = [shown_json(memory) for memory in page.memories]
-        when = None if page.when is None else reading_json(page.when)
-        emit_json({"memories": memories, "when": when, "as_of": iso(as_of), "next": page.next})
+        emit_json({**page.to_dict(), "as_of": iso(as_of)})
         return
     if page.memories:
         emit_rows(page.memories, zone)

@@ -24,7 +24,7 @@ from infinite_memory.apps.cli.jsonl import Drafts, max_line_bytes, read_drafts
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, progress_bars, remark
-from infinite_memory.apps.cli.render import key_lines, receipt_json, receipt_sentence, similar_lines
+from infinite_memory.apps.cli.render import key_lines, receipt_sentence, similar_lines
 from infinite_memory.apps.cli.scope_hints import name_create_option
 from infinite_memory.core.errors import NotFound
 from infinite_memory.core.values.memory import Origin
@@ -104,7 +104,7 @@ def emit_receipt(context: click.Context, store: MemoryStore, receipt: Receipt) -
     """Print the receipt of a new memory; a long text is embedded after that."""
     zone = store.config.time_zone
     if wants_json(context):
-        emit_json(receipt_json(receipt))
+        emit_json(receipt.to_dict())
     else:
         emit_lines(
             [
@@ -200,7 +200,7 @@ def _report(receipts: Sequence[Receipt], *, as_json: bool) -> None:
     if as_json:
         emit_json(
             {
-                "receipts": [receipt_json(receipt) for receipt in receipts],
+                "receipts": [receipt.to_dict() for receipt in receipts],
                 "stored": stored,
                 "unchanged": unchanged,
                 "strengthened": strengthened,

@@ -128,9 +128,7 @@ def _list(context: click.Context) -> None:
     with open_store(context) as store:
         scopes, counts = list(store.scopes), store.scopes.count_memories()
     if wants_json(context):
-        emit_json(
-            {"scopes": [{**_scope_json(s), "memories": counts.get(s.name, 0)} for s in scopes]}
-        )
+        emit_json({"scopes": [{**s.to_dict(), "memories": counts.get(s.name, 0)} for s in scopes]})
         return
     emit_table(
         ("Scope", "Memories", "Parent", "Keywords", "About"),
@@ -156,17 +154,6 @@ def _about(scope: Scope) -> str:
 
 def _report(context: click.Context, scope: Scope, sentence: str) -> None:
     if wants_json(context):
-        emit_json(_scope_json(scope))
+        emit_json(scope.to_dict())
     else:
         emit_lines([Line([(sentence, "")])])
-
-
-def _scope_json(scope: Scope) -> dict[str, Any]:
-    return {
-        "name": scope.name,
-        "description": scope.description,
-        "parent": scope.parent,
-        "keywords": list(scope.keywords),
-        "active": scope.active,
-        "sensitivity": str(scope.sensitivity),
-    }

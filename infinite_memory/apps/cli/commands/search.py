@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from attrs import asdict
 
 from infinite_memory.apps.cli.completions import complete_ids
 from infinite_memory.apps.cli.exits import ExitCode
@@ -14,22 +13,16 @@ from infinite_memory.apps.cli.hits import emit_hits, format_explanation
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, remark
-from infinite_memory.apps.cli.render import join_words, scope_names
+from infinite_memory.apps.cli.render import join_words
 from infinite_memory.apps.cli.scope_hints import describe_other_scopes
-from infinite_memory.core.values.codec import (
-    iso,
-    predecessor_json,
-    reached_json,
-    reading_json,
-    shown_json,
-    told_json,
-)
-from infinite_memory.core.values.criteria import Depth
+from infinite_memory.core.values.criteria import Cut, Depth
 from infinite_memory.core.values.hits import Hit, Hits, Step
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import describe_feedback
 from infinite_memory.core.values.timestamps import show_moment
+from infinite_memory.search.text.lines import one_line
 
+_NEAREST_CHARS = 120
 _ARCHIVED = "an archived memory may: --depth exhaustive shows it."
 
 
@@ -72,93 +65,48 @@ def search_command(
             limit=options["limit"],
             offset=options["offset"],
             threshold=options["threshold"],
+            cut=Cut.ASKED if options["threshold"] is None else Cut.WIDE,
             # The best passage of a long text is part of the explanation.
             explain=explain or not as_json,
         )
         hint = None if as_json or hits else describe_other_scopes(store, hits.scopes)
     if as_json:
-        emit_json(_document(query, hits, explain=explain))
+        emit_json({"query": query, **hits.to_dict()})
         return ExitCode.DONE if hits else ExitCode.NO
-    if hits.opened:
-        emit_lines([Line([(_opened_sentence(hits), "dim")])])
     emit_hits(hits, zone, explain=explain)
+    if hits.nearest:
+        emit_lines([_nearest_line(hit, zone) for hit in hits.nearest])
     remark(_summary(hits, zone) if hits else _nothing(hits, zone, hint))
     return ExitCode.DONE if hits else ExitCode.NO
 
 
-def _document(query: str, hits: Hits, *, explain: bool) -> dict[str, Any]:
-    return {
-        "query": query,
-        "depth": str(hits.depth),
-        "mode": str(hits.mode),
-        "as_of": iso(hits.as_of),
-        "hits": [_hit_json(hit, explain=explain) for hit in hits],
-        "when": None if hits.when is None else reading_json(hits.when),
-        "time": None if hits.time is None else reading_json(hits.time),
-        "empty_time": None if hits.empty_time is None else reading_json(hits.empty_time),
-        "newest_conversation": hits.newest_conversation,
-        "newest_memories": hits.newest_memories,
-        "archived_best": hits.archived_best,
-        "scopes": None if hits.scopes is None else list(hits.scopes),
-        "opened_scopes": list(hits.opened),
-        "unopened_scopes": list(hits.unopened),
-        "eligible": hits.eligible,
-        "likely": hits.likely,
-        "matches": hits.matches,
-        "more": hits.more,
-        "below": hits.below,
-        "pending": hits.pending,
-        "note": hits.note,
-        "offset": hits.offset,
-        "next": hits.next,
-    }
+def _nearest_line(hit: Hit, zone: str | None) -> Line:
+    """Return a match that probably does not answer as a line."""
+    text = one_line(hit.text, max_chars=_NEAREST_CHARS)
+    return Line([(f"nearest, {show_moment(hit.memory.happened_at, zone)}: {text}", "dim")])
 
 
-def _hit_json(hit: Hit, *, explain: bool) -> dict[str, Any]:
-    memory = shown_json(hit.memory)
-    document = {"id": memory.pop("id"), "text": memory.pop("text"), "score": hit.score, **memory}
-    if hit.highlight is not None:
-        start, end = hit.highlight
-        document["highlight"] = {"start": start, "end": end, "text": hit.memory.text[start:end]}
-    related: dict[str, Any] = {
-        "twins": list(hit.twins),
-        "covers": list(hit.covers),
-        "outdated": list(hit.outdated),
-        "ended": hit.ended,
-        "supersedes": [predecessor_json(earlier) for earlier in hit.supersedes],
-        "told_later": [told_json(told) for told in hit.told_later],
-        "told_earlier": [told_json(told) for told in hit.told_earlier],
-        "not_useful_for": list(hit.not_useful_for),
-        "reached": None if hit.reached is None else reached_json(hit.reached),
-    }
-    document.update({name: value for name, value in related.items() if value})
-    if explain and hit.explanation is not None:
-        document["explanation"] = asdict(hit.explanation)
-    return document
-
-
-def _opened_sentence(hits: Hits) -> str:
-    """Return a sentence on the scopes that were searched because the question names them."""
-    return (
-        f"Also searched {scope_names(hits.opened)}, which the question names; give --scope to"
-        " search elsewhere."
-    )
-
-
-def _unopened_sentence(hits: Hits) -> str | None:
-    """Return a sentence on the scopes that the question may have named, None without any."""
-    if hits.likely or not hits.unopened:
+def _elsewhere_sentence(hits: Hits) -> str | None:
+    """Return a sentence on other scopes whose memories may answer, None without any."""
+    if not hits.elsewhere:
         return None
-    return f"There is also {scope_names(hits.unopened)}: give --scope to search it."
+    counts = join_words([f"{count} in {name}" for name, count in hits.elsewhere.items()])
+    return f"Not searched, and may answer too: {counts}; give --scope, or --scope ALL."
+
+
+def _count_others(hits: Hits) -> list[str]:
+    """Return the counts of the matches that are not shown."""
+    if hits.depth is Depth.EXHAUSTIVE:
+        counts = [f"{format_count(hits.matches, 'match', 'matches')} in all"]
+    elif hits.is_cut:
+        counts = [f"{hits.more:,} more match less well (--threshold 0 shows them)"]
+    else:
+        counts = [format_count(hits.more, "further match", "further matches")] if hits.more else []
+    return [*counts, f"{hits.below:,} scored too low"] if hits.below else counts
 
 
 def _summary(hits: Hits, zone: str | None) -> str:
-    counts = []
-    if hits.depth is Depth.EXHAUSTIVE:
-        counts = [f"{format_count(hits.matches, 'match', 'matches')} in all"]
-    elif hits.more:
-        counts = [format_count(hits.more, "further match", "further matches")]
-    counts += [f"{hits.below:,} scored too low"] if hits.below else []
+    counts = _count_others(hits)
     counts += [f"{hits.pending:,} compared by words alone"] if hits.pending else []
     place = f"Searched {_searched_place(hits, zone)}"
     sentence = f"{place}: {join_words(counts)}." if counts else f"{place}."
@@ -178,13 +126,15 @@ def _summary(hits: Hits, zone: str | None) -> str:
         sentence = f"None of these is likely to answer, but {_ARCHIVED} {sentence}"
     elif not hits.likely:
         sentence = f"These memories are the nearest, but none is likely to answer. {sentence}"
-    return " ".join([sentence, *filter(None, (_note_sentence(hits), _unopened_sentence(hits)))])
+    return " ".join([sentence, *filter(None, (_note_sentence(hits), _elsewhere_sentence(hits)))])
 
 
 def _nothing(hits: Hits, zone: str | None, hint: str | None) -> str:
     if hits.offset and hits.matches:
         return f"No memory follows the {format_count(hits.matches, 'match', 'matches')}."
     sentences = [f"Nothing found in {_searched_place(hits, zone)}."]
+    if hits.nearest:
+        sentences = [f"Nothing in {_searched_place(hits, zone)} answers this."]
     if hits.empty_time is not None:
         sentences.append(f"Nothing is stored of {hits.empty_time.said}.")
     if hits.archived_best:
@@ -192,7 +142,7 @@ def _nothing(hits: Hits, zone: str | None, hint: str | None) -> str:
     if hits.below:
         sentences.append(f"{hits.below:,} scored too low; try --threshold 0.")
     return " ".join(
-        [*sentences, *filter(None, (hint, _note_sentence(hits), _unopened_sentence(hits)))]
+        [*sentences, *filter(None, (hint, _note_sentence(hits), _elsewhere_sentence(hits)))]
     )
 
 
@@ -237,7 +187,7 @@ def why_not_command(
             threshold=options["threshold"],
         )
     if wants_json(context):
-        emit_json({"query": query, **asdict(absence), "step": str(absence.step)})
+        emit_json({"query": query, **absence.to_dict()})
     else:
         emit_lines([Line([(f"{absence.step}: {absence.reason}.", "")])])
         if absence.explanation is not None:

@@ -11,19 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.link import Link, LinkType
-from infinite_memory.core.values.memory import JsonValue, Memory
-from infinite_memory.core.values.messages import format_size
+from infinite_memory.core.values.memory import (
+    JsonValue,
+    Memory,
+    describe_content,
+    describe_stored,
+    get_count,
+    get_text,
+    is_content,
+)
 
 ATTACHMENT_REASON = "attachment"
 """The reason of the link from a memory to its attachment, and from there to stored bytes."""
-
-_UNKNOWN_TYPE = "application/octet-stream"
 
 
 @frozen(kw_only=True)
@@ -75,18 +79,18 @@ def attachment_of(memory: Memory) -> Attachment | None:
     values = memory.context.get("attachment")
     if not isinstance(values, Mapping):
         return None
-    uri, content_id = _text(values, "uri"), _text(values, "content")
+    uri, content_id = get_text(values, "uri"), get_text(values, "content")
     if uri is None and content_id is None:
         return None
-    model, metadata = _text(values, "model"), values.get("metadata")
+    model, metadata = get_text(values, "model"), values.get("metadata")
     numbers = values.get("embedding") if model is not None else None
     return Attachment(
         id=memory.id,
-        type=_text(values, "type") or "file",
-        media_type=_text(values, "media_type"),
+        type=get_text(values, "type") or "file",
+        media_type=get_text(values, "media_type"),
         uri=uri,
         content_id=content_id,
-        size_bytes=_count(values, "bytes"),
+        size_bytes=get_count(values, "bytes"),
         description=memory.text,
         title=memory.title,
         tags=memory.tags,
@@ -97,11 +101,6 @@ def attachment_of(memory: Memory) -> Attachment | None:
         dimensions=len(numbers) if isinstance(numbers, list) else None,
         metadata=metadata if isinstance(metadata, Mapping) else {},
     )
-
-
-def is_content(memory: Memory) -> bool:
-    """Return whether a memory holds the stored bytes of attachments."""
-    return not memory.is_indexed and isinstance(memory.context.get("content"), Mapping)
 
 
 def is_reference(link: Link) -> bool:
@@ -115,8 +114,7 @@ def describe_attachment(memory: Memory) -> str | None:
     For stored bytes it is "image/png, 34.0 KB, stored", without the bytes.
     """
     if is_content(memory):
-        values: Any = memory.context["content"]
-        return _describe(_text(values, "media_type") or _UNKNOWN_TYPE, _count(values, "bytes"))
+        return describe_content(memory)
     attachment = attachment_of(memory)
     if attachment is None:
         return None
@@ -125,38 +123,4 @@ def describe_attachment(memory: Memory) -> str | None:
         kind = f"{kind}, {attachment.media_type}"
     if attachment.uri is not None:
         return f"{kind}, {attachment.uri}"
-    return _describe(kind, attachment.size_bytes)
-
-
-def present(memory: Memory) -> Memory:
-    """Return a memory as answers show it: no numbers of an embedding, and no stored bytes."""
-    if is_content(memory):
-        return evolve(memory, text=describe_attachment(memory) or "")
-    values = memory.context.get("attachment")
-    if not isinstance(values, Mapping) or not isinstance(values.get("embedding"), list):
-        return memory
-    shown: dict[str, JsonValue] = {k: v for k, v in values.items() if k != "embedding"}
-    numbers = values["embedding"]
-    if isinstance(numbers, list):
-        shown["dimensions"] = len(numbers)
-    return evolve(memory, context={**memory.context, "attachment": shown})
-
-
-def shown_text(memory: Memory) -> str:
-    """Return the text of a memory as answers show it; see `present`."""
-    return present(memory).text
-
-
-def _describe(kind: str, size_bytes: int | None) -> str:
-    size = "" if size_bytes is None else f", {format_size(size_bytes)}"
-    return f"{kind}{size}, stored"
-
-
-def _text(values: Mapping[str, Any], name: str) -> str | None:
-    value = values.get(name)
-    return value if isinstance(value, str) and value else None
-
-
-def _count(values: Mapping[str, Any], name: str) -> int | None:
-    value = values.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return describe_stored(kind, attachment.size_bytes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from attrs import evolve, field, frozen
 
 from infinite_memory.core.errors import InvalidInput
@@ -35,13 +37,15 @@ _CHECKED = (
 class Candidate:
     """A checked memory of a source, which the store may have already.
 
-    `revisions` are oldest first; a memory of another product has one. `is_own` says that this
-    library exported it, with its status and its times. `timed` says that the source gave a time.
+    `revisions` are oldest first; a memory of another product has one, and may be stored under one
+    of its `earlier_ids`. `is_own` says that this library exported it, with its status and its
+    times. `timed` says that the source gave a time.
     """
 
     file: str
     where: str
     revisions: tuple[Memory, ...]
+    earlier_ids: tuple[str, ...] = ()
     is_own: bool = False
     has_history: bool = False
     timed: bool = True
@@ -51,6 +55,14 @@ class Candidate:
     def memory(self) -> Memory:
         """The current revision."""
         return self.revisions[-1]
+
+    def under_known_id(self, known: Set[str]) -> Candidate:
+        """Return it with the one of its ids that is `known`, or else as it is."""
+        memory = self.memory
+        for earlier in () if memory.id in known else self.earlier_ids:
+            if earlier in known:
+                return evolve(self, revisions=(evolve(memory, id=earlier),))
+        return self
 
 
 @frozen(kw_only=True)
@@ -105,6 +117,7 @@ class Checker:
             file=record.file,
             where=record.where,
             revisions=(evolve(memory, scope=self._spell(memory.scope)),),
+            earlier_ids=record.earlier_ids,
             timed=draft.happened_at is not None and not record.guesses_time,
             is_final=record.is_final,
         )

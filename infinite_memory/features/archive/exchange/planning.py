@@ -49,13 +49,14 @@ def plan_part(
 ) -> Plan:
     """Return the plan for `candidates`; `wanted_scopes` are the scopes as the source has them."""
     storage = services.storage
-    ids = [candidate.memory.id for candidate in candidates]
+    ids = [i for each in candidates for i in (each.memory.id, *each.earlier_ids)]
     records = storage.get(ids)
     erased = find_erased_for_good(storage, ids)
+    known = records.keys() | erased
     planner = _Planner(services, records)
     fresh: list[Candidate] = []
     seen: set[str] = set()
-    for candidate in candidates:
+    for candidate in [candidate.under_known_id(known) for candidate in candidates]:
         memory_id = candidate.memory.id
         if memory_id in erased:
             planner.count("still_erased")

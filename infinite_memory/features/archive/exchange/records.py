@@ -18,14 +18,16 @@ from infinite_memory.core.values.scope import Scope
 class DraftRecord:
     """A memory of another product. The id of the draft is the same in every reading.
 
-    The draft is not checked yet. `file` and `where` name its place for an error. `guesses_time`
-    says that its time is not from the source itself, but from the file, which a copy may change;
-    `is_final` that the source never changes it, such as a message that was sent.
+    The draft is not checked yet. `earlier_ids` are ids that earlier versions gave it. `file` and
+    `where` name its place for an error. `guesses_time` says that its time is not from the source
+    itself, but from the file, which a copy may change; `is_final` that the source never changes it,
+    such as a message that was sent.
     """
 
     file: str
     where: str
     draft: Draft
+    earlier_ids: tuple[str, ...] = ()
     guesses_time: bool = False
     is_final: bool = False
 

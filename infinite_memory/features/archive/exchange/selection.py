@@ -8,10 +8,9 @@ from typing import Any
 from attrs import evolve, frozen
 
 from infinite_memory.core.protocols import Storage
-from infinite_memory.core.values.conversation.attachment import is_content
 from infinite_memory.core.values.criteria import Conditions, Criteria, Inherited, Mode
 from infinite_memory.core.values.link import Link
-from infinite_memory.core.values.memory import Memory, Status
+from infinite_memory.core.values.memory import Memory, Status, is_content
 from infinite_memory.core.values.scope import Scope, Sensitivity
 from infinite_memory.engine.retrieval.search_request import build_criteria
 from infinite_memory.engine.scopes import ALL

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from attrs import frozen
 
@@ -36,12 +37,8 @@ from infinite_memory.features.archive.exchange.importers.memory_service import (
     read_memory_service,
 )
 from infinite_memory.features.archive.exchange.importers.sessions import (
-    is_claude_code,
-    is_codex,
-    is_gemini,
-    read_claude_code_sessions,
-    read_codex,
-    read_gemini,
+    holds_sessions,
+    read_sessions,
 )
 from infinite_memory.features.archive.exchange.reading import FormatReader, Recognise
 from infinite_memory.features.archive.exchange.source import Source
@@ -54,6 +51,14 @@ class ImportFormat:
     title: str
     recognise: Recognise
     read: FormatReader
+
+
+def _sessions(client: str, product: str) -> ImportFormat:
+    return ImportFormat(
+        title=f"session files of {product}",
+        recognise=partial(holds_sessions, client),
+        read=partial(read_sessions, client),
+    )
 
 
 FORMATS: Mapping[str, ImportFormat] = {
@@ -85,15 +90,9 @@ FORMATS: Mapping[str, ImportFormat] = {
         read=read_memory_service,
     ),
     "mem0": ImportFormat(title="memories of mem0", recognise=is_mem0, read=read_mem0),
-    "claude-code": ImportFormat(
-        title="session files of Claude Code",
-        recognise=is_claude_code,
-        read=read_claude_code_sessions,
-    ),
-    "codex": ImportFormat(title="session files of Codex CLI", recognise=is_codex, read=read_codex),
-    "gemini-cli": ImportFormat(
-        title="session files of Gemini CLI", recognise=is_gemini, read=read_gemini
-    ),
+    "claude-code": _sessions("claude-code", "Claude Code"),
+    "codex": _sessions("codex", "Codex CLI"),
+    "gemini-cli": _sessions("gemini", "Gemini CLI"),
     "basic-memory": ImportFormat(
         title="a folder of basic-memory", recognise=is_basic_memory, read=read_basic_memory
     ),

@@ -9,9 +9,9 @@ from infinite_memory.core.values.commit import Commit, Expect, Put
 from infinite_memory.core.values.link import Link, LinkKey
 from infinite_memory.core.values.memory import Memory, Status
 from infinite_memory.core.values.messages import format_count
+from infinite_memory.engine.after_commit import AfterCommit
 from infinite_memory.engine.embed import embed_new
 from infinite_memory.engine.load_memories import load_memories
-from infinite_memory.engine.writes.after_commit import AfterCommit
 from infinite_memory.engine.writes.quoting_summaries import erase_unfounded_summaries
 from infinite_memory.features.background.dreamer.pairs.linking import LinkPlan
 from infinite_memory.features.background.dreamer.topics.planning import TopicPlan

@@ -10,10 +10,10 @@ from attrs import frozen
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.checks import check_count
 from infinite_memory.core.values.conversation.message import check_conversation_id
-from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.memory import FoundMemory, Memory
 from infinite_memory.core.values.record import Usage
+from infinite_memory.engine.after_commit import AfterCommit
 from infinite_memory.engine.services import Services
-from infinite_memory.engine.writes.after_commit import AfterCommit
 from infinite_memory.features.chats.short_term.adding import (
     check_recent,
     check_role_weights,
@@ -30,7 +30,7 @@ _SEED_BYTES = 8
 
 
 @frozen(kw_only=True)
-class ShortTermHit(PlainData):
+class ShortTermHit(FoundMemory):
     """A short-term memory that came up.
 
     `relevance` and `activation` are those before it came up; `shared` are the keywords that it

@@ -22,11 +22,11 @@ from infinite_memory.features.reminders.long_term.context import (
     read_trigger_of,
 )
 from infinite_memory.features.reminders.long_term.firing import Firings
-from infinite_memory.features.reminders.long_term.naming import (
+from infinite_memory.features.reminders.long_term.values import (
     DEFAULT_CONVERSATION,
+    LongTermMemory,
     fold_memory_name,
 )
-from infinite_memory.features.reminders.long_term.values import LongTermMemory
 
 if TYPE_CHECKING:
     from infinite_memory.core.protocols import TriggerEvaluator
@@ -241,7 +241,7 @@ def select_tracked(
         InvalidInput: the scope cannot be used.
         UnknownScope: there is no such scope.
     """
-    scopes = choose_scopes(scope, "", services, conversation_id).scopes
+    scopes = choose_scopes(scope, services, conversation_id).scopes
     selected = [
         tracked
         for tracked in read_book(services).values()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from math import inf
 
-from attrs import define, field, frozen
+from attrs import frozen
 
 from infinite_memory.core.clock import Deadline, current_deadline
 from infinite_memory.core.errors import InvalidInput
@@ -16,10 +17,10 @@ from infinite_memory.core.values.memory import JsonValue, Memory
 from infinite_memory.core.values.timestamps import in_zone
 from infinite_memory.engine.scopes import choose_scopes
 from infinite_memory.engine.services import Services
-from infinite_memory.features.reminders.dates import due_at
 from infinite_memory.features.reminders.long_term.book import TrackedMemory, read_book
 from infinite_memory.features.reminders.long_term.checking import (
     CODE_SECONDS,
+    Checked,
     begin_code,
     check_conditions,
     is_code,
@@ -36,7 +37,71 @@ _MOST_LOOKED_AHEAD = 2000
 _TIME_PARTS = frozenset({"on", "since", "until", "between", "weekdays", "recurs"})
 
 
+@frozen(kw_only=True)
+class Due:
+    """The reminders that are due, each with its moment, the earliest first.
+
+    Of the `conditions` that were to be checked, there was no time for the `unchecked` ones.
+    """
+
+    reminders: Sequence[tuple[datetime, TrackedMemory]]
+    conditions: int
+    unchecked: Sequence[TrackedMemory]
+
+
 def find_due(
+    services: Services,
+    scopes: Collection[str] | None,
+    *,
+    within: timedelta = DEFAULT_WITHIN,
+    conversation_id: str | None = None,
+    code_seconds: float = CODE_SECONDS,
+    ahead_seconds: float = inf,
+) -> Due:
+    """Return what is due in `scopes`, None for all: the one decision on it.
+
+    Due is a reminder with a date, from a week ago until `within` from now, and one whose condition,
+    which decides where it has both, holds by its time alone, now or, for rules, at a full hour
+    ahead. Conditions that are code have `code_seconds` together, looking ahead `ahead_seconds`.
+    """
+    now = services.clock()
+    selected = [
+        entry
+        for entry in read_book(services).values()
+        if (scopes is None or entry.memory.scope in scopes)
+        and conversation_id in (None, entry.conversation_id)
+    ]
+    moments = {
+        entry: moment
+        for entry in selected
+        if entry.trigger is None
+        and (moment := _read_date(entry.memory)) is not None
+        and now - _OVERDUE <= moment <= now + within
+    }
+    triggers = [entry for entry in selected if _depends_on_time(entry)]
+    code = begin_code(services, triggers, now, seconds=code_seconds)
+    checked = _check_now(services, triggers, now, code)
+    moments |= {entry: now for each in checked for entry in each.holding}
+    unchecked = [entry for each in checked for entry in each.unchecked]
+    waiting = [entry for entry in triggers if entry not in moments and not is_code(entry)]
+    waiting = waiting[:_MOST_LOOKED_AHEAD]
+    ahead = current_deadline().shortened_to(ahead_seconds)
+    for hour in _list_hours(services, now, within):
+        if ahead.is_over:
+            unchecked += [entry for entry in waiting if entry not in unchecked]
+            break
+        held = _check_now(services, waiting, hour, code)
+        moments |= {entry: hour for each in held for entry in each.holding}
+        waiting = [entry for entry in waiting if entry not in moments]
+    due = ((moment, entry) for entry, moment in moments.items())
+    return Due(
+        reminders=sorted(due, key=lambda pair: (pair[0], pair[1].memory.id)),
+        conditions=sum(each.count for each in checked),
+        unchecked=unchecked,
+    )
+
+
+def list_due(
     services: Services,
     *,
     within: timedelta,
@@ -54,106 +119,30 @@ def find_due(
             f"within {within!r:.100} cannot be used: give a timedelta of 0 to 366 days"
         )
     conversation = None if conversation_id is None else check_conversation_id(conversation_id)
-    scopes = choose_scopes(scope, "", services, conversation).scopes
-    now = services.clock()
-    selected = [
-        entry
-        for entry in read_book(services).values()
-        if (scopes is None or entry.memory.scope in scopes)
-        and conversation in (None, entry.conversation_id)
-    ]
-    triggers = [entry for entry in selected if _depends_on_time(entry)]
-    moments = {
-        entry.memory.id: moment
-        for entry in selected
-        if entry.trigger is None
-        and (moment := due_at(entry.memory)) is not None
-        and now - _OVERDUE <= moment <= now + within
-    }
-    found, checked = _find_moments(services, triggers, now, within)
-    moments |= found
-    due = [
-        _describe(entry, moments[entry.memory.id])
-        for entry in selected
-        if entry.memory.id in moments
-    ]
-    due.sort(key=lambda reminder: (reminder.due_at, reminder.id))
-    services.note_read(entry.memory for entry in selected if entry.memory.id in moments)
+    scopes = choose_scopes(scope, services, conversation).scopes
+    due = find_due(services, scopes, within=within, conversation_id=conversation)
+    services.note_read(entry.memory for _, entry in due.reminders)
     return DueReminders(
-        due,
-        conditions=checked.count,
-        unchecked=[entry.name for entry in checked.unchecked],
+        (_describe(entry, moment) for moment, entry in due.reminders),
+        conditions=due.conditions,
+        unchecked=[entry.name for entry in due.unchecked],
     )
 
 
-@frozen(kw_only=True)
-class HoldingNow:
-    """The long-term memories whose condition holds now.
-
-    Of the `conditions` that were to be checked, there was no time for so many `unchecked` ones.
-    """
-
-    memories: Sequence[Memory]
-    conditions: int
-    unchecked: int
+def _read_date(reminder: Memory) -> datetime | None:
+    """Return the time of a reminder, None if it was stored without a time."""
+    if reminder.valid_from is not None or reminder.valid_to is not None:
+        return reminder.valid_from or reminder.valid_to
+    # Without a time of its own it happened when it was stored.
+    return reminder.happened_at if reminder.happened_at > reminder.stored_at else None
 
 
-def find_holding_now(
-    services: Services, scopes: Collection[str], *, code_seconds: float
-) -> HoldingNow:
-    """Return the long-term memories in `scopes` whose condition of time holds without a message.
-
-    Conditions that are code have `code_seconds` together.
-    """
-    triggers = [
-        entry
-        for entry in read_book(services).values()
-        if _depends_on_time(entry) and entry.memory.scope in scopes
-    ]
-    now = services.clock()
-    code = begin_code(services, triggers, now, seconds=code_seconds)
-    checked = _check_now(services, triggers, now, code)
-    ordered = sorted(checked.holding, key=lambda entry: (entry.memory.happened_at, entry.memory.id))
-    return HoldingNow(
-        memories=[entry.memory for entry in ordered],
-        conditions=checked.count,
-        unchecked=len(checked.unchecked),
-    )
-
-
-@define
-class _CheckedNow:
-    """What was checked of many conversations, as in `Checked`."""
-
-    holding: list[TrackedMemory] = field(factory=list)
-    unchecked: list[TrackedMemory] = field(factory=list)
-    count: int = 0
-
-
-def _find_moments(
-    services: Services, triggers: Sequence[TrackedMemory], now: datetime, within: timedelta
-) -> tuple[dict[str, datetime], _CheckedNow]:
-    """Return when the conditions hold without any message: now, or for rules at a later hour.
-
-    The second value is what was checked for now.
-    """
-    code = begin_code(services, triggers, now, seconds=CODE_SECONDS)
-    checked = _check_now(services, triggers, now, code)
-    moments = {entry.memory.id: now for entry in checked.holding}
-    waiting = [
-        entry for entry in triggers if entry.memory.id not in moments and not is_code(entry)
-    ][:_MOST_LOOKED_AHEAD]
-    # The full hours of the configured time zone, whose offset may be half an hour.
+def _list_hours(services: Services, now: datetime, within: timedelta) -> Iterator[datetime]:
+    """Yield the full hours ahead in the configured time zone, whose offset may be half an hour."""
     local = in_zone(now, services.config.time_zone)
     hour = now - timedelta(minutes=local.minute, seconds=local.second, microseconds=now.microsecond)
-    while waiting and (hour := hour + _STEP) <= now + within:
-        if current_deadline().is_over:
-            checked.unchecked += waiting
-            break
-        held = _check_now(services, waiting, hour, code).holding
-        moments |= {entry.memory.id: hour for entry in held}
-        waiting = [entry for entry in waiting if entry.memory.id not in moments]
-    return moments, checked
+    while (hour := hour + _STEP) <= now + within:
+        yield hour
 
 
 def _depends_on_time(entry: TrackedMemory) -> bool:
@@ -179,8 +168,8 @@ def _depends_on_time(entry: TrackedMemory) -> bool:
 
 def _check_now(
     services: Services, triggers: Sequence[TrackedMemory], moment: datetime, code: Deadline
-) -> _CheckedNow:
-    """Return the memories that may come up at a moment without any message, each by itself.
+) -> list[Checked]:
+    """Return which memories may come up at a moment without any message, each by itself.
 
     The conversation and the scope of an occasion are those of the memory.
     """
@@ -189,14 +178,15 @@ def _check_now(
     # The places that were checked the longest ago come first, as there may not be time for all.
     for entry in sorted(triggers, key=lambda entry: entry.turn):
         places[entry.conversation_id, entry.memory.scope].append(entry)
-    found = _CheckedNow()
-    for (conversation, scope), entries in places.items():
-        occasion = Occasion(now=local, conversation_id=conversation, scope=scope)
-        checked = check_conditions(services, entries, occasion, code=code)
-        found.holding += checked.holding
-        found.unchecked += checked.unchecked
-        found.count += checked.count
-    return found
+    return [
+        check_conditions(
+            services,
+            entries,
+            Occasion(now=local, conversation_id=conversation, scope=scope),
+            code=code,
+        )
+        for (conversation, scope), entries in places.items()
+    ]
 
 
 def _describe(entry: TrackedMemory, moment: datetime) -> DueReminder:

@@ -11,7 +11,7 @@ from infinite_memory.core.values.messages import suggest_name
 from infinite_memory.engine.scopes import ALL
 from infinite_memory.engine.services import Services
 from infinite_memory.features.reminders.long_term.book import TrackedMemory, select_tracked
-from infinite_memory.features.reminders.long_term.naming import (
+from infinite_memory.features.reminders.long_term.values import (
     DEFAULT_CONVERSATION,
     check_name,
     fold_memory_name,

@@ -35,7 +35,7 @@ from infinite_memory.features.reminders.long_term.book import (
 from infinite_memory.features.reminders.long_term.context import write_trigger
 from infinite_memory.features.reminders.long_term.finding import check_conversation, find_named
 from infinite_memory.features.reminders.long_term.firing import read_total
-from infinite_memory.features.reminders.long_term.naming import (
+from infinite_memory.features.reminders.long_term.values import (
     check_name,
     fold_memory_name,
     name_id,

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from attrs import define, field, frozen
 
 from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.values.draft import storable
+from infinite_memory.core.values.ids import import_id
 from infinite_memory.core.values.timestamps import read_moment
+from infinite_memory.features.sessions.events.client_text import remove_client_text
 from infinite_memory.features.sessions.events.event import Event, EventKind
 from infinite_memory.features.sessions.events.folders import Folders
 from infinite_memory.features.sessions.events.tools import Call, event_of_call
 
-_MAX_CHARS = 100_000
+_MAX_OUTPUT_CHARS = 100_000
 _MAX_NAME_CHARS = 200
 _MAX_DEPTH = 50
 _UNNAMEABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -30,6 +33,7 @@ class _Waiting:
     at: datetime
     position: int
     name: str
+    act: str
     folder: str
     branch: str
 
@@ -38,19 +42,23 @@ class _Waiting:
 class EventBuilder:
     """The events of a session file, in the order in which they began.
 
-    `changed_at`, in seconds since 1970, stands for the time of events without one.
+    `changed_at` stands for the time of events without one. `problems` are the positions of what
+    cannot be read, and why not.
     """
 
     client: str
     session: str
-    changed_at: float
+    changed_at: datetime
     folder: str = ""
     branch: str = ""
     position: int = 0
+    problems: list[tuple[int, str]] = field(factory=list)
     _at: datetime | None = None
+    _stamp: object = None
     _events: list[Event | _Waiting] = field(factory=list)
     _waiting: dict[str, int] = field(factory=dict)
     _names: dict[str, int] = field(factory=dict)
+    _acts: dict[str, int] = field(factory=dict)
     _folders: Folders = field(factory=Folders)
 
     def enter(
@@ -64,7 +72,8 @@ class EventBuilder:
     ) -> None:
         """Go on to a line or an item of the file; what it does not tell stays as it was."""
         self.position = position
-        self._at = _read_time(at) or self._at
+        self._stamp = at
+        self._at = self._read_time(at) or self._at
         if isinstance(session, str) and session:
             self.session = _name(session)
         if isinstance(folder, str) and folder:
@@ -72,38 +81,51 @@ class EventBuilder:
         if isinstance(branch, str) and branch:
             self.branch = _name(branch)
 
-    def say(self, speaker: str, text: str, *, name: object = None) -> None:
-        """Add a message, unless it is blank."""
-        if not text.strip():
-            return
-        event = Event(
-            kind=EventKind.MESSAGE,
-            at=self._moment(),
-            position=self.position,
-            name=self._unique(name),
-            session=self.session,
-            folder=self._folders.root_of(self.folder),
-            branch=self.branch,
-            speaker=speaker,
-            text=_storable(text[:_MAX_CHARS]),
-        )
-        self._events.append(event)
+    def say(self, speaker: str, blocks: Sequence[str], *, name: object = None) -> bool:
+        """Add a message, and return whether it says anything beside what the client added."""
+        said = "\n\n".join(filter(None, map(str.strip, blocks)))
+        text = remove_client_text(blocks) if speaker == "user" else said
+        if not text:
+            return False
+        # Its time is no part of it: Codex writes copies with the time of the copy.
+        identity = self._identify(name, [speaker, said])
+        if identity is not None:
+            event = Event(
+                kind=EventKind.MESSAGE,
+                at=self._moment(),
+                position=self.position,
+                name=identity[0],
+                act=identity[1],
+                client=self.client,
+                session=self.session,
+                folder=self._folders.root_of(self.folder),
+                branch=self.branch,
+                speaker=speaker,
+                text=storable(text),
+            )
+            self._events.append(event)
+        return True
 
     def call(self, call_id: object, tool: object, arguments: object) -> None:
         """Add a call of a tool, whose answer may follow."""
         if not isinstance(tool, str) or not tool:
             return
-        key = call_id if isinstance(call_id, str) and call_id else f"line {self.position}"
+        given = _storable_arguments(arguments if isinstance(arguments, Mapping | str) else {})
+        identity = self._identify(call_id, [tool, self._stamp, given])
+        if identity is None:
+            return
         waiting = _Waiting(
             tool=_name(tool),
-            arguments=arguments if isinstance(arguments, Mapping | str) else {},
+            arguments=given,
             at=self._moment(),
             position=self.position,
-            name=self._unique(key),
+            name=identity[0],
+            act=identity[1],
             folder=self.folder,
             branch=self.branch,
         )
-        self._waiting[key] = len(self._events)
+        if isinstance(call_id, str):
+            self._waiting[call_id] = len(self._events)
         self._events.append(waiting)
 
     def answer(self, call_id: object, output: str, *, ok: bool) -> None:
@@ -115,20 +137,30 @@ class EventBuilder:
         assert isinstance(waiting, _Waiting)
         self._events[index] = self._complete(waiting, output, ok=ok)
 
+    def leave_out(self, positions: Collection[int]) -> None:
+        """Leave out the events that began at some positions."""
+        self._events = [event for event in self._events if event.position not in positions]
+
     def finish(self) -> Iterator[Event]:
         """Yield the events; a call without an answer did not succeed."""
         for event in self._events:
             yield self._complete(event, "", ok=False) if isinstance(event, _Waiting) else event
 
+    def refuse(self, what: str) -> None:
+        """Note that what is at the position cannot be read."""
+        self.problems.append((self.position, what))
+
     def _complete(self, waiting: _Waiting, output: str, *, ok: bool) -> Event:
         call = Call(
             tool=waiting.tool,
-            arguments=_storable_arguments(waiting.arguments),
-            output=_storable(output[:_MAX_CHARS]),
+            arguments=waiting.arguments,
+            output=storable(output[:_MAX_OUTPUT_CHARS]),
             ok=ok,
             at=waiting.at,
             position=waiting.position,
             name=waiting.name,
+            act=waiting.act,
+            client=self.client,
             session=self.session,
             folder=waiting.folder,
             branch=waiting.branch,
@@ -136,10 +168,36 @@ class EventBuilder:
         return event_of_call(call, self._folders)
 
     def _moment(self) -> datetime:
-        return self._at or datetime.fromtimestamp(self.changed_at, UTC)
+        return self._at or self.changed_at
 
-    def _unique(self, name: object) -> str:
-        base = _name(name) if isinstance(name, str) and name else f"{self.position}"
+    def _read_time(self, value: object) -> datetime | None:
+        if value in (None, ""):
+            return None
+        try:
+            if not isinstance(value, str):
+                raise InvalidInput(f"{value!r:.60} is no time")
+            return read_moment(value, "UTC").astimezone(UTC)
+        except (InvalidInput, OverflowError) as error:
+            self.refuse(str(error))
+            return None
+
+    def _identify(self, own: object, content: list[object]) -> tuple[str, str] | None:
+        """Return the name and the act of an event, None if the client has written it before."""
+        if own is not None and not isinstance(own, str):
+            self.refuse(f"the id is {own!r:.60}, and no text")
+        if isinstance(own, str) and own:
+            act = import_id([self.client, own, *content])
+            if act in self._acts:
+                return None
+            self._acts[act] = 1
+            return self._unique(_name(own)), act
+        content = [self.client, self._stamp or self.session, *content]
+        base = import_id(content)
+        self._acts[base] = number = self._acts.get(base, 0) + 1
+        act = base if number == 1 else import_id([*content, number])
+        return act, act
+
+    def _unique(self, base: str) -> str:
         number = self._names.get(base, 0)
         self._names[base] = number + 1
         return f"{base}#{number}" if number else base
@@ -158,26 +216,14 @@ def text_in(content: object, depth: int = 0) -> str:
     return ""
 
 
-def _read_time(value: object) -> datetime | None:
-    try:
-        return read_moment(value, "UTC").astimezone(UTC) if isinstance(value, str) else None
-    except (InvalidInput, OverflowError):
-        return None
-
-
-def _storable(text: str) -> str:
-    """Return a text without lone surrogates and NUL, which no storage takes."""
-    return text.replace("\0", "\ufffd").encode(errors="replace").decode()
-
-
 def _name(text: str) -> str:
     """Return a name on one line, without what no storage takes."""
-    return _UNNAMEABLE.sub("\ufffd", _storable(text[:_MAX_NAME_CHARS]))
+    return storable(_UNNAMEABLE.sub("\ufffd", text[:_MAX_NAME_CHARS]))
 
 
 def _storable_arguments(value: Any, depth: int = 0) -> Any:
     if isinstance(value, str):
-        return _storable(value)
+        return storable(value)
     if depth == _MAX_DEPTH:
         return None
     if isinstance(value, Mapping):

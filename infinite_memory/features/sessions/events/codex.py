@@ -1,64 +1,59 @@
 """Events of the rollout files of Codex CLI: `~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl`.
 
 The lines of type "response_item" hold what was said and called; those of type "event_msg" repeat
-it for the display, and are left out. So are the files of subagents, whose work is part of another
-session. The first versions wrote the items without an envelope.
+it for the display, and are left out; one of them says how many requests the person took back. The
+files of subagents are left out too, whose work is part of another session. The first versions wrote
+the items without an envelope.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from infinite_memory.features.sessions.events.builder import EventBuilder, text_in
-from infinite_memory.features.sessions.events.event import Event
-from infinite_memory.features.sessions.transcripts.lines import read_numbered
 
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
 _ANSWERS = ("function_call_output", "custom_tool_call_output")
 _EXIT = re.compile(r"(?:Process exited with code|Exit code:)\s*(-?\d+)")
 _HEAD_CHARS = 400
-# What Codex itself adds in the name of the user.
-_ADDED = re.compile(
-    r"\s*(?:<(?:environment_context|user_instructions|permissions|skills_instructions"
-    r"|turn_aborted)|# AGENTS\.md )"
-)
 
 
-def is_added_by_codex(text: str) -> bool:
-    """Return whether a message in the name of the user was written by the client."""
-    return _ADDED.match(text) is not None
-
-
-def read_codex_events(path: Path) -> Iterator[Event]:
-    """Yield the events of a rollout file, in the order in which they began.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
-    builder = EventBuilder(client="codex", session=path.stem, changed_at=path.stat().st_mtime)
-    for number, record in read_numbered(path):
+def read_codex(builder: EventBuilder, records: Iterable[tuple[int, Any]]) -> None:
+    """Give the builder the events of a rollout file, in the order in which they began."""
+    named, requests, taken_back = "", list[int](), set[int]()
+    for number, record in records:
+        builder.position = number
         payload = record.get("payload", record)
         if not isinstance(payload, Mapping):
+            builder.refuse(f"the payload is {payload!r:.60}, and no object")
             continue
-        if _is_of_subagent(payload):
-            return
-        if record.get("type") in ("session_meta", "turn_context") or "instructions" in record:
+        kind = record.get("type")
+        if kind in ("session_meta", "turn_context") or "instructions" in record:
+            if not named and _is_of_subagent(payload):
+                return
+            # A fork repeats the beginning of the session that it was made of.
+            named = named or (str(payload.get("id") or "") if kind != "turn_context" else "")
             git = payload.get("git")
             builder.enter(
                 number,
                 at=record.get("timestamp"),
-                session=payload.get("id") if record.get("type") != "turn_context" else None,
+                session=named,
                 folder=payload.get("cwd"),
                 branch=git.get("branch") if isinstance(git, Mapping) else None,
             )
-        elif record.get("type") not in ("event_msg", "compacted"):
+        elif kind == "event_msg" and payload.get("type") == "thread_rolled_back":
+            turns = payload.get("num_turns")
+            if isinstance(turns, int) and 0 < turns <= len(requests):
+                taken_back.update(range(requests[-turns], number))
+                del requests[-turns:]
+        elif kind not in ("event_msg", "compacted"):
             builder.enter(number, at=record.get("timestamp"))
-            _read_item(builder, payload)
-    yield from builder.finish()
+            if _read_item(builder, payload):
+                requests.append(number)
+    builder.leave_out(taken_back)
 
 
 def _is_of_subagent(payload: Mapping[str, Any]) -> bool:
@@ -69,19 +64,21 @@ def _is_of_subagent(payload: Mapping[str, Any]) -> bool:
     )
 
 
-def _read_item(builder: EventBuilder, item: Mapping[str, Any]) -> None:
+def _read_item(builder: EventBuilder, item: Mapping[str, Any]) -> bool:
+    """Give the builder the event of an item, and return whether the person wrote it."""
     kind = item.get("type")
     if kind == "message" and item.get("role") in ("user", "assistant"):
         speaker = str(item["role"])
         content = item.get("content")
         blocks = content if isinstance(content, list) else [content]
-        texts = [text for text in map(text_in, blocks) if not is_added_by_codex(text)]
-        builder.say(speaker, "\n\n".join(filter(None, texts)), name=item.get("id"))
-    elif kind in _CALLS:
+        is_said = builder.say(speaker, list(map(text_in, blocks)), name=item.get("id"))
+        return is_said and speaker == "user"
+    if kind in _CALLS:
         builder.call(item.get("call_id"), item.get("name") or "shell", _arguments(item))
     elif kind in _ANSWERS:
         output, ok = _read_output(item.get("output"))
         builder.answer(item.get("call_id"), output, ok=ok)
+    return False
 
 
 def _arguments(item: Mapping[str, Any]) -> object:

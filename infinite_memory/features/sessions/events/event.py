@@ -32,8 +32,10 @@ class Todo(PlainData):
 class Event(PlainData):
     """Something that happened in a session.
 
-    `position` is the number of the line or of the item in the file, from 1, at which it begins, and
-    `name` identifies it for ever within its session. `folder` is the root of the repository that it
+    `position` is the number of the line or of the item in the file, from 1, at which it begins.
+    `name` identifies it for ever within its session, and `act` in every session that a client has
+    copied it to; both are made of the client's own id, or else of the content, never of a position.
+    `client` is the name of the product. `folder` is the root of the repository that it
     concerns, as far as that can be told, and `files` are paths, within it where possible. A MESSAGE
     has a `speaker`, "user" or "assistant", and a `text`. A TOOL has the name of the `tool`, its
     command, pattern or path as `text`, what it printed as `output`, and whether it succeeded, `ok`.
@@ -45,6 +47,8 @@ class Event(PlainData):
     at: datetime
     position: int
     name: str = ""
+    act: str = ""
+    client: str = ""
     session: str = ""
     folder: str = ""
     branch: str = ""

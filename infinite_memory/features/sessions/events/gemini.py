@@ -1,101 +1,83 @@
 """Events of the chats of Gemini CLI: `~/.gemini/tmp/<project>/chats/session-*.json` and `.jsonl`.
 
 Earlier versions write a document with a list of messages, later ones a line for each message, in
-which a further line with the same id replaces an earlier one.
+which a further line with the same id replaces an earlier one. `$set` gives messages too, and
+`$rewindTo` names the first of those that the person took back.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from infinite_memory.core.files.regular import open_regular
 from infinite_memory.features.sessions.events.builder import EventBuilder, text_in
-from infinite_memory.features.sessions.events.event import Event
-from infinite_memory.features.sessions.transcripts.lines import read_numbered
 
-_MAX_BYTES = 256 << 20
 _SPEAKERS = {"user": "user", "gemini": "assistant", "model": "assistant"}
 _EXIT = re.compile(r"^Exit Code: (-?\d+)", re.MULTILINE)
 _WRAPPED = re.compile(
     r"(?<!\s)\s*+<untrusted_context>\s*+(?:Output: ?)?|(?<!\s)\s*+</untrusted_context>\s*+$"
 )
-_ADDED = "<session_context>"
+_CONTEXT = "<session_context>"
 _WORKSPACE = re.compile(r"Workspace Director(?:y|ies):\**\s*\n?\s*-?\s*(?P<folder>/[^\n]+)")
 
 
-def read_gemini_events(path: Path) -> Iterator[Event]:
-    """Yield the events of a chat, in the order in which they began.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
-    builder = EventBuilder(client="gemini-cli", session=path.stem, changed_at=path.stat().st_mtime)
-    records = _read_document(path) if path.suffix == ".json" else _read_lines(path)
-    for number, record in records:
-        if record.get("kind") == "subagent":
+def read_gemini(builder: EventBuilder, records: Iterable[tuple[int, Any]]) -> None:
+    """Give the builder the events of a chat, in the order in which they began."""
+    for number, record in _settle(records):
+        builder.position = number
+        if not isinstance(record, Mapping):
+            builder.refuse(f"the message is {record!r:.60}, and no object")
+        elif record.get("kind") == "subagent":
             return
-        if isinstance(record.get("sessionId"), str):
+        elif isinstance(record.get("sessionId"), str):
             builder.enter(number, at=record.get("startTime"), session=record["sessionId"])
-            continue
-        builder.enter(number, at=record.get("timestamp"))
-        _read_message(builder, record)
-    yield from builder.finish()
+        else:
+            builder.enter(number, at=record.get("timestamp"))
+            _read_message(builder, record)
 
 
-def _read_document(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    with open_regular(path) as file:
-        content = file.read(_MAX_BYTES + 1)
-    try:
-        document = json.loads(content) if len(content) <= _MAX_BYTES else None
-    except (ValueError, RecursionError):
-        return
-    messages = document.get("messages") if isinstance(document, dict) else None
-    if not isinstance(document, dict) or not isinstance(messages, list):
-        return
-    yield 0, {name: document.get(name) for name in ("sessionId", "startTime", "kind")}
-    for number, message in enumerate(messages, 1):
-        if isinstance(message, Mapping):
-            yield number, message
+def _settle(records: Iterable[tuple[int, Any]]) -> list[tuple[int, Any]]:
+    """Return the records that hold in the end: the last of each id, in the place of the first.
 
-
-def _read_lines(path: Path) -> list[tuple[int, Mapping[str, Any]]]:
-    """Return the records: of several with an id the last, in the place of the first."""
-    records: dict[str, tuple[int, Mapping[str, Any]]] = {}
-    for number, record in read_numbered(path):
-        replaced = record.get("$set")
+    What the person went back behind is left out.
+    """
+    kept: dict[str, tuple[int, Any]] = {}
+    for number, record in records:
+        fields = record if isinstance(record, Mapping) else {}
+        replaced, target = fields.get("$set"), str(fields.get("$rewindTo", ""))
         if isinstance(replaced, Mapping):
             listed = replaced.get("messages")
             for message in listed if isinstance(listed, list) else ():
                 # A chat that is gone on with lists all earlier messages again, without their calls.
-                if isinstance(message, Mapping) and str(message.get("id")) not in records:
-                    _keep(records, number, message)
-            continue
-        _keep(records, number, record)
-    return list(records.values())
+                if isinstance(message, Mapping) and str(message.get("id")) not in kept:
+                    _keep(kept, number, message)
+        elif target in kept:
+            names = list(kept)
+            for name in names[names.index(target) :]:
+                del kept[name]
+        else:
+            _keep(kept, number, record)
+    return list(kept.values())
 
 
-def _keep(
-    records: dict[str, tuple[int, Mapping[str, Any]]], number: int, record: Mapping[str, Any]
-) -> None:
-    name = str(record.get("id") or f"line {number}")
-    first, earlier = records.get(name, (number, record))
-    records[name] = (first, {**record, "timestamp": earlier.get("timestamp")})
+def _keep(kept: dict[str, tuple[int, Any]], number: int, record: Any) -> None:
+    name = str(record.get("id") or "") if isinstance(record, Mapping) else ""
+    if name in kept:
+        number, earlier = kept[name]
+        record = {**record, "timestamp": earlier.get("timestamp")}
+    kept[name or f" {number}/{len(kept)}"] = (number, record)
 
 
 def _read_message(builder: EventBuilder, record: Mapping[str, Any]) -> None:
     speaker = _SPEAKERS.get(str(record.get("type")))
     if speaker is None:
         return
-    text = text_in(record.get("content"))
-    if speaker == "user" and text.lstrip().startswith(_ADDED):
-        match = _WORKSPACE.search(text)
-        builder.enter(builder.position, folder=match["folder"].strip() if match else None)
-        return
-    builder.say(speaker, text, name=record.get("id"))
+    content = record.get("content")
+    texts = list(map(text_in, content if isinstance(content, list) else [content]))
+    if texts and texts[0].lstrip().startswith(_CONTEXT) and (match := _WORKSPACE.search(texts[0])):
+        builder.folder = match["folder"].strip()
+    builder.say(speaker, texts, name=record.get("id"))
     calls = record.get("toolCalls")
     for call in calls if isinstance(calls, list) else ():
         if isinstance(call, Mapping):

@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path, PurePath
+from typing import IO, Any
 
 from attrs import frozen
 
+from infinite_memory.core.files.json_lines import parse_object, read_lines
 from infinite_memory.core.files.regular import open_regular
-from infinite_memory.features.sessions.events.claude_code import read_claude_code_events
-from infinite_memory.features.sessions.events.codex import read_codex_events
+from infinite_memory.features.sessions.events.builder import EventBuilder
+from infinite_memory.features.sessions.events.claude_code import read_claude_code
+from infinite_memory.features.sessions.events.codex import read_codex
 from infinite_memory.features.sessions.events.event import Event
-from infinite_memory.features.sessions.events.gemini import read_gemini_events
-from infinite_memory.features.sessions.transcripts.lines import read_numbered
+from infinite_memory.features.sessions.events.gemini import read_gemini
 
-CLIENTS: Mapping[str, Callable[[Path], Iterator[Event]]] = {
-    "claude-code": read_claude_code_events,
-    "codex": read_codex_events,
-    "gemini": read_gemini_events,
+CLIENTS: Mapping[str, Callable[[EventBuilder, Iterable[tuple[int, Any]]], None]] = {
+    "claude-code": read_claude_code,
+    "codex": read_codex,
+    "gemini": read_gemini,
 }
 """The readers by the name of the client."""
 
-_LOOKED_AT = 20
-_HEAD_BYTES = 4096
 NAMES = ("*.jsonl", "*.json")
 """The patterns of the names of session files."""
+
+# What a message is called after, where that is not the name of the client.
+_PRODUCTS = {"gemini": "gemini-cli"}
+_LOOKED_AT = 100
+_DOCUMENT = ".json"
+_MAX_DOCUMENT_BYTES = 256 << 20
+_MAX_LINE_BYTES = 64 << 20
+_CHUNK_BYTES = 1 << 20
+_CHAT_KEYS = (b'"sessionId"', b'"projectHash"')
 
 
 @frozen(kw_only=True)
@@ -34,6 +46,24 @@ class SessionFile:
 
     path: Path
     client: str
+
+
+@frozen(kw_only=True)
+class Reading:
+    """The events of a session file, in the order of time, and what of it cannot be read.
+
+    `problems` are positions with the reasons; that of a whole file is 0.
+    """
+
+    events: tuple[Event, ...]
+    problems: tuple[tuple[int, str], ...]
+    is_document: bool
+
+    def place(self, position: int) -> str:
+        """Return what errors call a position."""
+        if not position:
+            return ""
+        return f"messages[{position - 1}]" if self.is_document else f"line {position}"
 
 
 def find_session_files(path: Path) -> list[SessionFile]:
@@ -48,37 +78,46 @@ def find_session_files(path: Path) -> list[SessionFile]:
         candidates = [file for name in NAMES for file in path.rglob(name) if file.is_file()]
     files = []
     for candidate in candidates:
-        client = recognise_client(candidate)
         # A file may be removed meanwhile.
-        with suppress(FileNotFoundError):
+        with suppress(OSError), open_regular(candidate) as stream:
+            client = recognise_client(stream, candidate.name)
             if client is not None:
                 file = SessionFile(path=candidate, client=client)
                 files.append((candidate.stat().st_mtime, candidate, file))
     return [file for _, _, file in sorted(files, key=lambda entry: entry[:2])]
 
 
-def recognise_client(path: Path) -> str | None:
-    """Return the client that wrote a session file, None if none did."""
-    try:
-        if path.suffix == ".json":
-            with open_regular(path) as file:
-                head = file.read(_HEAD_BYTES)
-            return "gemini" if b'"sessionId"' in head and b'"projectHash"' in head else None
-        for number, record in read_numbered(path):
-            keys = record.keys()
-            if {"sessionId", "projectHash"} <= keys:
-                return "gemini"
-            if record.get("type") in ("session_meta", "response_item"):
-                return "codex"
-            if {"id", "timestamp", "instructions"} <= keys:
-                return "codex"
-            if {"sessionId", "type"} <= keys:
-                return "claude-code"
-            if number > _LOOKED_AT:
-                return None
-    except OSError:
-        return None
+def recognise_client(stream: IO[bytes], name: str) -> str | None:
+    """Return the client that wrote a session file called `name`, None if none did."""
+    if name.lower().endswith(_DOCUMENT):
+        return "gemini" if _holds_keys(stream) else None
+    for _, line in islice(read_lines(stream, _MAX_LINE_BYTES), _LOOKED_AT):
+        try:
+            record = parse_object(line, _MAX_LINE_BYTES, errors="replace")
+        except ValueError:
+            continue
+        keys = record.keys()
+        if {"sessionId", "projectHash"} <= keys:
+            return "gemini"
+        if record.get("type") in ("session_meta", "response_item"):
+            return "codex"
+        if {"id", "timestamp", "instructions"} <= keys:
+            return "codex"
+        if {"sessionId", "uuid", "type"} <= keys:
+            return "claude-code"
     return None
+
+
+def _holds_keys(stream: IO[bytes]) -> bool:
+    """Return whether a document has the keys of a chat, which may stand behind its messages."""
+    missing, end = set(_CHAT_KEYS), b""
+    for _ in range(0, _MAX_DOCUMENT_BYTES, _CHUNK_BYTES):
+        chunk = stream.read(_CHUNK_BYTES)
+        missing -= {key for key in missing if key in end + chunk}
+        if not missing or not chunk:
+            break
+        end = chunk[-max(map(len, _CHAT_KEYS)) :]
+    return not missing
 
 
 def read_session(file: SessionFile) -> list[Event]:
@@ -87,6 +126,59 @@ def read_session(file: SessionFile) -> list[Event]:
     Raises:
         OSError: the file cannot be read.
     """
-    events = list(CLIENTS[file.client](file.path))
+    with open_regular(file.path) as stream:
+        changed_at = datetime.fromtimestamp(file.path.stat().st_mtime, UTC)
+        return list(read_stream(stream, file.client, file.path.name, changed_at).events)
+
+
+def read_stream(stream: IO[bytes], client: str, name: str, changed_at: datetime) -> Reading:
+    """Read the session file of a client called `name`, which was changed at a time.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    builder = EventBuilder(
+        client=_PRODUCTS.get(client, client), session=PurePath(name).stem, changed_at=changed_at
+    )
+    is_document = name.lower().endswith(_DOCUMENT)
+    records = _read_document(stream, builder) if is_document else _read_lines(stream, builder)
+    try:
+        CLIENTS[client](builder, records)
+    except ValueError as error:
+        builder.problems.append((0, str(error)))
     # The sort is stable; a clock that was set back does not reorder a session much.
-    return sorted(events, key=lambda event: event.at)
+    events = tuple(sorted(builder.finish(), key=lambda event: event.at))
+    return Reading(events=events, problems=tuple(builder.problems), is_document=is_document)
+
+
+def _read_lines(stream: IO[bytes], builder: EventBuilder) -> Iterator[tuple[int, Any]]:
+    """Yield the objects with the numbers of their lines; a line without one is a problem."""
+    for number, line in read_lines(stream, _MAX_LINE_BYTES):
+        if not line.strip():
+            continue
+        try:
+            yield number, parse_object(line, _MAX_LINE_BYTES, errors="replace")
+        except ValueError as error:
+            # The last line of a session that goes on may not be whole yet.
+            if line.endswith(b"\n"):
+                builder.problems.append((number, str(error)))
+
+
+def _read_document(stream: IO[bytes], builder: EventBuilder) -> Iterator[tuple[int, Any]]:
+    """Yield what a document says of its session as item 0, and then its messages from 1 on.
+
+    Raises:
+        ValueError: it cannot be read.
+    """
+    content = stream.read(_MAX_DOCUMENT_BYTES + 1)
+    if len(content) > _MAX_DOCUMENT_BYTES:
+        raise ValueError(f"the file is larger than {_MAX_DOCUMENT_BYTES:,} bytes")
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"it is not JSON: {error}") from error
+    messages = document.get("messages") if isinstance(document, dict) else None
+    if isinstance(document, dict) and isinstance(messages, list):
+        header = {key: document.get(key) for key in ("sessionId", "startTime", "kind")}
+        yield 0, {**header, "sessionId": document.get("sessionId") or builder.session}
+        yield from enumerate(messages, 1)

@@ -118,6 +118,8 @@ class Call:
     at: datetime
     position: int
     name: str
+    act: str
+    client: str
     session: str
     folder: str
     branch: str
@@ -135,6 +137,8 @@ def event_of_call(call: Call, folders: Folders) -> Event:
         at=call.at,
         position=call.position,
         name=call.name,
+        act=call.act,
+        client=call.client,
         session=call.session,
         folder=folders.root_of(call.folder),
         branch=call.branch,

@@ -1,4 +1,4 @@
-"""Small files beside the database: the marker of a store, and the mark of a copy."""
+"""The marker of a store, a small file beside the database."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 from infinite_memory.core.errors import StorageUnavailable, StoreDamaged
 from infinite_memory.core.files.atomic import write_atomically
 from infinite_memory.core.files.regular import read_regular
-from infinite_memory.core.values.archive.copying import CopyMark
 
 _LINE = re.compile(r"Infinite Memory store ([0-9a-f-]{36})\n")
 _EARLIER_LINE = re.compile(rb"infinite-memory store [0-9a-f-]{36}\n")
@@ -58,26 +57,3 @@ def _read(path: Path) -> bytes | None:
 def write_marker(path: Path, identity: str) -> None:
     """Write the marker of the store `identity`, whole or not at all, durably."""
     write_atomically(path, f"Infinite Memory store {identity}\n".encode("ascii"))
-
-
-def read_copy_mark(path: Path) -> CopyMark | None:
-    """Return the mark in the file `path`, None if there is no readable mark."""
-    try:
-        return CopyMark.of(read_regular(path).decode())
-    except (OSError, UnicodeDecodeError):
-        return None
-
-
-def write_copy_mark(path: Path, mark: CopyMark) -> None:
-    """Write the mark of a copy, whole or not at all, durably.
-
-    Raises:
-        StorageUnavailable: the disk refuses the write.
-    """
-    try:
-        write_atomically(path, f"{mark.to_text()}\n".encode("ascii"))
-    except OSError as error:
-        raise StorageUnavailable(
-            f"{path} cannot be written: {error.strerror}: check the folder and the space on its "
-            "disk, then run the copy again; it goes on"
-        ) from error

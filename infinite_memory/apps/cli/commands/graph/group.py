@@ -22,10 +22,8 @@ from infinite_memory.apps.cli.output import (
 )
 from infinite_memory.apps.cli.render import provenance
 from infinite_memory.core.errors import NotFound
-from infinite_memory.core.values.codec import shown_json
-from infinite_memory.core.values.conversation.attachment import present
 from infinite_memory.core.values.link import Link, LinkType
-from infinite_memory.core.values.memory import Memory, shorten
+from infinite_memory.core.values.memory import Memory, present, shorten
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.features.graph.values import Related
@@ -69,7 +67,7 @@ def show_related(
         related = store.graph.related(_resolve(store, ids), types=types, depth=depth, limit=limit)
         zone = store.config.time_zone
     if wants_json(context):
-        emit_json({"related": [{**item.to_dict(), **shown_json(item.memory)} for item in related]})
+        emit_json({"related": [item.to_dict() for item in related]})
         return
     if not related:
         remark("Nothing belongs to it by these relations." if types else "Nothing belongs to it.")

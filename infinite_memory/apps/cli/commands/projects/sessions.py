@@ -17,7 +17,7 @@ from infinite_memory.apps.cli.waiting import end_waiting
 from infinite_memory.core.errors import NotFound, StorageError
 from infinite_memory.core.paths import expand_path, find_user_home
 from infinite_memory.core.values.messages import format_count
-from infinite_memory.features.projects.ingest import IngestedSessions, SessionChunk
+from infinite_memory.features.projects.session_chunks import IngestedSessions, SessionChunk
 from infinite_memory.features.projects.watching import SessionWatch, default_folders
 from infinite_memory.features.sessions.repository import PREFIX
 from infinite_memory.search.text.lines import one_line

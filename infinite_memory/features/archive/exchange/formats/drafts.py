@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.files.json_lines import parse_object, read_lines
 from infinite_memory.core.values.exchange import ImportProblem
 from infinite_memory.features.archive.exchange.formats.fields import read_fields
-from infinite_memory.features.archive.exchange.reading import Options, parse_object, read_lines
+from infinite_memory.features.archive.exchange.reading import Options
 from infinite_memory.features.archive.exchange.records import Item
 from infinite_memory.features.archive.exchange.source import Source
 

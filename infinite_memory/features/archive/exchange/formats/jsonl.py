@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.files.json_lines import parse_object, read_lines
 from infinite_memory.core.values.codec import iso, to_json
 from infinite_memory.core.values.exchange import ImportProblem
 from infinite_memory.core.values.link import Link
@@ -21,8 +22,6 @@ from infinite_memory.features.archive.container.layout import RecordType
 from infinite_memory.features.archive.exchange.reading import (
     Options,
     format_version_error,
-    parse_object,
-    read_lines,
 )
 from infinite_memory.features.archive.exchange.records import (
     Item,

@@ -14,6 +14,7 @@ from typing import IO, Any
 
 from attrs import define, field
 
+from infinite_memory.core.files.json_lines import read_lines
 from infinite_memory.core.values.exchange import ImportProblem
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.scope import Scope
@@ -24,7 +25,6 @@ from infinite_memory.features.archive.exchange.formats.jsonl import ENCODER
 from infinite_memory.features.archive.exchange.reading import (
     Options,
     format_version_error,
-    read_lines,
 )
 from infinite_memory.features.archive.exchange.records import Item, ScopeRecord
 from infinite_memory.features.archive.exchange.source import Source

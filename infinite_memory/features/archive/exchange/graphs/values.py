@@ -11,9 +11,8 @@ from attrs import frozen
 
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.codec import iso
-from infinite_memory.core.values.conversation.attachment import present
 from infinite_memory.core.values.link import Link
-from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.memory import Memory, present
 
 
 class GraphFormat(StrEnum):

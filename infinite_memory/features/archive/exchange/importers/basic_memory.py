@@ -12,12 +12,11 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
 
-from infinite_memory.core.values.draft import Draft
+from infinite_memory.core.values.draft import Draft, divide
 from infinite_memory.core.values.exchange import ImportProblem
 from infinite_memory.core.values.ids import import_id
 from infinite_memory.core.values.link import LinkType
 from infinite_memory.core.values.memory import Kind, Origin
-from infinite_memory.features.archive.exchange.importers.conversation import divide
 from infinite_memory.features.archive.exchange.importers.front_matter import (
     plain_value,
     split_front_matter,
@@ -118,7 +117,7 @@ def _read_note(
         **{n: plain_value(v) for n, v in fields.items() if n not in _STANDARD},
     }
     written = time_of(fields, ("created", "date", "modified"), options.zone)
-    for number, part in enumerate(divide(text.rstrip(), options)):
+    for number, part in enumerate(divide(text.rstrip(), options.limits.max_text_bytes)):
         yield DraftRecord(
             file=source.show(file),
             where="",

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from infinite_memory.core.values.exchange import ImportProblem
-from infinite_memory.features.archive.exchange.importers.conversation import Conversation
 from infinite_memory.features.archive.exchange.importers.json_items import (
     conversation_files,
     read_conversations,
@@ -20,6 +19,7 @@ from infinite_memory.features.archive.exchange.importers.json_items import (
 from infinite_memory.features.archive.exchange.reading import Options, read_seconds
 from infinite_memory.features.archive.exchange.records import DraftRecord, Item
 from infinite_memory.features.archive.exchange.source import Source
+from infinite_memory.features.sessions.conversation import Conversation
 
 _CLIENT = "chatgpt"
 _SPEAKERS = ("user", "assistant")
@@ -79,7 +79,7 @@ def _open_conversation(
     conversation = Conversation(
         client=_CLIENT,
         id=str(identity),
-        options=options,
+        limits=options.limits,
         last=read_seconds(value.get("create_time")) or _EPOCH,
         topic=title if isinstance(title, str) else None,
     )
@@ -127,15 +127,15 @@ def _read_message(
         return
     text = _text_of(message.get("content"))
     if text:
-        yield from conversation.messages(
-            name=str(message.get("id") or node.get("id")),
+        drafts = conversation.drafts(
+            *(_CLIENT, conversation.id, str(message.get("id") or node.get("id"))),
             speaker=str(role),
             text=text,
             said_at=read_seconds(message.get("create_time")),
-            file=file,
-            where=where,
             details=details,
         )
+        for draft in drafts:
+            yield DraftRecord(file=file, where=where, draft=draft, is_final=True)
 
 
 def _text_of(content: object) -> str:

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from infinite_memory.core.values.exchange import ImportProblem
-from infinite_memory.features.archive.exchange.importers.conversation import Conversation
 from infinite_memory.features.archive.exchange.importers.json_items import (
     conversation_files,
     read_conversations,
@@ -19,6 +18,7 @@ from infinite_memory.features.archive.exchange.importers.json_items import (
 from infinite_memory.features.archive.exchange.reading import Options, read_time_text, text_of
 from infinite_memory.features.archive.exchange.records import DraftRecord, Item
 from infinite_memory.features.archive.exchange.source import Source
+from infinite_memory.features.sessions.conversation import Conversation
 
 _CLIENT = "claude"
 _SPEAKERS = {"human": "user", "assistant": "assistant"}
@@ -50,7 +50,7 @@ def _read_conversation(value: object, file: str, where: str, options: Options) -
         conversation = Conversation(
             client=_CLIENT,
             id=str(text_of(value, "uuid") or ""),
-            options=options,
+            limits=options.limits,
             last=read_time_text(value.get("created_at"), "UTC") or _EPOCH,
             topic=text_of(value, "name"),
         )
@@ -78,15 +78,15 @@ def _read_message(
     name = text_of(message, "uuid") or str(number)
     said_at = read_time_text(message.get("created_at"), "UTC")
     for part, (text, details) in enumerate(_texts_of(message)):
-        yield from conversation.messages(
-            name=name if not part else f"{name}/{part}",
+        drafts = conversation.drafts(
+            *(_CLIENT, conversation.id, name if not part else f"{name}/{part}"),
             speaker=speaker,
             text=text,
             said_at=said_at,
-            file=file,
-            where=where,
             details=details,
         )
+        for draft in drafts:
+            yield DraftRecord(file=file, where=where, draft=draft, is_final=True)
 
 
 def _texts_of(message: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:

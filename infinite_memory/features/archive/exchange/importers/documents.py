@@ -10,11 +10,10 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from infinite_memory.core.errors import requiring
-from infinite_memory.core.values.draft import Draft
+from infinite_memory.core.values.draft import Draft, divide
 from infinite_memory.core.values.exchange import ImportProblem
 from infinite_memory.core.values.ids import import_id
 from infinite_memory.core.values.memory import Kind, Origin
-from infinite_memory.features.archive.exchange.importers.conversation import divide
 from infinite_memory.features.archive.exchange.importers.front_matter import (
     plain_value,
     split_front_matter,
@@ -71,7 +70,7 @@ def _read_text(source: Source, file: str, content: bytes, options: Options) -> I
     title = fields.get("title") or (heading["title"] if heading else PurePosixPath(file).stem)
     written = time_of(fields, ("created", "date"), options.zone)
     extra = {n: plain_value(v) for n, v in fields.items() if n not in _STANDARD}
-    for number, part in enumerate(divide(text.rstrip(), options)):
+    for number, part in enumerate(divide(text.rstrip(), options.limits.max_text_bytes)):
         yield DraftRecord(
             file=source.show(file),
             where="",
@@ -97,7 +96,7 @@ def _read_pdf(source: Source, file: str, content: bytes, options: Options) -> It
     changed, shown = source.changed_at(file), source.show(file)
     found = False
     for page, text in _pages_of(content):
-        for number, part in enumerate(divide(text.strip(), options)):
+        for number, part in enumerate(divide(text.strip(), options.limits.max_text_bytes)):
             found = True
             yield DraftRecord(
                 file=shown,

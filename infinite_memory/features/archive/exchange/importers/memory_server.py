@@ -9,17 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from infinite_memory.core.values.draft import Draft
+from infinite_memory.core.files.json_lines import parse_object, read_lines
+from infinite_memory.core.values.draft import Draft, storable
 from infinite_memory.core.values.exchange import ImportProblem
 from infinite_memory.core.values.ids import import_id
 from infinite_memory.core.values.link import LinkType
 from infinite_memory.core.values.memory import Kind, Origin
-from infinite_memory.features.archive.exchange.reading import (
-    Options,
-    parse_object,
-    read_lines,
-    storable,
-)
+from infinite_memory.features.archive.exchange.reading import Options
 from infinite_memory.features.archive.exchange.records import DraftRecord, Item, LinkRecord
 from infinite_memory.features.archive.exchange.source import Source
 

@@ -9,9 +9,8 @@ from functools import partial
 from typing import TypeAlias
 
 from infinite_memory.core.config import ScopeRules
-from infinite_memory.core.values.conversation.attachment import is_content
 from infinite_memory.core.values.criteria import Criteria
-from infinite_memory.core.values.memory import Kind, Memory, Status
+from infinite_memory.core.values.memory import Kind, Memory, Status, is_content
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.record import Usage
 from infinite_memory.features.background.upkeep.changes import Changes

@@ -9,8 +9,8 @@ from infinite_memory.core.errors import SummariserError
 from infinite_memory.core.values.commit import Commit, merge_commits
 from infinite_memory.core.values.memory import Memory, Origin
 from infinite_memory.core.values.messages import format_count
+from infinite_memory.engine.after_commit import AfterCommit
 from infinite_memory.engine.embed import embed_new
-from infinite_memory.engine.writes.after_commit import AfterCommit
 from infinite_memory.engine.writes.quoting_summaries import erase_unfounded_summaries
 from infinite_memory.features.background.upkeep.changes import archive_puts
 from infinite_memory.features.background.upkeep.context import JobContext

@@ -14,12 +14,12 @@ from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.ids import check_id
 from infinite_memory.core.values.memory import Kind, Memory, Origin, Status
 from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
+from infinite_memory.engine.after_commit import AfterCommit
 from infinite_memory.engine.embed import embed_new
 from infinite_memory.engine.journal import with_entry
 from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.retry import attempts
 from infinite_memory.engine.services import Services
-from infinite_memory.engine.writes.after_commit import AfterCommit
 from infinite_memory.engine.writes.quoting_summaries import erase_unfounded_summaries
 from infinite_memory.engine.writes.receipts import receipt_of
 from infinite_memory.features.background.upkeep.changes import archive_puts

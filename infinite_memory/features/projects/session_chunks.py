@@ -1,4 +1,4 @@
-"""Take in session files: cut them into pieces of work, and store each piece as a chunk."""
+"""The chunks of sessions: a session is cut into pieces of work, and each is stored as a chunk."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import logging
 from collections.abc import Callable, Iterable, Sequence, Set
 from contextlib import suppress
-from datetime import timedelta
 from pathlib import Path
 
 from attrs import evolve, frozen
@@ -33,13 +32,17 @@ from infinite_memory.features.projects.checkout import open_checkout
 from infinite_memory.features.projects.chunking.cutting import CutPiece, cut_session
 from infinite_memory.features.projects.chunking.describing import describe_piece, exclude_files
 from infinite_memory.features.projects.chunking.piece import Piece
+from infinite_memory.features.projects.copied_events import (
+    chunk_id,
+    leave_out_copies,
+    load_chunks_beside,
+)
 from infinite_memory.features.projects.exclusion import Exclusion
-from infinite_memory.features.projects.loading import KEPT, around, load_chunks
 from infinite_memory.features.projects.repositories import prepare_repository
 from infinite_memory.features.projects.storing import draft_of
+from infinite_memory.features.sessions.conversation import message_ids
 from infinite_memory.features.sessions.events.event import Event, EventKind
 from infinite_memory.features.sessions.events.reading import (
-    CLIENTS,
     SessionFile,
     find_session_files,
     read_session,
@@ -48,10 +51,8 @@ from infinite_memory.features.sessions.repository import find_work_tree, scope_o
 from infinite_memory.features.sessions.spool_reader import SpoolLine
 
 _log = logging.getLogger(__name__)
-_AROUND = timedelta(days=1)
-# The names of clients in an import, where they differ.
-_PRODUCTS = {"gemini": "gemini-cli"}
 _FORGOTTEN = "[forgotten message]"
+_MAX_CHARS = 100_000
 # The beginning of a message, by which a text that quotes it is recognised.
 _QUOTED_CHARS = 60
 
@@ -102,12 +103,12 @@ def ingest_sessions(
         NotFound: there is nothing at a path.
         StorageError: the chunks cannot be stored at the moment.
     """
-    result = IngestedSessions(files=0)
+    result, seen = IngestedSessions(files=0), dict[str, str]()
     for path in paths:
         for file in find_session_files(_existing(path)):
             if stop is not None and stop():
                 return result
-            result = _add_file(services, result, file, dry_run=dry_run)
+            result = _add_file(services, result, file, seen, dry_run=dry_run)
     return result
 
 
@@ -120,20 +121,20 @@ def _existing(path: Path) -> Path:
     raise NotFound(f"there is nothing at {path!s:.200}: give a session file or a folder of them")
 
 
-def ingest_noted(services: Services, line: SpoolLine) -> None:
+def ingest_noted(services: Services, line: SpoolLine, events: Sequence[Event]) -> None:
     """Store the chunks of a session that a hook has noted, if the configuration wants them.
 
     Its messages are stored by then, so a failure is logged; the next note tries again.
     """
-    if not services.config.projects.sessions or line.client not in CLIENTS:
+    if not services.config.projects.sessions:
         return
-    file = SessionFile(path=Path(line.transcript), client=line.client)
     try:
-        report = _add_file(services, IngestedSessions(files=0), file, only_checkouts=True)
+        own = leave_out_copies(services, line.client, events, {})
+        _, skipped = _ingest_events(services, line.client, own, dry_run=False, only_checkouts=True)
     except InfiniteMemoryError as error:
         _log.warning("the work of %s was not stored: %s", line.transcript, error)
         return
-    for sentence in report.skipped:
+    for sentence in skipped:
         _log.info("left out of the work of %s: %s", line.transcript, sentence)
 
 
@@ -141,17 +142,19 @@ def _add_file(
     services: Services,
     result: IngestedSessions,
     file: SessionFile,
+    seen: dict[str, str],
     *,
-    dry_run: bool = False,
-    only_checkouts: bool = False,
+    dry_run: bool,
 ) -> IngestedSessions:
     try:
         events = read_session(file)
     except OSError as error:
         sentence = f"{file.path}: {error.strerror or error}"
         return evolve(result, skipped=(*result.skipped, sentence))
+    own = leave_out_copies(services, file.client, events, seen)
+    seen.update({event.act: event.session for event in own})
     chunks, skipped = _ingest_events(
-        services, file.client, events, dry_run=dry_run, only_checkouts=only_checkouts
+        services, file.client, own, dry_run=dry_run, only_checkouts=False
     )
     return IngestedSessions(
         files=result.files + 1,
@@ -173,8 +176,9 @@ def _ingest_events(
     Return their chunks, and sentences on what is left out.
     """
     cuts = _cut(services, events)
-    shown = _hide_erased(services, client, events)
+    shown = _hide_erased(services, events)
     names = {event.name for event in events}
+    ids = _chunk_ids(services, client, events)
     chunks: list[SessionChunk] = []
     skipped: list[str] = []
     done = 0
@@ -196,6 +200,7 @@ def _ingest_events(
             continue
         try:
             draft = _draft_of(services, client, cut, earlier, scope)
+            draft = evolve(draft, id=ids[cut.piece.events[0].name])
             outcome = "new" if dry_run else _store(services, draft, scope, names)
         except (Conflict, InvalidInput, NotFound) as error:
             session = cut.piece.events[0].session
@@ -204,8 +209,8 @@ def _ingest_events(
         chunks.append(_report(draft, cut, scope, outcome))
     if not dry_run:
         # Also a piece that could not be stored now keeps what was stored of it before.
-        kept = {_id_of(client, cut.piece.events[0]) for cut in cuts}
-        _forget_replaced(services, client, events, chunks, kept)
+        kept = {ids[cut.piece.events[0].name] for cut in cuts}
+        _forget_replaced(services, events, chunks, kept)
     return chunks, skipped
 
 
@@ -234,17 +239,16 @@ def _report(draft: Draft, cut: CutPiece, scope: str, outcome: str) -> SessionChu
 def _draft_of(
     services: Services, client: str, cut: CutPiece, earlier: Sequence[Event], scope: str
 ) -> Draft:
-    """Return the draft of a piece, whose id is that of its first event for ever."""
+    """Return the draft of a piece."""
     exclusion = Exclusion(services.config.projects.rules_of(scope).exclude)
     events = exclude_files(cut.piece.events, exclusion)
     described = describe_piece(evolve(cut, piece=Piece(events)), earlier)
-    first, last = events[0], events[-1]
     draft = draft_of(
         services,
         described.content,
         kind=described.kind,
         scope=scope,
-        details={**described.details, "id": _id_of(client, first)},
+        details=described.details,
         is_whole=True,
     )
     blobs = {}
@@ -253,56 +257,65 @@ def _draft_of(
     if commit and checkout is not None:
         # As they are in the commit: the checkout may have gone on since.
         blobs = checkout.hashes(described.details.get("files", ()), commit)
-    context = {**draft.context, "client": client, "last_event": last.name}
+    context = {**draft.context, "client": client, "last_event": events[-1].name}
     context = {**context, "blobs": blobs} if blobs else context
     order = next(([event] for event in reversed(earlier) if event.is_request), [])
-    sources = _find_sources(services, client, [*order, *events], draft.text)
+    sources = _find_sources(services, [*order, *events], draft.text)
     told = json.dumps(context, sort_keys=True)
     reading = import_id([draft.text, draft.title or "", told, *sources])
     return evolve(draft, sources=sources, context={**context, "reading": reading})
 
 
-def _hide_erased(services: Services, client: str, events: Sequence[Event]) -> list[Event]:
-    """Return the events without the texts of messages that were forgotten or erased since."""
-    ids = {memory_id for event in events for memory_id in _message_ids(client, event)}
+def _hide_erased(services: Services, events: Sequence[Event]) -> list[Event]:
+    """Return the events without the texts of messages that were forgotten or erased since.
+
+    Of a very long text the beginning is enough for a piece of work.
+    """
+    ids = {memory_id for event in events for memory_id in _stored_ids(event)}
     gone = services.storage.erased(ids) | {
         memory.id
         for memory in load_memories(services, ids).values()
         if memory.status is Status.FORGOTTEN
     }
     return [
-        event if gone.isdisjoint(_message_ids(client, event)) else evolve(event, text=_FORGOTTEN)
+        evolve(
+            event,
+            text=event.text[:_MAX_CHARS] if gone.isdisjoint(_stored_ids(event)) else _FORGOTTEN,
+        )
         for event in events
     ]
 
 
-def _find_sources(
-    services: Services, client: str, events: Sequence[Event], text: str
-) -> tuple[str, ...]:
+def _find_sources(services: Services, events: Sequence[Event], text: str) -> tuple[str, ...]:
     """Return the ids of the stored messages that a text quotes, so that it is erased with them."""
     quoted = {
         memory_id
         for event in events
-        for memory_id in _message_ids(client, event)
+        for memory_id in _stored_ids(event)
         if shorten(event.text, _QUOTED_CHARS).rstrip("…") in text
     }
     return tuple(sorted(load_memories(services, quoted)))
 
 
-def _message_ids(client: str, event: Event) -> list[str]:
-    """Return the ids that a message has if a hook or an import took its session in, of others none.
+def _stored_ids(event: Event) -> tuple[str, ...]:
+    """Return the ids that a message has if its session was taken in, of another event none."""
+    return message_ids(event) if event.kind is EventKind.MESSAGE else ()
 
-    An import names the messages of Codex by their lines.
+
+def _chunk_ids(services: Services, client: str, events: Sequence[Event]) -> dict[str, str]:
+    """Return the id of the chunk that begins with an event, for ever, by the name of the event.
+
+    Earlier versions named an event without an id of its own by its line.
     """
-    if event.kind is not EventKind.MESSAGE:
-        return []
-    product = _PRODUCTS.get(client, client)
-    names = (event.name, f"line {event.position}")
-    return [import_id([product, event.session, name, 0]) for name in names]
-
-
-def _id_of(client: str, first: Event) -> str:
-    return import_id(["chunk", client, first.session, first.name])
+    ids = {event.name: chunk_id(client, event.session, event.name) for event in events}
+    earlier = {
+        event.name: chunk_id(client, event.session, f"{event.position}")
+        for event in events
+        if event.name == event.act
+    }
+    listed = list(earlier.values())
+    known = load_memories(services, listed).keys() | services.storage.erased(listed)
+    return ids | {name: memory_id for name, memory_id in earlier.items() if memory_id in known}
 
 
 def _store(services: Services, draft: Draft, scope: str, names: Set[str]) -> str:
@@ -362,23 +375,15 @@ def _is_ours(services: Services, memory: Memory) -> bool:
 
 
 def _forget_replaced(
-    services: Services,
-    client: str,
-    events: Sequence[Event],
-    chunks: Sequence[SessionChunk],
-    kept: Set[str],
+    services: Services, events: Sequence[Event], chunks: Sequence[SessionChunk], kept: Set[str]
 ) -> None:
-    """Forget chunks of the session whose events now belong to an earlier piece."""
-    if not events or not chunks:
+    """Forget chunks of the session beside `kept`, whose events now belong to other pieces."""
+    if not chunks:
         return
-    ids = {_id_of(client, event) for event in events} - kept
     names = {event.name for event in events}
     sessions = {event.session for event in events}
-    since, until = around(events[0].at, events[-1].at, _AROUND)
-    scopes = {chunk.scope for chunk in chunks}
-    stored = load_chunks(services, scopes, statuses=KEPT, since=since, until=until)
-    for chunk in stored:
-        if chunk.id in ids and chunk.session in sessions:
+    for chunk in load_chunks_beside(services, {chunk.scope for chunk in chunks}, events):
+        if chunk.id not in kept and chunk.session in sessions:
             memory = load_memories(services, [chunk.id]).get(chunk.id)
             if memory is None or not _is_ours(services, memory):
                 continue

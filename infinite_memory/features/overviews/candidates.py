@@ -18,7 +18,7 @@ from infinite_memory.engine.load_memories import load_records
 from infinite_memory.engine.priority import compute_priority, weights_of_links
 from infinite_memory.engine.retrieval.feedback import rank_with_feedback
 from infinite_memory.engine.retrieval.search_request import SearchRequest, build_question
-from infinite_memory.engine.retrieval.summaries import outdated_sources
+from infinite_memory.engine.retrieval.summaries import drop_outdated
 from infinite_memory.engine.services import Services
 
 _POOL = 200
@@ -40,9 +40,9 @@ _ABOUT_THE_SAME = frozenset(
 class Candidates:
     """What a search and its links found about a topic, by descending score.
 
-    `summaries` are likely ones, but no topic summaries that are outdated; `outdated` has the
-    changed sources of the others, by id. `hits` have explanations where the search found them, and
-    `priorities` and `vectors` are theirs, by id. A memory has no vectors here where these mean
+    `summaries` are likely ones, but no topic summaries that are outdated; `sources` has what they
+    were made from, by id. `hits` have explanations where the search found them, and `priorities`
+    and `vectors` are theirs, by id. A memory has no vectors here where these mean
     nothing for the language of the topic. `beyond` counts what the search found and did not return.
     With `only_near` no candidate has a word of the topic, and none is near enough to be known.
     """
@@ -52,7 +52,7 @@ class Candidates:
     hits: Sequence[Hit]
     priorities: Mapping[str, float]
     vectors: Mapping[str, NDArray[np.float32]]
-    outdated: Mapping[str, tuple[str, ...]]
+    sources: Mapping[str, Memory]
     beyond: int
     only_near: bool
     note: str | None
@@ -84,7 +84,7 @@ def find_candidates(services: Services, topic: str, scope: object) -> Candidates
     records = load_records(
         services, [candidate.id for candidate in ranking.candidates], models=[embedder.model]
     )
-    found, outdated = _drop_outdated(services, _make_hits(question, ranking, records))
+    found, sources = drop_outdated(services, _make_hits(question, ranking, records))
     if found and found[0].score < LIKELY:
         found, beyond = [], 0
     only_near = _is_only_near(found)
@@ -92,7 +92,7 @@ def find_candidates(services: Services, topic: str, scope: object) -> Candidates
     links = services.storage.links([hit.memory.id for hit in hits]) if hits else []
     # What is linked with a memory that may be about something else says nothing about the topic.
     linked = [] if only_near else _load_linked(services, question, hits, links)
-    linked, also_outdated = _drop_outdated(services, linked)
+    linked, more_sources = drop_outdated(services, linked)
     hits = sorted([*hits, *linked], key=lambda hit: -hit.score)
     understood = embedder.understands(topic)
     return Candidates(
@@ -101,7 +101,7 @@ def find_candidates(services: Services, topic: str, scope: object) -> Candidates
         hits=[hit for hit in hits if not _is_summary(hit)],
         priorities=_compute_priorities(services, [hit.memory for hit in hits], links),
         vectors=_read_vectors(records, embedder.model) if understood else {},
-        outdated={**outdated, **also_outdated},
+        sources={**sources, **more_sources},
         beyond=0 if only_near else max(0, beyond),
         only_near=only_near,
         note=ranking.note,
@@ -136,18 +136,6 @@ def _is_only_near(hits: Sequence[Hit]) -> bool:
         or max(reasons.bm25, reasons.speaker, reasons.time, reasons.quoted) > 0
         for hit in hits
     )
-
-
-def _drop_outdated(
-    services: Services, hits: Sequence[Hit]
-) -> tuple[list[Hit], Mapping[str, tuple[str, ...]]]:
-    """Return `hits` without outdated topic summaries, and the changed sources of other summaries.
-
-    A topic summary repeats what was said; what still holds of it is found in its sources.
-    """
-    outdated = outdated_sources(services, [hit.memory for hit in hits if _is_summary(hit)])
-    kept = [hit for hit in hits if not (hit.memory.is_dreamed and hit.memory.id in outdated)]
-    return kept, outdated
 
 
 def _drop_noise(hits: Sequence[Hit]) -> list[Hit]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,28 +17,37 @@ from mcp.server import MCPServer
 from mcp_types import INVALID_PARAMS
 
 from infinite_memory.core.errors import InfiniteMemoryError
+from infinite_memory.core.values.memory import GLOBAL, Kind
+from infinite_memory.core.values.messages import format_count
+from infinite_memory.core.values.scope import Sensitivity, fold_name
+from infinite_memory.features.projects.chunk import chunk_of
+from infinite_memory.features.sessions.repository import PREFIX
 from infinite_memory.search.text.quotation import disarm_tags
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, cut_text
-from infinite_memory_mcp.features.project_resources import (
-    common_patterns,
-    lessons_learned,
-    repository_decisions,
-    repository_history,
-    repository_patterns,
-)
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.render import render_memories
 from infinite_memory_mcp.toolsets.conversations.render import render_conversations, render_stats
 from infinite_memory_mcp.toolsets.overview import NoArguments, get_memory_stats
+from infinite_memory_mcp.toolsets.project_answers import (
+    render_chunks,
+    render_decisions,
+    render_history,
+    render_patterns,
+)
+from infinite_memory_mcp.toolsets.project_arguments import ProjectArguments
 from infinite_memory_mcp.validation import resource_data
 from infinite_memory_mcp.view import view_of_memories
 
 if TYPE_CHECKING:
+    from infinite_memory.features.projects.chunk import Chunk
     from infinite_memory.store.memory_store import MemoryStore
 
 
 _log = logging.getLogger(__name__)
 _MAX_CONVERSATIONS = 100
+_PAGE = 100
+_MAX_READ = 1000
+_MAX_PIECES = 100
 
 
 BEST_PRACTICES = """\
@@ -88,7 +97,7 @@ class ResourceSpec:
 
 def stats_overview(store: MemoryStore) -> str:
     """How much is stored, by scope, kind and status, and since when."""
-    return get_memory_stats(store, NoArguments()).text
+    return get_memory_stats.run(store, NoArguments()).text
 
 
 def best_practices(store: MemoryStore) -> str:
@@ -111,6 +120,36 @@ def memory(store: MemoryStore, id: str) -> str:  # noqa: A002 - the name in the 
     """One memory, whole or as much of it as fits, by its id or the ending of its id."""
     memories = [store.get(store.ids.resolve(id))]
     return render_memories(memories, view=view_of_memories(store, memories))
+
+
+def repository_history(store: MemoryStore, repository: str) -> str:
+    """What was done in a repository, newest first."""
+    history = store.projects.get_history(_name_repository(repository), limit=_MAX_PIECES)
+    return render_history(store, history, DEFAULT_TOKENS).text
+
+
+def repository_decisions(store: MemoryStore, repository: str) -> str:
+    """The decisions of a repository with their reasons, those in force first."""
+    decisions = store.projects.get_decisions(_name_repository(repository))
+    return render_decisions(store, decisions, DEFAULT_TOKENS).text
+
+
+def repository_patterns(store: MemoryStore, repository: str) -> str:
+    """What recurs in a repository: problems, files that change together, tools, outcomes."""
+    patterns = store.projects.identify_patterns(_name_repository(repository))
+    return render_patterns(store, patterns, DEFAULT_TOKENS).text
+
+
+def common_patterns(store: MemoryStore) -> str:
+    """What recurs in all repositories that are neither private nor inactive."""
+    return render_patterns(store, store.projects.identify_patterns(), DEFAULT_TOKENS).text
+
+
+def lessons_learned(store: MemoryStore) -> str:
+    """The lessons of all such repositories and of Global, newest first."""
+    lessons = list(_find_lessons(store))
+    head = f"{format_count(len(lessons), 'lesson')}, newest first."
+    return render_chunks(store, lessons, head, DEFAULT_TOKENS)
 
 
 RESOURCES: tuple[ResourceSpec, ...] = (
@@ -189,3 +228,28 @@ def _read(
         _log.exception("the resource %s could not be read", spec.uri)
         raise
     return cut_text(disarm_tags(text), DEFAULT_TOKENS)
+
+
+def list_repositories(store: MemoryStore) -> Iterator[str]:
+    """Yield the names of open repositories, "HOST/OWNER/NAME", as the addresses hold them."""
+    for scope in store.scopes:
+        is_open = scope.active and scope.sensitivity is Sensitivity.NORMAL
+        if is_open and fold_name(scope.name).startswith(PREFIX):
+            yield scope.name[len(PREFIX) :]
+
+
+def _name_repository(repository: str) -> str:
+    """Return the repository in an address, which names no folder of the server."""
+    return ProjectArguments(repository=repository).in_folder(None).name_repository()
+
+
+def _find_lessons(store: MemoryStore) -> Iterator[Chunk]:
+    after: str | None = None
+    for _ in range(_MAX_READ // _PAGE):
+        page = store.browse(scope="ALL", kinds=[Kind.LESSON], limit=_PAGE, after=after)
+        for memory in page.memories:
+            if memory.scope == GLOBAL or fold_name(memory.scope).startswith(PREFIX):
+                yield chunk_of(memory)
+        after = page.next
+        if after is None:
+            return

@@ -11,8 +11,8 @@ from mcp_types import Completion, CompletionArgument
 
 from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory.search.text.quotation import disarm_tags
-from infinite_memory_mcp.features.project_resources import list_repositories
 from infinite_memory_mcp.lazy_store import LazyStore
+from infinite_memory_mcp.resources import list_repositories
 
 if TYPE_CHECKING:
     from infinite_memory.store.memory_store import MemoryStore

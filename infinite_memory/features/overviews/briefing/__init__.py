@@ -1,1 +1,0 @@
-"""The briefing of an assistant at the start of a session."""

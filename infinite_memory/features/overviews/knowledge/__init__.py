@@ -1,1 +1,0 @@
-"""What is known about a topic: summaries first, then highlights, within a budget of tokens."""

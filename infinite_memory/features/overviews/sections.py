@@ -1,0 +1,136 @@
+"""Sections of stored memories, as many as fit in a budget of tokens, as text for a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Generic, TypeVar
+
+from attrs import evolve, frozen
+
+from infinite_memory.core.values.checks import check_count
+from infinite_memory.core.values.memory import Kind, Memory, shorten
+from infinite_memory.core.values.timestamps import in_zone, show_moment
+from infinite_memory.features.overviews.values import ShownMemory
+from infinite_memory.search.text.quotation import quote_label, quote_lines
+from infinite_memory.search.text.token_estimate import estimate_tokens
+
+_LOWEST_TOKENS, _HIGHEST_TOKENS = 200, 100_000
+_TITLE_CHARS = 100
+_LEAST_CHARS = 20
+
+Item = TypeVar("Item", bound=ShownMemory)
+
+
+@frozen(kw_only=True)
+class Section(Generic[Item]):
+    """Memories under a title, the most important first, each written by `write`.
+
+    `share` is the part of the budget that no other section takes. After the memories, `rest` says
+    how many were `omitted`. With `last_first` the order of the lines is that of time.
+    """
+
+    title: str
+    items: Sequence[Item]
+    share: float
+    write: Callable[[Item], str]
+    rest: str = ""
+    omitted: int = 0
+    last_first: bool = False
+
+    @property
+    def frame_tokens(self) -> int:
+        """How many tokens the section takes at most beside its memories."""
+        return count_tokens(f"\n{self.title}\n{self.rest.format(len(self.items))}")
+
+    def keep(self, count: int) -> Section[Item]:
+        """Return the section with its first memories alone."""
+        return evolve(self, items=self.items[:count], omitted=len(self.items) - count)
+
+    def __str__(self) -> str:
+        """Return the title, the memories, and how many were omitted."""
+        lines = [self.write(item) for item in self.items]
+        rest = [self.rest.format(self.omitted)] if self.rest and self.omitted else []
+        return "\n".join([f"\n{self.title}", *(lines[::-1] if self.last_first else lines), *rest])
+
+
+def check_budget(budget: object) -> int:
+    """Return a number of tokens that an overview may take.
+
+    Raises:
+        InvalidInput: it is not between 200 and 100,000.
+    """
+    return check_count(budget, "budget", low=_LOWEST_TOKENS, high=_HIGHEST_TOKENS)
+
+
+def count_tokens(line: str) -> int:
+    """Return the tokens of a line with its end; a text has no more than its lines together."""
+    return estimate_tokens(f"{line}\n")
+
+
+def choose_fitting(drafts: Iterable[str], tokens: int) -> str:
+    """Return the first of `drafts` that fits in so many tokens, otherwise the last."""
+    draft = ""
+    for draft in drafts:
+        if estimate_tokens(draft) <= tokens:
+            break
+    return draft
+
+
+def fit_sections(sections: Sequence[Section[Item]], room: int) -> list[Section[Item]]:
+    """Return the sections with as many of their first memories as fit in `room` tokens.
+
+    A section has its share of the room, and what others leave of theirs goes to all in order. Where
+    not even one memory fits, the first is cut.
+    """
+    counts, left = [0] * len(sections), room
+    costs = [[count_tokens(each.write(item)) for item in each.items] for each in sections]
+    shares = max(1.0, sum(section.share for section in sections))
+    for is_shared in (True, False):
+        for number, section in enumerate(sections):
+            space = min(left, int(room * section.share / shares)) if is_shared else left
+            for cost in costs[number][counts[number] :]:
+                cost += 0 if counts[number] else section.frame_tokens
+                if cost > space:
+                    break
+                counts[number] += 1
+                space, left = space - cost, left - cost
+    if sections and not any(counts):
+        return [_cut_first(sections[0], room), *(section.keep(0) for section in sections[1:])]
+    return [section.keep(count) for section, count in zip(sections, counts, strict=True)]
+
+
+def _cut_first(section: Section[Item], room: int) -> Section[Item]:
+    """Return the section with the beginning of its first memory, with none if that does not fit."""
+    item, space = section.items[0], room - section.frame_tokens
+    while len(item.text) > _LEAST_CHARS:
+        item = evolve(item, text=shorten(item.text, len(item.text) * 2 // 3))
+        if count_tokens(section.write(item)) <= space:
+            return evolve(section, items=(item,), omitted=len(section.items) - 1)
+    return section.keep(0)
+
+
+def join_title(memory: Memory, text: str) -> str:
+    """Return a part of the text of a memory behind its title, unless the memory begins with it."""
+    if memory.title and not memory.text.startswith(memory.title.rstrip("…")):
+        return f"{shorten(memory.title, _TITLE_CHARS)}: {text}"
+    return text
+
+
+def describe_origin(item: ShownMemory) -> list[str]:
+    """Return the speaker of a memory, and its kind unless it is a note or a message."""
+    speaker = [quote_label(item.speaker)] if item.speaker else []
+    return speaker if item.kind in (Kind.NOTE, Kind.MESSAGE) else [*speaker, str(item.kind)]
+
+
+def write_memory(
+    item: ShownMemory, about: Sequence[str], *, usual: str, zone: str | None, timed: bool = False
+) -> str:
+    """Return a memory as a line with its date, id and what is said `about` it, and its quoted text.
+
+    The scope is named unless it is the `usual` one. With `timed` the date has the time of day.
+    """
+    when = show_moment(item.at, zone) if timed else in_zone(item.at, zone).date().isoformat()
+    scope = [quote_label(item.scope)] if item.scope != usual else []
+    important = ["important"] if item.important else []
+    names = ", ".join([*about, *scope, *important])
+    return f"{when} [{item.short_id}]{names and f' ({names})'}\n{quote_lines(item.text)}"

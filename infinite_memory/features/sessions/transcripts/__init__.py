@@ -1,1 +1,0 @@
-"""The transcripts that clients write: a table of readers by client."""

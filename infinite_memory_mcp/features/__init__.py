@@ -1,1 +1,0 @@
-"""Features of the protocol beside tools: resources, prompts and completions."""
