@@ -80,16 +80,18 @@ def unnamed_scopes(
 def active_scopes(
     services: Services, conversation_id: str | None, scopes: Mapping[str, Scope]
 ) -> set[str]:
-    """Return the scopes in which the caller is at work, which need not exist: empty for `Global`.
+    """Return the scopes in which the caller is at work, none if that is `Global` alone.
 
-    They are the scope of the project, a default scope other than `Global`, and the scope of the
-    conversation.
+    They are the scope of the project once something is stored in it, a default scope other than
+    `Global`, which need not exist yet, and the scope of the conversation.
     """
-    at_work = services.active_scope
     names = unnamed_scopes(services, conversation_id, scopes)
     if services.default_scope != services.config.default_scope:
         del names[0]  # chosen by nobody, since the handle has no access to the configured one
-    found = {find_spelling(name, scopes) or name for name in (*names, *filter(None, [at_work]))}
+    found = {find_spelling(name, scopes) or name for name in names}
+    project = services.find_project_scope()
+    if project is not None and (spelling := find_spelling(project, scopes)) is not None:
+        found.add(spelling)
     return found - {GLOBAL}
 
 

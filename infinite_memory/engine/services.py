@@ -42,7 +42,8 @@ class Services:
 
     `manages_keys` is False for the handle of a client, which may not manage access keys. `backend`
     names the kind of storage, and `data_folder` is where its files are, None if it has none here.
-    `active_scope` is the scope of the project in which the caller is at work, None for none.
+    `find_project_scope` returns the name of the scope of the project at work, which need not exist,
+    None for none.
     `reads` records who read what, None if reads are not recorded. `open_evaluators` returns what
     checks the conditions of triggers, by language. `segmenter`, `judge` and `summariser` are those
     of the caller, None for the built-in ones.
@@ -58,7 +59,7 @@ class Services:
     usage: UsageCounter | None = None
     backend: str = "custom"
     data_folder: Path | None = None
-    active_scope: str | None = None
+    find_project_scope: Callable[[], str | None] = lambda: None
     recorder: Recorder = field(factory=Recorder)
     reads: ReadLog | None = None
     recent_recalls: RecentRecalls = field(factory=RecentRecalls)

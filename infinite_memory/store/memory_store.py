@@ -52,6 +52,7 @@ class MemoryStore(StoreGroups):
         client: str = "python",
         counts_usage: bool = True,
         scopes: Iterable[str] | None = None,
+        project: str | os.PathLike[str] | None = None,
         **parts: Unpack[Parts],
     ) -> Self:
         """Open the store at `target`, creating it if there is none.
@@ -61,6 +62,7 @@ class MemoryStore(StoreGroups):
         MongoDB in the home folder. Without `config` the file in the home folder is read. The
         journal names the `client`. Without `counts_usage` there are no recalls. With `scopes`,
         names or patterns such as "team/*", no other scope exists, not even `Global`; "*" opens all.
+        `project` is the folder at work: the scope of the repository that holds it is active.
         `parts`, such as `storage`, `embedder` and `clock`, replace the built-in ones; see `Parts`.
 
         Raises:
@@ -75,6 +77,7 @@ class MemoryStore(StoreGroups):
             client=client,
             counts_usage=counts_usage,
             scopes=scopes,
+            project=project,
             parts=parts,
         )
         return cls(lifetime)

@@ -83,6 +83,7 @@ def open_lifetime(
     client: str,
     counts_usage: bool,
     scopes: Iterable[str] | None,
+    project: str | os.PathLike[str] | None,
     parts: Parts,
 ) -> Lifetime:
     """Open the store at `target`, see `MemoryStore.open`; a failure leaves nothing open.
@@ -114,6 +115,7 @@ def open_lifetime(
             actor=Actor(client=check_label(client, "client"), process=_name_process(os.getpid())),
             usage=owned.enter_context(closing(UsageCounter(storage))) if counts_usage else None,
             backend=place.backend,
+            find_project_scope=_name_project(project),
             data_folder=place.folder,
             reads=reads,
             recorder=recorder,
@@ -121,6 +123,24 @@ def open_lifetime(
             **_plugged_in(parts),
         )
         return Lifetime(services, owned.pop_all())
+
+
+def _name_project(folder: str | os.PathLike[str] | None) -> Callable[[], str | None]:
+    """Return a function that names the scope of the repository that holds `folder`, if any."""
+
+    @cache
+    def name_scope() -> str | None:
+        from infinite_memory.features.sessions.repository import find_repository, scope_of_folder
+
+        if folder is None:
+            return None
+        try:
+            place = Path(folder).absolute()
+        except OSError:  # the working folder does not exist any more
+            return None
+        return None if find_repository(place) is None else scope_of_folder(place)
+
+    return name_scope
 
 
 def _choose_embedder(config: Config, parts: Parts, owned: ExitStack) -> Callable[[], Embedder]:

@@ -39,7 +39,10 @@ def open_store(context: click.Context, *, ingests: bool = True) -> Iterator[Memo
         StorageError: the store cannot be opened.
     """
     with MemoryStore.open(
-        config=set_up(context), client="infinite-memory", scopes=wanted_scopes(context)
+        config=set_up(context),
+        client="infinite-memory",
+        scopes=wanted_scopes(context),
+        project=".",
     ) as store:
         if ingests and wanted_store(context) is None:
             _ingest(store, quiet=wants_json(context))

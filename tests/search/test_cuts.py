@@ -1,0 +1,91 @@
+"""What a search shows: every match, what may answer, or what almost surely helps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from infinite_memory import InvalidInput, MemoryStore
+from infinite_memory.core.values.hits import LIKELY, MAY_ANSWER, SURE
+
+TEXTS = (
+    "The cat is called Kiki",
+    "Kiki the cat sleeps on the sofa",
+    "Dinner was pasta with pesto",
+    "The launch of the dashboard is on November 27",
+    "The staging server has the address 10.20.8.3",
+    "Ran five kilometres in 29 minutes",
+    "The invoice of the boatyard was paid",
+    "Ella swims on Thursdays at five",
+)
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    store = MemoryStore.open("memory://")
+    for text in TEXTS:
+        store.remember(text, similar=False)
+    return store
+
+
+def test_a_wide_search_shows_every_match_and_is_the_default(store: MemoryStore) -> None:
+    hits = store.search("What is the cat called?")
+    assert len(hits) >= 5
+    assert not hits.is_cut
+    assert [hit.id for hit in store.search("What is the cat called?", cut="wide")] == [
+        hit.id for hit in hits
+    ]
+
+
+def test_who_asks_gets_what_may_answer_and_the_number_of_the_rest(store: MemoryStore) -> None:
+    hits = store.search("What is the cat called?", cut="asked")
+    assert hits[0].text == TEXTS[0]
+    assert {hit.text for hit in hits} <= set(TEXTS[:2])
+    assert all(hit.score >= MAY_ANSWER for hit in hits)
+    assert hits.is_cut
+    wide = store.search("What is the cat called?", limit=100, threshold=0)
+    assert hits.more == wide.matches - len(hits)
+    assert hits.next is None
+
+
+def test_a_question_without_an_answer_shows_the_nearest_two_apart(store: MemoryStore) -> None:
+    hits = store.search("How tall is the Eiffel tower?", cut="asked")
+    assert len(hits) == 0
+    assert not hits.likely
+    assert 1 <= len(hits.nearest) <= 2
+    assert hits.best < LIKELY
+
+
+def test_at_most_three_are_pushed_and_only_if_almost_sure(store: MemoryStore) -> None:
+    for number in range(6):
+        store.remember(f"The cat Kiki had {number} mice for breakfast", similar=False)
+    pushed = store.search("What does the cat Kiki have for breakfast?", cut="pushed")
+    assert 1 <= len(pushed) <= 3
+    assert all(hit.score >= SURE for hit in pushed)
+    for idle in ("thanks!", "continue", "How tall is the Eiffel tower?"):
+        assert len(store.search(idle, cut="pushed")) == 0
+        assert store.search(idle, cut="pushed").nearest == ()
+
+
+def test_a_cut_takes_away_and_never_adds(store: MemoryStore) -> None:
+    for question in (*TEXTS, "cat", "when is the launch", "server"):
+        wide = [hit.id for hit in store.search(question)]
+        asked = [hit.id for hit in store.search(question, cut="asked")]
+        pushed = [hit.id for hit in store.search(question, cut="pushed")]
+        assert asked == [each for each in wide if each in asked]
+        assert pushed == [each for each in wide if each in pushed]
+    assert len(store.search("cat", cut="asked", limit=1)) == 1
+
+
+def test_what_was_cut_is_no_recall(tmp_path: Path) -> None:
+    with MemoryStore.open(tmp_path) as store:
+        ids = [store.remember(text, similar=False).id for text in TEXTS]
+        shown = {hit.id for hit in store.search("What is the cat called?", cut="asked")}
+    with MemoryStore.open(tmp_path) as store:
+        assert {key for key in ids if store.usage(key) is not None} == shown
+
+
+def test_an_unknown_cut_is_refused_with_the_choices(store: MemoryStore) -> None:
+    with pytest.raises(InvalidInput, match=r"cut 'narrow'.*wide.*asked.*pushed"):
+        store.search("cat", cut="narrow")
