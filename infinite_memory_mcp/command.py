@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if sys.stdin.isatty():
         sys.stderr.write(_WAITING)
     with infinite_memory_mcp.LazyStore(
-        lambda: open_store(evolve(settings, client=memory.client), project=settings.folder),
+        lambda: open_store(evolve(settings, client=memory.client)),
         # The spool belongs to the store of the home folder.
         ingests=flags.store is None,
         works=flags.scopes is None and not flags.read_only,
@@ -112,8 +112,8 @@ def _serve_http(settings: Settings, flags: argparse.Namespace) -> int:
         structured=flags.structured,
         call_seconds=config.limits.call_seconds,
     )
-    # Whole: the keys belong to the whole store, and every client is confined.
-    whole = evolve(settings, scopes=None)
+    # Whole: the keys belong to the whole store, and every client is confined. No client works here.
+    whole = evolve(settings, scopes=None, folder=None)
     with infinite_memory_mcp.LazyStore(
         lambda: open_store(whole, level=HTTP_LOG_LEVEL),
         works=flags.scopes is None and not flags.read_only,
@@ -132,11 +132,9 @@ def _tool_filter(flags: argparse.Namespace) -> ToolFilter:
 
 
 def open_store(
-    settings: Settings, *, level: str = DEFAULT_LOG_LEVEL, project: str | None = None
+    settings: Settings, *, level: str = DEFAULT_LOG_LEVEL
 ) -> infinite_memory.MemoryStore:
     """Open the store of `settings`, and log as they say; `level` is used if they name none.
-
-    `project` is the folder at work.
 
     Raises:
         InfiniteMemoryError: a setting cannot be used, or the store cannot be opened.
@@ -145,7 +143,7 @@ def open_store(
     apply_log_settings(config, level=level)
     # This access to the class imports numpy and the database, which the first answers do not need.
     return infinite_memory.MemoryStore.open(
-        config=config, client=settings.client, scopes=settings.scopes, project=project
+        config=config, client=settings.client, scopes=settings.scopes, project=settings.folder
     )
 
 

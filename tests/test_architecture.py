@@ -111,6 +111,7 @@ ADAPTER_TAKES = {
     "features.background.dreamer.describe": "cycle_ids describe_cycle",
     "features.background.upkeep.describe": "describe_report shown_steps",
     "features.chats.short_term.spelling": "spell_keywords",
+    "search.text.lines": "one_line",
     "search.text.quotation": (
         "NOTICE disarm_tags disarm_tags_in escape_line quote_label quote_lines replace_surrogates"
     ),

@@ -173,9 +173,19 @@ def _split_names(text: str, scopes: Mapping[str, Scope]) -> list[str]:
     return [name for part in text.split(",") if (name := part.strip())]
 
 
-def searched_scopes(asked: str | Iterable[str] | None, services: Services) -> frozenset[str] | None:
-    """Return the scopes that a request without a question reads, None for all."""
-    return choose_scopes(asked, services).scopes
+def choose_key_scopes(
+    asked: str | Iterable[str] | None, services: Services
+) -> frozenset[str] | None:
+    """Return the scopes in which a key is looked up, None for all.
+
+    Without `asked` it is the key of a memory that is stored without a scope, or inherited by it:
+    the same key in another scope is another fact.
+    """
+    scopes = services.storage.scopes()
+    own = services.default_scope if asked is None else asked
+    if asked is None and find_spelling(services.default_scope, scopes) is None:
+        own = GLOBAL
+    return choose_scopes(own, services).scopes
 
 
 def create_scope(

@@ -77,7 +77,12 @@ class SearchIndex:
         embedder = self._embedder
         embed = embedder.embed_query if embedder.understands(question.text) else None
         return rank(
-            self.refresh(), question, embed, background=embedder.background, texts=self._texts
+            self.refresh(),
+            question,
+            embed,
+            background=embedder.background,
+            texts=self._texts,
+            storage=self._storage,
         )
 
     def nearest(

@@ -46,6 +46,7 @@ class LinearSearch:
             embedder.embed_query if embedder.understands(question.text) else None,
             background=embedder.background,
             texts=self._read_texts,
+            storage=self._storage,
         )
 
     def nearest(

@@ -6,7 +6,8 @@
 3. A memory that happened in the time that the question names gains a share of its total, and in an
    overview a summary gains a smaller share (`lift_totals` in `scoring`). A memory to which links
    lead from a match has a part of its total (`linked`), and one that somebody marked as not useful
-   for such a question keeps a part of its own (`lowering`).
+   for such a question keeps a part of its own (`lowering`). A memory has at least the total of what
+   it superseded (`former`).
 4. Memories with the same canonical text form a group, shown as its newest member (`collapsing`).
    Of memories near each other the later told comes first (`later_first`).
 5. The total becomes a score in [0, 1] (`calibration`).
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 
 from infinite_memory.core.errors import EmbedderError
 from infinite_memory.core.observe.recorder import measure_arm
+from infinite_memory.core.protocols import Storage
 from infinite_memory.core.values.criteria import Depth
 from infinite_memory.core.values.hits import Explanation, Reached
 from infinite_memory.core.values.question import Arm, Candidate, Question, Ranking
@@ -43,6 +45,11 @@ from infinite_memory.search.conversation.turns import ConversationTurns, find_co
 from infinite_memory.search.cosine import QueryVector, approximate_cosines, cosines
 from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.explain import explain
+from infinite_memory.search.former import (
+    cover_superseded,
+    find_inherited_totals,
+    raise_successors,
+)
 from infinite_memory.search.later_first import (
     COMPARED,
     MOST_HITS,
@@ -129,24 +136,6 @@ def lower_totals(
     )
 
 
-def raise_successors(
-    scores: Sequence[SegmentScores], explain: Explain, former: Mapping[str, float]
-) -> tuple[Sequence[SegmentScores], Explain]:
-    """Return `scores` in which the memories in `former` have at least the totals there."""
-    after = list(scores)
-    for memory_id, total in former.items():
-        found = find_eligible_doc(after, memory_id)
-        if found is None or found[0].total[found[1]] >= total:
-            continue
-        number = next(n for n, column in enumerate(after) if column is found[0])
-        if after[number] is scores[number]:
-            after[number] = evolve(found[0], total=found[0].total.copy())
-        after[number].total[found[1]] = total
-    return after, add_step(
-        explain, lambda steps, gain, total: evolve(steps, former=gain, total=total), scores, after
-    )
-
-
 def raise_linked(
     scores: Sequence[SegmentScores],
     explain: Explain,
@@ -206,13 +195,15 @@ def rank(
     *,
     background: float,
     texts: Texts | None = None,
+    storage: Storage | None = None,
     weights: Weights = DEFAULT_WEIGHTS,
 ) -> Ranking:
     """Return the best candidates of `reader` for `question`.
 
     `embed` turns the question, and every sentence of it, into a unit vector, shape (dimensions,);
     without it no vectors are compared. `texts` returns the texts of memories, to search them for
-    the quoted phrases of the question; without it quotation marks have no effect.
+    the quoted phrases of the question; without it quotation marks have no effect. Without `storage`
+    no memory inherits the match of what it superseded.
     """
     segments = [part.segment for part in reader.segment_readers]
     eligible = [part.eligible(question.criteria) for part in reader.segment_readers]
@@ -222,9 +213,39 @@ def rank(
     text = remove_names(remove_time_words(question), names | common_names)
     queries, note = _embed_question(text, question, embed, sentences=weights.sentences > 0)
     query = queries[0] if queries else None
-    rough_cosines = _compare_by_meaning(query, segments, eligible)
     weights = _adjust_weights(question, query, weights)
     words = question.text if weights.words else ""
+    score = partial(
+        _score_segments, segments, query=query, words=words, names=names, background=background
+    )
+    scores, telling, query_terms = score(eligible, weights=weights)
+    context = _score_candidates(scores, query_terms, weights, queries, question.text, texts)
+    curve = calibrate(scores, weights, len(telling))
+    reasons: Explain = partial(explain, scores, context=context, weights=weights, query=query)
+    lifted, reasons = lift_totals(scores, question, reasons, weights)
+    if storage is not None and (past := cover_superseded(question.criteria)) is not None:
+        replaced = [part.eligible(past) for part in reader.segment_readers]
+        if any(map(len, replaced)):
+            inherited = find_inherited_totals(storage, score(replaced, weights=weights)[0])
+            lifted, reasons = raise_successors(lifted, reasons, inherited)
+    linked, reasons, raised = raise_linked(lifted, reasons, question.reached, curve)
+    lowered = lower_totals(linked, reasons, question.lowered)
+    ranking = _make_ranking(*lowered, question, curve, note, context, weights.later)
+    return evolve(mark_reached(ranking, question.reached, raised), empty_time=empty_time)
+
+
+def _score_segments(
+    segments: Sequence[Segment],
+    eligible: Sequence[DocFilter],
+    *,
+    query: QueryVector | None,
+    words: str,
+    names: frozenset[str],
+    background: float,
+    weights: Weights,
+) -> tuple[list[SegmentScores], Sequence[str], QueryTerms]:
+    """Return the scores of the eligible documents alone, the telling words, and the terms."""
+    cosines_of_segments = _compare_by_meaning(query, segments, eligible)
     telling, bm25_scores, query_terms = _compare_by_words(words, segments, eligible)
     scores = [
         score_segment(
@@ -238,19 +259,10 @@ def rank(
             weights=weights,
         )
         for segment, doc_filter, cosine, bm25_of_segment in zip(
-            segments, eligible, rough_cosines, bm25_scores, strict=True
+            segments, eligible, cosines_of_segments, bm25_scores, strict=True
         )
     ]
-    context = _score_candidates(scores, query_terms, weights, queries, question.text, texts)
-    curve = calibrate(scores, weights, len(telling))
-    reasons: Explain = partial(explain, scores, context=context, weights=weights, query=query)
-    lifted, reasons = lift_totals(scores, question, reasons, weights)
-    if question.former:
-        lifted, reasons = raise_successors(lifted, reasons, question.former)
-    linked, reasons, raised = raise_linked(lifted, reasons, question.reached, curve)
-    lowered = lower_totals(linked, reasons, question.lowered)
-    ranking = _make_ranking(*lowered, question, curve, note, context, weights.later)
-    return evolve(mark_reached(ranking, question.reached, raised), empty_time=empty_time)
+    return scores, telling, query_terms
 
 
 def _compare_by_meaning(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from infinite_memory.core.errors import InvalidInput, NotFound
-from infinite_memory.core.values.criteria import Cut, Depth, Inherited
+from infinite_memory.core.values.criteria import Depth, Inherited
 from infinite_memory.core.values.hits import Step
 from infinite_memory.core.values.memory import Status, present
 from infinite_memory.core.values.messages import format_count
@@ -122,7 +122,7 @@ def retrieve_memory(store: MemoryStore, arguments: RetrieveMemory) -> Answer:
         instead = f", or {call}" if arguments.when is not None else ""
         raise InvalidInput(f"query and ids are both missing: give query or ids{instead}")
     options = arguments.model_dump(exclude={"why_not", "ids", "max_tokens"})
-    cut = Cut.ASKED if arguments.threshold is None else Cut.WIDE
+    cut = "asked" if arguments.threshold is None else "wide"
     hits = store.search(**options, cut=cut)
     answer = _render_search(store, hits, arguments.max_tokens, pages=True)
     if arguments.why_not is None:
@@ -151,7 +151,7 @@ def search_by_tag(store: MemoryStore, arguments: SearchByTag) -> Answer:
             scope=arguments.scope,
             tags=arguments.tags,
             limit=arguments.limit,
-            cut=Cut.ASKED,
+            cut="asked",
         )
         answer = _render_search(store, hits, arguments.max_tokens)
     return answer if answer.data["hits"] else _add_nearest_tags(store, arguments, answer)
@@ -193,7 +193,7 @@ def search_by_scope(store: MemoryStore, arguments: SearchByScope) -> Answer:
             scope=arguments.scope,
             limit=arguments.limit,
             inherited=Inherited.LAST,
-            cut=Cut.ASKED,
+            cut="asked",
         ),
         arguments.max_tokens,
     )

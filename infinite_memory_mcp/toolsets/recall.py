@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from infinite_memory.core.errors import InvalidInput
-from infinite_memory.core.values.criteria import Cut
 from infinite_memory.core.values.timestamps import read_moment
 from infinite_memory_mcp.arguments import (
     Arguments,
@@ -82,7 +81,7 @@ def recall_memory(store: MemoryStore, arguments: RecallMemory) -> Answer:
         until=_read_moment(arguments.until, zone),
         when=arguments.when,
         limit=arguments.limit,
-        cut=Cut.ASKED,
+        cut="asked",
     )
     ordered = sorted(hits, key=lambda hit: (hit.memory.happened_at, hit.memory.id))
     budget, view = arguments.max_tokens, view_of_hits(store, hits, has_times=True)

@@ -41,7 +41,7 @@ def test_a_store_does_everything_with_a_linear_search(tmp_path: Path) -> None:
         assert store.search("what does Alice like?")[0].memory.id == "tea"
         assert store.search("when leaves the ship, Harbour?", scope="harbour")[0].memory.id
         assert store.why_not("ship", "tea").id == "tea"
-        page = store.recall_by_time(when="always")
+        page = store.recall_by_time(when="always", scope="Global")
         assert [memory.id for memory in page.memories] == ["tea"]
         assert page.total == 1
         store.revise("tea", revision=tea.revision, text="Alice likes black coffee")

@@ -161,7 +161,7 @@ def test_no_way_leads_through_another_scope(lyon: MemoryStore, storage: InMemory
 
     # No operation makes such links; a store written by another program may have them.
     storage.commit(Commit(links=(link("plan", "elsewhere"), link("elsewhere", "letter"))))
-    hits = exhaust(lyon)
+    hits = exhaust(lyon, scope="Global")
     assert [hit.memory.id for hit in hits if hit.reached] == []
     opened = exhaust(lyon, scope=["Global", "secret"])
     assert sorted(hit.memory.id for hit in opened if hit.reached) == ["elsewhere", "letter"]

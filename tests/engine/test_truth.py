@@ -108,7 +108,7 @@ def test_what_may_not_be_seen_is_no_predecessor(store: MemoryStore) -> None:
     supersede(storage, plan, ["gone", "secret", "back"])
     store.forget("gone")
     store.revise("back", revision=2, status="current")
-    (hit,) = [h for h in store.search("plan") if h.memory.id == "plan"]
+    (hit,) = [h for h in store.search("plan", scope="Global") if h.memory.id == "plan"]
     assert hit.supersedes == ()
     (hit,) = [h for h in store.search("plan", scope="ALL") if h.memory.id == "plan"]
     assert [each.id for each in hit.supersedes] == ["secret"]

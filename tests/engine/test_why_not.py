@@ -45,6 +45,7 @@ def filled(store: MemoryStore) -> MemoryStore:
 def test_a_condition_that_is_not_met_is_named(
     filled: MemoryStore, memory_id: str, conditions: dict[str, Any], unmet: tuple[str], said: str
 ) -> None:
+    conditions = {"scope": "Global", **conditions}
     absence = filled.why_not("harbour", memory_id, **conditions)
     assert (absence.step, absence.unmet) == (Step.CONDITIONS, unmet)
     assert said in absence.reason
@@ -57,7 +58,7 @@ def test_what_shares_nothing_with_the_question_does_not_match(filled: MemoryStor
 
 
 def test_a_score_under_the_threshold_is_shown_with_its_explanation(filled: MemoryStore) -> None:
-    absence = filled.why_not("harbour lights", "closed", threshold=0.999)
+    absence = filled.why_not("harbour lights", "closed", scope="Global", threshold=0.999)
     assert absence.step is Step.THRESHOLD
     assert absence.rank == 2
     assert absence.explanation is not None
@@ -65,8 +66,8 @@ def test_a_score_under_the_threshold_is_shown_with_its_explanation(filled: Memor
 
 
 def test_a_rank_over_the_limit_is_that_of_the_whole_result(filled: MemoryStore) -> None:
-    absence = filled.why_not("harbour lights", "closed", limit=1)
-    every = filled.search("harbour lights", explain=True)
+    absence = filled.why_not("harbour lights", "closed", scope="Global", limit=1)
+    every = filled.search("harbour lights", scope="Global", explain=True)
     assert absence.step is Step.LIMIT
     assert absence.reason == "its rank is 2 and the limit is 1"
     assert absence.rank is not None

@@ -30,8 +30,7 @@ class Question:
     the best `spared` matches. The first `offset` candidates are passed over. `about` is the id of a
     memory whose rank is wanted as well, however low it is. `cut` is for the caller of a search,
     which shows a part of the candidates. `time` is the time that the text names:
-    a memory that happened in it gains a share of its score. `former` maps ids to the totals of what
-    these memories superseded: none has less than that. `reached` maps ids to the ways by which
+    a memory that happened in it gains a share of its score. `reached` maps ids to the ways by which
     links lead there: such a memory has at least half of the score of the match, times the weight.
     `lowered` has the ids of memories that somebody marked as not useful, and the share in (0, 1) of
     its total that each keeps.
@@ -49,7 +48,6 @@ class Question:
     about: str | None = None
     spared: int = 0
     time: Reading | None = None
-    former: Mapping[str, float] = field(factory=dict)
     reached: Mapping[str, Reached] = field(factory=dict)
     lowered: Mapping[str, float] = field(factory=dict)
 

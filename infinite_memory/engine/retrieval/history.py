@@ -14,7 +14,7 @@ from infinite_memory.core.values.link import LinkType
 from infinite_memory.core.values.memory import Memory, Status
 from infinite_memory.engine.id_endings import resolve_id
 from infinite_memory.engine.keys import nearest_keys
-from infinite_memory.engine.scopes import searched_scopes
+from infinite_memory.engine.scopes import choose_key_scopes, choose_scopes
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.visibility import public_names
 from infinite_memory.engine.writes.supersession import find_by_key
@@ -37,7 +37,7 @@ def history(
     if scope is None and _exists(services, id_or_key):
         return sorted(_revisions(services, _chain_ids(services, id_or_key)), key=_order)
     key = check_key(id_or_key)
-    scopes = searched_scopes(scope, services)
+    scopes = choose_key_scopes(scope, services)
     names = services.storage.scopes() if scopes is None else scopes
     memories = sorted(find_by_key(services.storage, names, key, _HELD), key=_order)
     memory_id = id_or_key if memories else resolve_id(services, id_or_key)
@@ -74,7 +74,7 @@ def _key_not_found(
 def conflicts(services: Services, *, scope: str | Iterable[str] | None) -> list[tuple[Memory, ...]]:
     """Return the groups of memories that disagree about a key; see `Journal.conflicts`."""
     criteria = Criteria(
-        scopes=searched_scopes(scope, services),
+        scopes=choose_scopes(scope, services).scopes,
         statuses=frozenset({Status.CURRENT}),
         keyed=True,
     )

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import evolve
-
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.hits import Predecessor
 from infinite_memory.core.values.link import Link, LinkType
 from infinite_memory.core.values.memory import Memory, Status
-from infinite_memory.core.values.question import Question
 from infinite_memory.engine.load_memories import load_memories
-from infinite_memory.engine.retrieval.custom_search import search_models
 from infinite_memory.engine.services import Services
 
 MOST_SHOWN = 3
@@ -20,51 +16,6 @@ MOST_SHOWN = 3
 
 _TEXT_CHARS = 300
 _SHOWN = frozenset({Status.SUPERSEDED, Status.ARCHIVED})
-_CURRENT, _SUPERSEDED = frozenset({Status.CURRENT}), frozenset({Status.SUPERSEDED})
-# The best superseded matches, and how often in a row a fact may have been replaced since.
-_MOST_FORMER = 10
-_MOST_STEPS = 4
-
-
-def add_former_totals(services: Services, question: Question) -> Question:
-    """Return `question` with the totals of superseded memories that match, for their successors.
-
-    So the old wording of a fact finds the new one. Only for what holds now: a search that covers
-    superseded memories finds them itself.
-    """
-    criteria = question.criteria
-    if criteria.statuses != _CURRENT or criteria.tense is None or criteria.as_of is not None:
-        return question
-    past = evolve(
-        criteria, statuses=_SUPERSEDED, unended_at=None, begun_at=None, leading=None, tense=None
-    )
-    ranking = search_models(
-        services.models,
-        evolve(
-            question,
-            criteria=past,
-            limit=_MOST_FORMER,
-            offset=0,
-            about=None,
-            spared=0,
-            explain=True,
-        ),
-    )
-    totals = {
-        candidate.id: candidate.explanation.total
-        for candidate in ranking.candidates
-        if candidate.explanation is not None
-    }
-    former: dict[str, float] = {}
-    for _ in range(_MOST_STEPS):
-        links = services.storage.links(totals) if totals else ()
-        totals = {
-            link.source: totals[link.target]
-            for link in sorted(links, key=lambda link: totals.get(link.target, 0.0))
-            if link.type is LinkType.SUPERSEDES and link.target in totals
-        }
-        former |= {key: max(total, former.get(key, 0.0)) for key, total in totals.items()}
-    return evolve(question, former=former) if former else question
 
 
 def load_predecessors(

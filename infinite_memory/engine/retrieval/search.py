@@ -20,7 +20,7 @@ from infinite_memory.engine.retrieval.browse import load_page
 from infinite_memory.engine.retrieval.feedback import Ranked, rank_with_feedback
 from infinite_memory.engine.retrieval.highlights import highlight_long_texts
 from infinite_memory.engine.retrieval.overview import overview
-from infinite_memory.engine.retrieval.predecessors import add_former_totals, load_predecessors
+from infinite_memory.engine.retrieval.predecessors import load_predecessors
 from infinite_memory.engine.retrieval.search_request import SearchRequest, build_question
 from infinite_memory.engine.scopes import list_open_scopes
 from infinite_memory.engine.services import Services
@@ -370,7 +370,7 @@ def _note_archived(services: Services, question: Question, hits: Hits) -> Hits:
 
 
 def _rank(services: Services, question: Question) -> Ranked:
-    ranked = rank_with_feedback(services, add_former_totals(services, question))
+    ranked = rank_with_feedback(services, question)
     note = services.language_hint.add_to(ranked.ranking.note, services.models, question)
     return evolve(ranked, ranking=evolve(ranked.ranking, note=note))
 

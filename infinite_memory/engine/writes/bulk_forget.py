@@ -132,11 +132,11 @@ def _select(services: Services, selection: _Selection) -> list[Memory]:
 
 def _choose(services: Services, selection: _Selection) -> list[Memory]:
     """Return what meets the conditions: the best first with a query, else the newest."""
+    if "scope" not in selection.conditions:
+        # A search without a scope reads many; what is forgotten is in the scopes of the caller.
+        selection = _with_unnamed_scopes(services, selection)
     if selection.query is None:
         return _list_matching(services, selection)
-    if "scope" not in selection.conditions:
-        # The question may name scopes, and what is forgotten must not depend on its wording.
-        selection = _with_unnamed_scopes(services, selection)
     threshold = LIKELY if selection.threshold is None else selection.threshold
     request = SearchRequest(
         text=str(selection.query),
