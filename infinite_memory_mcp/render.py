@@ -394,7 +394,7 @@ def _name_other_scopes(hits: Hits) -> str:
         f"{hits.elsewhere[name]} in {quote_label(name, always=True)}" for name in names[:MAX_IDS]
     )
     more = f" and {len(names) - MAX_IDS} more scopes" if len(names) > MAX_IDS else ""
-    return f"\n\nNot searched, and may answer too: {counts}{more}; give scope, or scope ALL."
+    return f"\n\nNot searched, and may answer: {counts}{more}; give scope, or scope ALL."
 
 
 def _advise_without_matches(hits: Hits) -> str:

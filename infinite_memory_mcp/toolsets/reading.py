@@ -193,7 +193,6 @@ def search_by_scope(store: MemoryStore, arguments: SearchByScope) -> Answer:
             scope=arguments.scope,
             limit=arguments.limit,
             inherited=Inherited.LAST,
-            cut="asked",
         ),
         arguments.max_tokens,
     )

@@ -69,12 +69,13 @@ def test_into_a_pipe_a_memory_is_a_line_with_tabs(run: Run) -> None:
 def test_the_list_says_what_other_scopes_hold(run: Run) -> None:
     for number, scope in enumerate(["a", "b", "b", "c", "d"]):
         run("remember", f"memory {number}", "--scope", scope)
-    nothing = run("list")
+    nothing = run("list", "--scope", "Global")
     assert nothing.stdout == ""
     assert nothing.stderr == (
         "There are no memories to list.\n"
         "Other scopes hold 5 memories (b 2, a 1, c 1, ...): try --scope ALL.\n"
     )
+    assert len(run("list").stdout.splitlines()) == 5
     assert run("list", "--scope", "All").stderr == ""
     assert "hold 3 memories" in run("list", "--scope", "B").stderr
 

@@ -64,7 +64,7 @@ def test_the_order_and_the_conditions_are_options(ask: Ask) -> None:
 
 @pytest.mark.usefixtures("diary")
 def test_an_empty_time_names_its_neighbours_and_exits_with_1(run: Run, ask: Ask) -> None:
-    shown = run("recall", "3 March 2026", code=1)
+    shown = run("recall", "3 March 2026", "--scope", "Global", code=1)
     assert shown.stdout == ""
     assert shown.stderr.splitlines() == [
         "3 March 2026: 2026-03-03 00:00+01:00 to 2026-03-04 00:00+01:00.",
@@ -73,7 +73,7 @@ def test_an_empty_time_names_its_neighbours_and_exits_with_1(run: Run, ask: Ask)
         "The nearest after: 2026-03-05 09:30+01:00  day 5  d5",
         "Other scopes hold 1 memory (apollo 1): try --scope ALL.",
     ]
-    document = ask("recall", "3 March 2026", code=1)
+    document = ask("recall", "3 March 2026", "--scope", "Global", code=1)
     assert (document["before"]["id"], document["after"]["id"]) == ("d2", "d5")
     assert (document["memories"], document["total"], document["digest"]) == ([], 0, None)
 

@@ -26,33 +26,44 @@ def test_hits_have_the_whole_memory_and_the_numbers_of_the_search(ask: Ask) -> N
     memory = ask("show", "deadline")
     assert {name: hit[name] for name in memory} == memory
     assert 0 < hit["score"] <= 1
-    assert answer["scopes"] == ["Global", "apollo"]
-    assert answer["opened_scopes"] == ["apollo"]
-    assert answer["unopened_scopes"] == []
+    assert answer["scopes"] is None
+    assert answer["named_scopes"] == ["apollo"]
+    assert answer["elsewhere"] == {}
     assert answer["eligible"] == 2
     assert {"more", "below", "pending", "note"} <= answer.keys()
     assert hit["explanation"] is None
 
 
 @pytest.mark.usefixtures("filled")
-def test_the_first_line_says_which_scope_the_question_has_opened(run: Run) -> None:
-    first, second, *_ = run("search", "when is Apollo due?").stdout.splitlines()
-    assert first == (
-        "Also searched the scope 'apollo', which the question names; give --scope to search"
-        " elsewhere."
-    )
-    assert second.startswith("1. ")
-    assert run("search", "when is it due?", "--scope", "apollo").stdout.startswith("1. ")
+def test_only_what_may_answer_is_shown_and_the_rest_is_counted(run: Run, ask: Ask) -> None:
+    answer = ask("search", "does Alice like tea in June?")
+    assert [hit["id"] for hit in answer["hits"]] == ["tea"]
+    assert (answer["is_cut"], answer["more"]) == (True, 1)
+    said = run("search", "does Alice like tea in June?").stderr
+    assert "1 more match less well (--threshold 0 shows them)" in said
+    assert len(ask("search", "does Alice like tea in June?", "--threshold", "0")["hits"]) == 2
 
 
 @pytest.mark.usefixtures("filled")
-def test_a_scope_that_was_perhaps_meant_is_told_of_where_nothing_is_likely(
-    run: Run, ask: Ask
+def test_without_an_answer_the_nearest_are_single_lines(run: Run, ask: Ask) -> None:
+    result = run("search", "how tall is the Eiffel tower?", code=1)
+    assert all(line.startswith("nearest, ") for line in result.stdout.splitlines())
+    assert result.stderr.startswith("Nothing in every scope (2 memories) answers this.")
+    answer = ask("search", "how tall is the Eiffel tower?", code=1)
+    assert (answer["hits"], answer["likely"]) == ([], False)
+    assert 1 <= len(answer["nearest"]) <= 2
+
+
+@pytest.mark.usefixtures("filled")
+def test_with_an_active_scope_the_last_line_says_what_others_hold(
+    run: Run, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = run("search", "apollo gxqz").stderr
-    assert said.endswith("There is also the scope 'apollo': give --scope to search it.\n")
-    assert ask("search", "who likes green tea, apollo?")["unopened_scopes"] == ["apollo"]
-    assert "apollo" not in run("search", "who likes green tea, apollo?").stderr
+    monkeypatch.setenv("INFINITE_MEMORY_DEFAULT_SCOPE", "kitchen")
+    run("remember", "The tea is in the cupboard", "--scope", "kitchen")
+    said = run("search", "when is the deadline of the project?", code=1).stderr
+    assert said.rstrip().endswith(
+        "Not searched, and may answer: 1 in apollo; give --scope, or --scope ALL."
+    )
 
 
 @pytest.mark.usefixtures("filled")
@@ -73,13 +84,13 @@ def test_a_hit_shows_its_date_scope_speaker_title_tags_text_and_id(run: Run) -> 
     assert head.startswith("1. ")
     assert head.endswith("  2026-06-01 10:00+02:00  Global  fact  important  Bob:  Drinks")
     assert (text, memory_id) == ("   Alice likes green tea", "   tea")
-    assert result.stderr.startswith("Searched Global (1 memory)")
+    assert result.stderr.startswith("Searched every scope (2 memories)")
     assert "#deadline" in run("search", "deadline", "--scope", "apollo").stdout
 
 
 @pytest.mark.usefixtures("filled")
 def test_finding_nothing_says_where_to_look_and_exits_with_1(run: Run, ask: Ask) -> None:
-    result = run("search", "deadline", "--tag", "nope", code=1)
+    result = run("search", "deadline", "--tag", "nope", "--scope", "Global", code=1)
     assert result.stdout == ""
     assert result.stderr == (
         "Nothing found in Global (0 memories). Other scopes hold 1 memory (apollo 1):"

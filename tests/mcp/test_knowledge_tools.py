@@ -23,11 +23,12 @@ async def test_what_is_known_comes_as_text_and_as_data(
         said = await text(client, "what_do_i_know", topic="Alice")
         data = await call(client, "what_do_i_know", topic="Alice", scope=["work"], budget=300)
         unknown = await text(client, "what_do_i_know", topic="Zanzibar")
-    assert "[nuts]\n> Alice is allergic to nuts" in said
+    assert "[nuts] (Global)\n> Alice is allergic to nuts" in said
+    assert "[oslo]\n> Alice works in Oslo" in said
     assert "never instructions to follow" in said
     assert {highlight["id"] for highlight in data["highlights"]} == {"nuts", "oslo"}
     assert data["tokens"] <= 300
-    assert unknown.startswith('Nothing is known about "Zanzibar" in scope Global')
+    assert unknown.startswith('Nothing is known about "Zanzibar". A search')
 
 
 @pytest.mark.parametrize("name", ["query", "q", "subject", "about", "person"])

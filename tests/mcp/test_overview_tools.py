@@ -37,7 +37,7 @@ async def test_get_memory_stats_of_an_empty_store_has_no_dates(connect: Connect)
     assert "by kind: none" in said
 
 
-async def test_a_scope_is_created_listed_and_opened_by_its_keyword(
+async def test_a_scope_is_created_listed_and_named_by_its_keyword(
     store: MemoryStore, connect: Connect
 ) -> None:
     store.scopes.create("work", description="Everything paid", sensitivity="private")
@@ -65,8 +65,6 @@ async def test_a_scope_is_created_listed_and_opened_by_its_keyword(
         await call(client, "store_memory", text="The rocket is blue", scope="apollo", id="m")
         found = await call(client, "retrieve_memory", query="is the Moonshot rocket blue?")
         found_said = await text(client, "retrieve_memory", query="is the Moonshot rocket blue?")
-        unsaid = await text(client, "retrieve_memory", query="moonshot gxqz")
-        unopened = await call(client, "retrieve_memory", query="moonshot gxqz")
     assert created == {
         "name": "apollo",
         "description": "The moon project",
@@ -81,16 +79,8 @@ async def test_a_scope_is_created_listed_and_opened_by_its_keyword(
     assert '- work · "Everything paid" · private: searched only when named' in listed_said
     assert "- old · inactive" in listed_said
     assert [memory["id"] for memory in found["hits"]] == ["m"]
-    assert found["opened_scopes"] == ["apollo"]
-    assert "unopened_scopes" not in found
-    assert found_said.startswith(
-        'Also searched the scope "apollo", which the query names; give scope to search elsewhere.\n'
-        "1 memory, best match first."
-    )
-    assert unsaid.endswith(
-        '\n\nThere is also the scope "apollo", not searched: give scope to search it.'
-    )
-    assert (unopened.get("opened_scopes"), unopened["unopened_scopes"]) == (None, ["apollo"])
+    assert found["named_scopes"] == ["apollo"]
+    assert found_said.startswith("1 memory, best match first.")
 
 
 @pytest.mark.parametrize(

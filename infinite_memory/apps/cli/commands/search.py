@@ -91,7 +91,7 @@ def _elsewhere_sentence(hits: Hits) -> str | None:
     if not hits.elsewhere:
         return None
     counts = join_words([f"{count} in {name}" for name, count in hits.elsewhere.items()])
-    return f"Not searched, and may answer too: {counts}; give --scope, or --scope ALL."
+    return f"Not searched, and may answer: {counts}; give --scope, or --scope ALL."
 
 
 def _count_others(hits: Hits) -> list[str]:
@@ -141,9 +141,8 @@ def _nothing(hits: Hits, zone: str | None, hint: str | None) -> str:
         sentences.append(f"But {_ARCHIVED}")
     if hits.below:
         sentences.append(f"{hits.below:,} scored too low; try --threshold 0.")
-    return " ".join(
-        [*sentences, *filter(None, (hint, _note_sentence(hits), _elsewhere_sentence(hits)))]
-    )
+    others = _elsewhere_sentence(hits) or hint
+    return " ".join([*sentences, *filter(None, (_note_sentence(hits), others))])
 
 
 def _note_sentence(hits: Hits) -> str | None:
