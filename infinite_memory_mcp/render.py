@@ -89,6 +89,8 @@ def render_explanation(explanation: Explanation) -> str:
         (explanation.conversation, "its conversation"),
         (explanation.summary, "it is a summary"),
         (explanation.time, "it is of the time that the query names"),
+        (explanation.scope, "the query names its scope, or it is the active one"),
+        (explanation.former, "it superseded a better match"),
         (explanation.not_useful, "marked as not useful for such a query"),
         (explanation.later, "it was told later than a near one"),
         (explanation.linked, "links lead to it from a better match"),

@@ -129,6 +129,12 @@ def create_missing_scopes(
     )
 
 
+def is_conversation_scope(name: str) -> bool:
+    """Return whether a scope is that of a conversation, by its name."""
+    return fold_name(name).startswith(_PREFIX)
+
+
 def _has_parent(name: str, default: str) -> bool:
-    is_conversation = fold_name(name).startswith(_PREFIX)
-    return is_conversation and default != GLOBAL and fold_name(name) != fold_name(default)
+    return (
+        is_conversation_scope(name) and default != GLOBAL and fold_name(name) != fold_name(default)
+    )

@@ -22,7 +22,11 @@ from infinite_memory.core.values.scope import (
     fold_name,
     visible_from,
 )
-from infinite_memory.engine.conversation_scopes import active_scopes
+from infinite_memory.engine.conversation_scopes import (
+    active_scopes,
+    is_conversation_scope,
+    unnamed_scopes,
+)
 from infinite_memory.engine.journal import with_entry
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.visibility import public_names
@@ -112,9 +116,9 @@ def choose_scopes(
     `Global`. ALL opens every scope that is neither private nor inactive; private and inactive
     scopes open only by name. Without `asked` the search reads the active scopes, their parents,
     `Global`, and the scopes in `named`, which the question names; where no scope is active, it
-    reads what ALL opens. Active are a default scope other than `Global`, the scope of the project,
-    and the scope of the conversation
-    with `conversation_id`.
+    reads what ALL opens, without the scopes of conversations. Active are a default scope other
+    than `Global`, the scope of the project, and the scope of the conversation with
+    `conversation_id`. A request for one conversation reads the default scope and its own.
     """
     scopes = services.storage.scopes()
     if asked is None:
@@ -142,19 +146,27 @@ def _choose_unasked(
     scopes: Mapping[str, Scope],
 ) -> ScopeChoice:
     """Return the scopes of a search whose caller named none."""
-    active = active_scopes(services, conversation_id, scopes)
-    if active:
+    active = frozenset(active_scopes(services, conversation_id, scopes))
+    own = active & scopes.keys()
+    if conversation_id is not None:
+        own = _find_home_scopes(services, conversation_id, scopes)
+    if own or active:
         # An active scope need not exist before something is stored in it.
-        own = frozenset((active | named) & scopes.keys() or {GLOBAL})
-        return ScopeChoice(
-            scopes=_with_visible(own, scopes),
-            own=own,
-            active=frozenset(active),
-            named=named,
-        )
+        own = own | named or frozenset({GLOBAL})
+        return ScopeChoice(scopes=_with_visible(own, scopes), own=own, active=active, named=named)
     everything = list_open_scopes(scopes)
+    if services.config.conversation_scopes:
+        everything = {name for name in everything if not is_conversation_scope(name)} | named
     whole = None if len(everything) == len(scopes) else frozenset(everything)
     return ScopeChoice(scopes=whole, named=named)
+
+
+def _find_home_scopes(
+    services: Services, conversation_id: str | None, scopes: Mapping[str, Scope]
+) -> frozenset[str]:
+    """Return the scopes of what is stored without a scope, in a conversation or in none."""
+    names = unnamed_scopes(services, conversation_id, scopes)
+    return frozenset(find_spelling(name, scopes) or GLOBAL for name in names)
 
 
 def list_open_scopes(scopes: Mapping[str, Scope]) -> set[str]:
@@ -181,11 +193,10 @@ def choose_key_scopes(
     Without `asked` it is the key of a memory that is stored without a scope, or inherited by it:
     the same key in another scope is another fact.
     """
+    if asked is not None:
+        return choose_scopes(asked, services).scopes
     scopes = services.storage.scopes()
-    own = services.default_scope if asked is None else asked
-    if asked is None and find_spelling(services.default_scope, scopes) is None:
-        own = GLOBAL
-    return choose_scopes(own, services).scopes
+    return _with_visible(_find_home_scopes(services, None, scopes), scopes)
 
 
 def create_scope(

@@ -151,6 +151,7 @@ class AsyncScopes(Awaited[Scopes]):
     count_tags = awaited(Scopes.count_tags)
     create = awaited(Scopes.create)
     update = awaited(Scopes.update)
+    searched = awaited(Scopes.searched)
     delete = awaited(Scopes.delete)
 
     def __aiter__(self) -> AsyncIterator[Scope]:

@@ -110,6 +110,18 @@ class Scopes(Group):
         )
 
     @count_call
+    def searched(self, scope: str | Iterable[str] | None = None) -> tuple[str, ...] | None:
+        """Return the names of the scopes that a request for `scope` reads, None for every scope.
+
+        Raises:
+            UnknownScope: there is no such scope.
+        """
+        from infinite_memory.engine.scopes import choose_scopes
+
+        scopes = choose_scopes(scope, self._services).scopes
+        return None if scopes is None else tuple(sorted(scopes))
+
+    @count_call
     def delete(self, name: str) -> None:
         """Remove a scope that is empty.
 

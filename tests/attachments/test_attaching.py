@@ -91,7 +91,7 @@ def test_the_same_bytes_are_stored_once_in_a_scope_and_apart_in_another(
     assert len(contents_of(store)) == 1
     owner = store.remember("at work", scope="work")
     receipt = store.attachments.attach(owner.id, uri=DATA_URI, description="the cat at work")
-    assert len(contents_of(store)) == 1
+    assert len(contents_of(store)) == 2
     assert receipt.scope == "work"
     inside = store.confine(scopes=["work"])
     assert inside.attachments.read(receipt.id).data == PNG

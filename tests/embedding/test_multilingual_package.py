@@ -72,6 +72,7 @@ def test_the_model_has_the_same_name_on_every_machine(embedder: OnnxEmbedder) ->
     embedder.verify()
 
 
+@pytest.mark.process
 def test_the_commands_of_the_guide_print_what_stands_below_them(
     embedder: OnnxEmbedder, folder: Path, tmp_path: Path
 ) -> None:

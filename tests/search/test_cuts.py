@@ -89,3 +89,12 @@ def test_what_was_cut_is_no_recall(tmp_path: Path) -> None:
 def test_an_unknown_cut_is_refused_with_the_choices(store: MemoryStore) -> None:
     with pytest.raises(InvalidInput, match=r"cut 'narrow'.*wide.*asked.*pushed"):
         store.search("cat", cut="narrow")
+
+
+def test_the_newest_conversation_is_never_pushed(store: MemoryStore) -> None:
+    for number in range(5):
+        store.remember(f"Turn {number} of the talk", kind="message", conversation_id="talk")
+    question = "what did we talk about last time?"
+    assert store.search(question, cut="asked").newest_conversation == "talk"
+    assert store.search(question, cut="asked").nearest == ()
+    assert len(store.search(question, cut="pushed")) == 0

@@ -109,3 +109,20 @@ def test_a_folder_that_is_gone_is_no_project(
     gone.rmdir()
     with MemoryStore.open("memory://", project=".") as store:
         assert store.search("anything").scopes is None
+
+
+def test_the_scope_of_a_conversation_is_searched_in_that_conversation_alone() -> None:
+    store = MemoryStore.open("memory://", config=Config(conversation_scopes=True))
+    store.remember("The surprise party is on Friday", conversation_id="c1")
+    store.remember("Parties cost a lot")
+    assert texts(store, "when is the party?") == {"Parties cost a lot"}
+    found = {hit.text for hit in store.search("party", conversation_id="c1")}
+    assert found == {"The surprise party is on Friday"}
+
+
+def test_what_a_request_reads_is_named(store: MemoryStore) -> None:
+    fill(store)
+    assert store.scopes.searched() == ("Global", REMOTE, "shop")
+    assert store.scopes.searched("bank") == ("Global", "bank")
+    store.scopes.update("bank", sensitivity="normal")
+    assert store.scopes.searched() is None

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from infinite_memory.core.errors import ScopeNotCreated
 from infinite_memory.core.values.messages import format_count
-from infinite_memory.core.values.scope import Scope, Sensitivity, visible_from
+from infinite_memory.core.values.scope import Scope, Sensitivity
 from infinite_memory.store.memory_store import MemoryStore
 
 _MOST_NAMED = 3
@@ -41,15 +41,6 @@ def describe_other_scopes(store: MemoryStore, searched: Collection[str] | None) 
 
 def _is_open(scope: Scope) -> bool:
     return scope.active and scope.sensitivity is Sensitivity.NORMAL
-
-
-def searched_scopes(store: MemoryStore, asked: tuple[str, ...]) -> set[str] | None:
-    """Return the scopes that a search of the `asked` scopes sees, None for every scope."""
-    if any(name.strip().casefold() == "all" for name in asked):
-        return None
-    scopes = {scope.name: scope for scope in store.scopes}
-    names = [store.scopes[name].name for name in asked] or [store.config.default_scope]
-    return {seen for name in names for seen in (name, *visible_from(name, scopes))}
 
 
 @contextmanager

@@ -233,9 +233,9 @@ class Hits(PlainData, Sequence[Hit]):
     memories rank a little higher. `elsewhere` maps other scopes, which were not searched, to the
     number of their memories that probably answer, ten at most of all together. `eligible` counts
     the memories that meet the conditions, `matches` the eligible memories that match the
-    question, `more` the matches beyond the limit, `below` the matches under the threshold, and
-    `pending` the eligible memories without a vector, which are compared by words alone. `note` says
-    why the search left out words or meaning, None if it used both.
+    question, `more` the matches that are not shown, beyond the limit or left out by the cut,
+    `below` the matches under the threshold, and `pending` the eligible memories without a vector,
+    which are compared by words alone. `note` says why the search left out words or meaning, None if it used both.
 
     The search skipped the first `offset` hits; `next` is the offset of the next page, None at the
     end. `best` is the score of the first hit of the first page, 0 if nothing matches. `when` is the

@@ -345,7 +345,7 @@ def _count_elsewhere(services: Services, question: Question, hits: Hits) -> Hits
 
 def _or_newest_conversation(services: Services, question: Question, hits: Hits) -> Hits:
     """Return `hits`, or the newest memories if the question asks for the last time alone."""
-    memories = load_newest_conversation(services, question)
+    memories = () if question.cut is Cut.PUSHED else load_newest_conversation(services, question)
     if not memories:
         return hits
     items = tuple(Hit(memory=memory, score=0.0) for memory in memories)
@@ -355,6 +355,7 @@ def _or_newest_conversation(services: Services, question: Question, hits: Hits) 
         items=items,
         newest_conversation=conversation_id,
         newest_memories=conversation_id is None,
+        nearest=(),
         next=None,
     )
 

@@ -15,7 +15,7 @@ from infinite_memory.apps.cli.fields import conditions_but_when, filter_options,
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import emit_json, emit_table, is_terminal, remark
-from infinite_memory.apps.cli.scope_hints import describe_other_scopes, searched_scopes
+from infinite_memory.apps.cli.scope_hints import describe_other_scopes
 from infinite_memory.core.clock import system_clock
 from infinite_memory.core.values.codec import iso
 from infinite_memory.core.values.criteria import Inherited
@@ -61,7 +61,7 @@ def recall_command(
         )
         hint = None
         if not as_json:
-            hint = describe_other_scopes(store, searched_scopes(store, options["scopes"]))
+            hint = describe_other_scopes(store, store.scopes.searched(options["scopes"] or None))
     if as_json:
         emit_json(recalled.to_dict())
         return ExitCode.DONE if recalled else ExitCode.NO
@@ -142,7 +142,7 @@ def list_command(
         as_json = wants_json(context)
         hint = None
         if not as_json:
-            hint = describe_other_scopes(store, searched_scopes(store, options["scopes"]))
+            hint = describe_other_scopes(store, store.scopes.searched(options["scopes"] or None))
     if as_json:
         emit_json({**page.to_dict(), "as_of": iso(as_of)})
         return
