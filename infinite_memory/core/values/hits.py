@@ -235,7 +235,8 @@ class Hits(PlainData, Sequence[Hit]):
     the memories that meet the conditions, `matches` the eligible memories that match the
     question, `more` the matches that are not shown, beyond the limit or left out by the cut,
     `below` the matches under the threshold, and `pending` the eligible memories without a vector,
-    which are compared by words alone. `note` says why the search left out words or meaning, None if it used both.
+    which are compared by words alone. `note` says why the search left out words or meaning, None
+    if it used both.
 
     The search skipped the first `offset` hits; `next` is the offset of the next page, None at the
     end. `best` is the score of the first hit of the first page, 0 if nothing matches. `when` is the
