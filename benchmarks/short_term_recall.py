@@ -30,7 +30,7 @@ from benchmarks.metrics import interval
 from benchmarks.vector_cache import DEFAULT_CACHE, StoredVectors, open_model
 from infinite_memory import MemoryStore
 from infinite_memory.core.values.conversation.message import check_messages
-from infinite_memory.features.chats.short_term.keywords import DocumentFrequencies, find_keywords
+from infinite_memory.features.chats.short_term.adding import DocumentFrequencies, find_keywords
 from infinite_memory.features.chats.short_term.relevance import relevance
 from infinite_memory.search.embedding import BUNDLED
 from infinite_memory.search.text.segmenter import WordSegmenter

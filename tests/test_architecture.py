@@ -81,7 +81,7 @@ LATE_IMPORTERS = (
 ENVIRONMENT_READERS = {
     # HOME alone, which `Path.home` reads too, and takes "" for a folder.
     "infinite_memory.core.paths",
-    "infinite_memory.apps.hooks.command",
+    "infinite_memory.apps.cli.commands.hook",
     "infinite_memory.apps.cli.settings",
     "infinite_memory_mcp.settings",
 }
@@ -90,7 +90,7 @@ RUNTIME = "infinite_memory.search.embedding.session"
 SWITCH = 'os.environ["ORT_DISABLE_TELEMETRY"] = "1"'
 # The file of any other path may be a pipe or a device: `core.files.regular` opens it.
 PLAIN_READERS = {
-    "infinite_memory.apps.connect.bundle": "the packages, and the bundle that it wrote",
+    "infinite_memory.apps.cli.commands.bundle": "the packages, and the bundle that it wrote",
     "infinite_memory.search.embedding.multilingual": "a model that it wrote a moment before",
     "infinite_memory.core.files.atomic": "a folder",
     "infinite_memory.core.files.regular": "the place for it",

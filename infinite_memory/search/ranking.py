@@ -42,14 +42,15 @@ from infinite_memory.search.collapsing import (
 )
 from infinite_memory.search.conversation.scoring import ConversationScores, score_in_conversations
 from infinite_memory.search.conversation.turns import ConversationTurns, find_conversation_turns
-from infinite_memory.search.cosine import QueryVector, approximate_cosines, cosines
-from infinite_memory.search.doc_filter import DocFilter
-from infinite_memory.search.explain import explain
-from infinite_memory.search.former import (
-    cover_superseded,
-    find_inherited_totals,
-    raise_successors,
+from infinite_memory.search.cosine import (
+    ABSENT,
+    QueryVector,
+    approximate_cosines,
+    best_passage,
+    cosines,
 )
+from infinite_memory.search.doc_filter import DocFilter
+from infinite_memory.search.former import cover_superseded, find_inherited_totals, raise_successors
 from infinite_memory.search.later_first import (
     COMPARED,
     MOST_HITS,
@@ -71,6 +72,7 @@ from infinite_memory.search.reader import Reader
 from infinite_memory.search.scoring import (
     DEFAULT_WEIGHTS,
     Explain,
+    Positions,
     SegmentScores,
     Weights,
     add_step,
@@ -87,6 +89,7 @@ from infinite_memory.search.sentences import score_sentences, split_sentences
 from infinite_memory.search.text.analyzer import spelled_names
 from infinite_memory.search.text.question_terms import split_terms
 
+_IN_CONTEXT = ("sentences", "around", "quoted", "is_question", "important", "conversation")
 # The number of memories that are scored in their conversations. It does not depend on the limit, so
 # that a longer result begins with the shorter one.
 _CANDIDATES = 300
@@ -507,3 +510,87 @@ def _select_groups(
         )
         for segment_scores, position in select_best_docs(scores, number, least)
     ]
+
+
+def explain(
+    scores: Sequence[SegmentScores],
+    segment_scores: SegmentScores,
+    position: int,
+    *,
+    context: ConversationScores | None,
+    weights: Weights,
+    query: QueryVector | None,
+) -> Explanation:
+    """Explain the total of the document at `position` of `segment_scores`, an item of `scores`.
+
+    `query` is the vector of the whole question, None if the search compared no vectors.
+    """
+    doc = segment_scores.doc_filter.doc_at(position)
+    positions = np.array([position])
+    cosine, bm25 = segment_scores.cosine[position], segment_scores.bm25[position]
+    return Explanation(
+        cosine=float(cosine) if cosine > ABSENT else None,
+        bm25=float(bm25),
+        meaning_rank=(
+            _find_rank(cosine, [candidate.cosine for candidate in scores])
+            if segment_scores.meaning(positions)[0] > 0
+            else None
+        ),
+        words_rank=_find_rank(bm25, [candidate.bm25 for candidate in scores]) if bm25 > 0 else None,
+        passage=best_passage(query, segment_scores.segment, doc) if query is not None else None,
+        **_list_steps(
+            segment_scores,
+            positions,
+            _find_row(scores, segment_scores, doc, context),
+            context,
+            weights,
+        ),
+    )
+
+
+def _list_steps(
+    segment_scores: SegmentScores,
+    positions: Positions,
+    row: int | None,
+    context: ConversationScores | None,
+    weights: Weights,
+) -> dict[str, float]:
+    """Return the contribution of every step; the contributions sum to the total."""
+    steps = {
+        "meaning": weights.meaning * float(segment_scores.meaning(positions)[0]),
+        "words": weights.words * float(segment_scores.words(positions)[0]),
+        "speaker": weights.speaker * float(segment_scores.speaker(positions)[0]),
+    }
+    total = float(segment_scores.total[positions][0])
+    if context is not None and row is not None:
+        for step in _IN_CONTEXT:
+            steps[step] = float(getattr(context, step)[row])
+    else:
+        own = sum(steps.values())
+        steps.update(dict.fromkeys(_IN_CONTEXT, 0.0))
+        alone = total / (1 + weights.conversation)
+        if segment_scores.segment.important[segment_scores.doc_filter.doc_at(int(positions[0]))]:
+            steps["important"] = alone - alone / (1 + weights.important)
+        steps["is_question"] = alone - own - steps["important"]
+        steps["conversation"] = total - alone
+    return {**steps, "total": total}
+
+
+def _find_row(
+    scores: Sequence[SegmentScores],
+    segment_scores: SegmentScores,
+    doc: int,
+    context: ConversationScores | None,
+) -> int | None:
+    if context is None:
+        return None
+    number = next(number for number, candidate in enumerate(scores) if candidate is segment_scores)
+    turns = context.turns
+    rows = turns.wanted[
+        (turns.segment_index[turns.wanted] == number) & (turns.doc[turns.wanted] == doc)
+    ]
+    return int(rows[0]) if len(rows) else None
+
+
+def _find_rank(value: np.float32, scores: Sequence[Scores]) -> int:
+    return 1 + sum(int(np.count_nonzero(cosines > value)) for cosines in scores)

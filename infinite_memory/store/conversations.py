@@ -156,7 +156,7 @@ class Conversations(Group):
         It comes up in `search_short_term` by these keywords, and fades. It is the time of the last
         message that counts, if that has one. The same messages again within the hour are stored
         once. `role_weights` replace those of the configuration, such as {"user": 2.7}. The formula
-        of the weights is in `infinite_memory.features.chats.short_term.keywords`. `attachments` are
+        of the weights is in `infinite_memory.features.chats.short_term.adding`. `attachments` are
         those of the memory, as for `log`.
 
         Raises:

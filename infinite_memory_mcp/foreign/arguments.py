@@ -18,16 +18,131 @@ from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.plain import is_placeholder
 from infinite_memory.core.values.memory import Kind
 from infinite_memory.core.values.profile import SECTIONS
-from infinite_memory_mcp.foreign.argument_names import NAMES, UNUSED
-from infinite_memory_mcp.foreign.objects import (
-    check_context,
-    check_messages,
-    drop_placeholders,
-    find_argument,
-    fold_camel_case,
-    refuse_part,
-)
 
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "text": (
+        *("content", "contents", "memory", "fact", "facts", "note", "data", "observation"),
+        *("value", "body", "statement", "information", "episode_body", "thing_to_remember"),
+        "summary",
+    ),
+    "query": (
+        *("q", "question", "search", "search_query", "search_term", "keywords", "topic"),
+        *("text", "content", "information_to_get", "prompt", "problem", "error_message"),
+    ),
+    "topic": (
+        *("query", "q", "subject", "about", "question", "search", "text", "name", "person"),
+        *("entity", "keywords"),
+    ),
+    "id": ("memory_id", "content_hash", "hash", "uuid", "identifier", "data_id", "document_id"),
+    "ids": (
+        *("id", "memory_id", "memory_ids", "content_hash", "hash", "uuid", "identifier", "uuids"),
+        "permalink",
+    ),
+    "id_or_key": ("id", "memory_id", "key", "content_hash", "uuid", "identifier"),
+    "kind": ("type", "memory_type", "note_type", "category", "source_type", "entity_type"),
+    "kinds": (
+        *("kind", "type", "types", "memory_type", "memory_types", "note_type", "note_types"),
+        *("category", "categories"),
+    ),
+    "important": ("importance", "priority", "salience", "importance_score", "is_important"),
+    "tags": ("tag", "labels", "label", "keywords", "topics", "categories"),
+    "scope": (
+        *("scopes", "project", "project_name", "project_id", "namespace", "group_id", "group_ids"),
+        *("bank_id", "dataset_name", "datasets", "container_tag", "collection", "workspace"),
+        *("directory", "folder", "app_id"),
+    ),
+    "create": ("create_scope", "create_project"),
+    "context": ("metadata", "meta", "properties", "attributes", "extra"),
+    "conversation_id": ("session_id", "run_id", "thread_id", "chat_id", "conversation", "saga"),
+    "speaker": ("author", "speaker_name", "role"),
+    "title": ("name", "subject", "heading"),
+    "happened_at": (
+        *("timestamp", "created_at", "date", "time", "reference_time", "event_time"),
+        *("occurred_at", "valid_at"),
+    ),
+    "when": (
+        *("time_expr", "timeframe", "time_range", "time_period", "period", "date_range"),
+        *("lookback", "time", "time_expression"),
+    ),
+    "since": (
+        *("after", "after_date", "start_date", "date_from", "from_date", "start_time", "start"),
+        "created_after",
+    ),
+    "until": (
+        *("before", "before_date", "end_date", "date_to", "to_date", "end_time", "end"),
+        "created_before",
+    ),
+    "limit": (
+        *("n_results", "max_results", "num_results", "top_k", "k", "n", "count", "page_size"),
+        *("per_page", "max_nodes", "max_facts", "max_episodes", "size", "num"),
+    ),
+    "offset": ("skip",),
+    "cursor": ("next", "page_token"),
+    "sources": ("source_ids", "ids", "memory_ids"),
+    "job": ("job_name", "task"),
+    "changes": ("updates", "profile", "data"),
+    "user": ("user_id", "user_name", "username"),
+    "repository": (
+        *("repo", "repo_name", "repository_name", "project", "project_name", "scope", "folder"),
+        *("directory", "cwd", "path"),
+    ),
+    "content": ("text", "body", "description", "details", "notes", "message"),
+    "type": ("kind", "chunk_type", "category", "memory_type"),
+    "files": ("file_context", "file_paths", "paths", "files_modified", "files_changed", "file"),
+    "file_context": ("files", "file_paths", "paths", "current_files", "file"),
+    "session": ("session_id", "conversation_id"),
+    "commit": ("commit_hash", "git_commit", "sha"),
+    "minutes": ("time_spent", "time_spent_minutes", "duration", "duration_minutes"),
+    "tools": ("tools_used", "tool"),
+    "error": ("error_message", "exception"),
+    "error_message": ("error", "message", "exception", "traceback", "stack_trace", "query"),
+    "related": ("related_ids", "related_chunks", "related_memories"),
+    "decision": ("title", "text", "content", "summary"),
+    "rationale": ("reason", "reasoning", "why", "justification"),
+    "timeframe": ("when", "time_range", "time_period", "period", "time_expr"),
+    "min_relevance_score": ("min_score", "min_relevance", "threshold", "min_similarity"),
+    "current_task": ("task", "task_description", "query", "description", "text"),
+    "recent_days": ("days", "days_back"),
+    "budget": ("max_tokens", "token_budget"),
+    "messages": ("recentMessages", "recent_messages", "conversation", "turns"),
+    "recentMessages": ("recent_messages", "messages", "conversation", "turns"),
+    "roleWeights": ("role_weights", "weights"),
+    "createdContext": ("created_context", "context"),
+    "updatedContext": ("updated_context", "context"),
+    "trigger": ("condition", "trigger_condition"),
+    "prompt": ("content", "text", "memory"),
+    "pattern": ("query", "keyword", "text", "regex"),
+    "date_from": ("since", "start_date", "after"),
+    "date_to": ("until", "end_date", "before"),
+    "attachments": ("modalities", "images"),
+}
+"""The aliases of every argument, in the order in which they are tried."""
+
+UNUSED = frozenset(
+    {
+        *("user_id", "agent_id", "client_hostname", "source", "source_description", "confidence"),
+        *("enable_graph", "infer", "async_mode", "output_format", "include_debug", "version"),
+        *("quality_boost", "search_type", "hybrid_search", "semantic_weight", "rerank", "budget"),
+        *("similarity_threshold", "min_similarity", "min_score", "min_relevance", "strategy"),
+        *("entity_types", "edge_types", "center_node_uuid", "excluded_entity_types", "fallback"),
+        *("max_response_chars", "include_superseded", "search_all_projects", "update_mode"),
+        *("prefer_observations", "query_timestamp", "update_communities", "custom_prompt"),
+        *("search_mode", "overwrite", "entity", "max_related"),
+    }
+)
+"""Options without a counterpart here: kept in `context`, or left out with a note."""
+
+
+_MAX_NAME_CHARS = 64
+_MAX_SHOWN_CHARS = 200
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+# The arguments that say where a memory is, and when it happened. Other servers' names of the others
+# are words that a context is full of, such as "source", "category" and "name".
+_PLACES = ("scope", "conversation_id", "happened_at")
+# The field `project` of a context is ours.
+_FIELDS = frozenset({"project"})
+_WRAPPERS = frozenset({"context", *NAMES["context"], "updates", "filters", "filter", "options"})
+_MESSAGE_FIELDS = ("role", "name", "content", "text")
 _SEARCH_MODES = frozenset({"semantic", "exact", "hybrid", "keyword", "vector", "local", "global"})
 _MATCHES = ("tag_match", "tags_match", "match_all", "match_mode", "operation")
 _ANY_OF = frozenset({"any", "or", "false"})
@@ -400,3 +515,85 @@ def _read_single(value: Any) -> Any:
 def _shorten(value: Any) -> str:
     shown = f"{value!r}"
     return shown if len(shown) <= 60 else f"{shown[:59]}…"
+
+
+def fold_camel_case(name: str) -> str:
+    """Return a name in snake case, as this server spells names."""
+    if len(name) > _MAX_NAME_CHARS or not name[:1].islower():
+        return name
+    return _CAMEL.sub("_", name).casefold()
+
+
+def find_argument(name: str, known: Collection[str]) -> str | None:
+    """Return the argument in `known` that a name means, in any server's spelling, or None."""
+    plain = fold_camel_case(name)
+    own = next((each for each in (name, plain) if each in known), None)
+    aliases = (ours for ours, names in NAMES.items() if plain in names and ours in known)
+    return own or next(aliases, None)
+
+
+def check_context(given: str, context: Mapping[str, Any], known: Collection[str]) -> None:
+    """Refuse a context that holds an argument, which would be kept and not obeyed.
+
+    `given` is the name of the argument that held the context, `known` are the arguments of the
+    tool. A context in the context, and an object in a list, are looked into as well.
+
+    Raises:
+        InvalidInput: it holds one; the message names it, and the call that obeys it.
+    """
+    for name, value in context.items():
+        ours = _find_own_or_place(name, known)
+        if fold_camel_case(name) in _WRAPPERS and isinstance(value, Mapping):
+            check_context(f"{given}.{name}", value, known)
+        elif ours is not None:
+            if not is_placeholder(value):
+                raise _refuse_argument(given, name, ours, value)
+        elif isinstance(value, list):
+            for each in value:
+                if isinstance(each, Mapping):
+                    check_context(f"{given}.{name}", each, known)
+
+
+def drop_placeholders(context: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """Return a context without the arguments in it for which no value was given."""
+    return {
+        name: value
+        for name, value in context.items()
+        if not (is_placeholder(value) and find_argument(name, known))
+    }
+
+
+def _find_own_or_place(name: str, known: Collection[str]) -> str | None:
+    """Return the argument that a name in a context means beyond doubt, or None."""
+    ours = find_argument(name, known)
+    is_certain = ours in _PLACES or fold_camel_case(name) == ours
+    return ours if is_certain and name not in _FIELDS else None
+
+
+def check_messages(given: str, messages: Sequence[Any]) -> None:
+    """Refuse messages that hold more than who said what.
+
+    Raises:
+        InvalidInput: one holds something else; the message names it.
+    """
+    for message in messages:
+        for name in message if isinstance(message, Mapping) else ():
+            if name not in _MESSAGE_FIELDS and not is_placeholder(message[name]):
+                raise refuse_part(f"a message of {given}", name, _MESSAGE_FIELDS)
+
+
+def refuse_part(given: str, part: str, known: Collection[str]) -> InvalidInput:
+    """Return the refusal of an object for the sake of a part of it."""
+    return InvalidInput(
+        f"{given} holds {part!r:.100}, which is not understood here: give only"
+        f" {', '.join(known)}; nothing was done"
+    )
+
+
+def _refuse_argument(given: str, name: str, ours: str, value: Any) -> InvalidInput:
+    shown = json.dumps({ours: value}, ensure_ascii=False, default=str)
+    call = shown if len(shown) <= _MAX_SHOWN_CHARS else f"the argument {ours!r}"
+    return InvalidInput(
+        f"{given} holds {name!r:.100}, which is no part of it here, but an argument of this tool:"
+        f" call it with {call} beside {given.partition('.')[0]}; nothing was done"
+    )

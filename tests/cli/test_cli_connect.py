@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from infinite_memory.apps.cli.commands import bundle, connect
+from infinite_memory.apps.cli.commands.connect import INSTRUCTIONS
 from infinite_memory.apps.cli.settings import read_platform
 from infinite_memory.apps.connect.catalog import CLIENTS
 from infinite_memory.apps.connect.entry import ServerEntry
 from infinite_memory.apps.connect.installation import find_server_command
-from infinite_memory.apps.connect.instructions import INSTRUCTIONS
 from infinite_memory.apps.connect.probe import probe_server
 from infinite_memory.core.errors import ConfigurationError
 

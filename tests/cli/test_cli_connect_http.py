@@ -88,7 +88,7 @@ def test_no_key_is_shown_and_each_way_to_give_one_is_explained(
 def test_a_key_is_asked_for_on_a_terminal_without_being_shown(
     run: Run, user: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("infinite_memory.apps.cli.remote_server.is_terminal", lambda _: True)
+    monkeypatch.setattr("infinite_memory.apps.cli.commands.connect.is_terminal", lambda _: True)
     result = run("connect", "zed", "--http", URL, "--key", "-", stdin=f"{SECRET}\n")
     assert "Access key:" in result.stderr
     assert SECRET not in result.stdout + result.stderr

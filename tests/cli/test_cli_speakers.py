@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from infinite_memory.apps.cli.jsonl import read_drafts
+from infinite_memory.apps.cli.commands.remember import read_drafts
 
 
 def speakers(*lines: dict[str, object]) -> list[str | None]:

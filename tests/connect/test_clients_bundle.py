@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import infinite_memory
-from infinite_memory.apps.connect.bundle import Bundle, build_bundle
+from infinite_memory.apps.cli.commands.bundle import Bundle, build_bundle
 from infinite_memory.apps.connect.entry import ServerEntry
 from infinite_memory.apps.connect.platform import Platform
 from infinite_memory.apps.connect.probe import probe_server

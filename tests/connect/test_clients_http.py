@@ -23,9 +23,8 @@ from infinite_memory.apps.connect.connecting import (
     plan_change,
     read_status,
 )
-from infinite_memory.apps.connect.diagnosis import diagnose_clients
+from infinite_memory.apps.connect.diagnosis import diagnose_clients, probe_url
 from infinite_memory.apps.connect.entry import ServerEntry
-from infinite_memory.apps.connect.http_probe import probe_url
 from infinite_memory.apps.connect.platform import Platform
 from infinite_memory.apps.connect.probe import ProbeFailed
 from infinite_memory.apps.connect.remote import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from infinite_memory.features.sessions.events.client_text import remove_client_text
+from infinite_memory.features.sessions.events.builder import remove_client_text
 
 
 @pytest.mark.parametrize(

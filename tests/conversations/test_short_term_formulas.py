@@ -10,9 +10,9 @@ import pytest
 
 from infinite_memory.core.config import ShortTerm
 from infinite_memory.core.values.conversation.message import ChatMessage
+from infinite_memory.features.chats.short_term.adding import DocumentFrequencies, find_keywords
 from infinite_memory.features.chats.short_term.choosing import Candidate
 from infinite_memory.features.chats.short_term.cleanup import find_faded
-from infinite_memory.features.chats.short_term.keywords import DocumentFrequencies, find_keywords
 from infinite_memory.features.chats.short_term.relevance import (
     flashback_weight,
     overlap,

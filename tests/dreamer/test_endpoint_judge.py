@@ -11,9 +11,7 @@ import pytest
 from infinite_memory import Config, JudgeError, MemoryStore
 from infinite_memory.core.values.dream.pair import Judgement, Pair
 from infinite_memory.core.values.memory import Memory
-from infinite_memory.features.background.dreamer.pairs.choose_judge import choose_judge
-from infinite_memory.features.background.dreamer.pairs.endpoint_judge import EndpointJudge
-from infinite_memory.features.background.dreamer.pairs.judging import LocalJudge
+from infinite_memory.features.background.dreamer.job import EndpointJudge, LocalJudge, choose_judge
 from infinite_memory.features.background.upkeep.chat_endpoint import ChatEndpoint
 from infinite_memory.testing.embedders import HashingEmbedder
 from tests.harness.chat_server import ChatServer, answer, reply_with

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from infinite_memory.core.values.dream.pair import Pair
 from infinite_memory.core.values.memory import Kind, Memory
-from infinite_memory.features.background.dreamer.pairs.judging import LocalJudge
+from infinite_memory.features.background.dreamer.job import LocalJudge
 from tests.harness.dreaming import NOW
 
 

@@ -7,7 +7,7 @@ from random import Random
 import networkx
 import pytest
 
-from infinite_memory.features.background.dreamer.topics.louvain import (
+from infinite_memory.features.background.dreamer.topics.clustering import (
     find_communities,
     list_components,
     measure_modularity,

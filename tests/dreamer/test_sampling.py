@@ -20,9 +20,9 @@ from infinite_memory.core.values.link import Link, LinkType
 from infinite_memory.features.background.dreamer.pairs.sampling import (
     MAX_PAIRS,
     Sampled,
+    SeedScan,
     sample_pairs,
 )
-from infinite_memory.features.background.dreamer.pairs.seeds import SeedScan
 from infinite_memory.features.background.dreamer.view import DREAMER
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.testing.embedders import HashingEmbedder

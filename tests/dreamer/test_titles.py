@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory.features.background.dreamer.topics.phrases import read_phrases
-from infinite_memory.features.background.dreamer.topics.titles import MAX_TITLE_CHARS, make_title
+from infinite_memory.features.background.dreamer.topics.titles import (
+    MAX_TITLE_CHARS,
+    make_title,
+    read_phrases,
+)
 from infinite_memory.search.text.analyzer import terms
 
 

@@ -23,7 +23,7 @@ from infinite_memory import (
     Step,
 )
 from infinite_memory.core.values.hits import LIKELY
-from infinite_memory.engine.retrieval.overview import overview
+from infinite_memory.engine.retrieval.search import overview
 from infinite_memory.engine.retrieval.search_request import SearchRequest, build_question
 from infinite_memory.testing.embedders import HashingEmbedder
 

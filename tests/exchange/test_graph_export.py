@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infinite_memory import Conflict, InvalidInput, Link, LinkType, Memory, MemoryStore, NotFound
-from infinite_memory.features.archive.exchange.graphs.graphml import graphml
-from infinite_memory.features.archive.exchange.graphs.node_link import node_link
+from infinite_memory.features.archive.exchange.graphs.exporting import graphml, node_link
 from infinite_memory.features.archive.exchange.graphs.values import GraphEdge, GraphNode
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

@@ -14,7 +14,7 @@ from talking import call, refusal
 
 from infinite_memory import InvalidInput, MemoryStore
 from infinite_memory_mcp.arguments import Arguments, input_schema, parse, understand
-from infinite_memory_mcp.foreign.argument_names import NAMES
+from infinite_memory_mcp.foreign.arguments import NAMES
 from infinite_memory_mcp.server import TOOLSETS
 from infinite_memory_mcp.toolsets.writing import StoreMemory, UpdateMemory
 

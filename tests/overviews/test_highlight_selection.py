@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infinite_memory import Memory
-from infinite_memory.features.overviews.diversity import choose_diverse, measure_likeness
+from infinite_memory.features.overviews.knowledge import choose_diverse, measure_likeness
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 NOTHING = np.zeros(3)

@@ -33,9 +33,8 @@ from infinite_memory.search.cosine import (
 from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.document import describe
 from infinite_memory.search.index import SearchIndex
-from infinite_memory.search.merging import merge
 from infinite_memory.search.names import remove_names
-from infinite_memory.search.reader import Reader
+from infinite_memory.search.reader import Reader, merge
 from infinite_memory.search.segment import ARRAYS, Segment, build
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.search.text.analyzer import terms

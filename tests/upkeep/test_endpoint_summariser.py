@@ -13,8 +13,10 @@ import pytest
 from infinite_memory import Config, MemoryStore, SummariserError
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.features.background.upkeep.chat_endpoint import ChatEndpoint
-from infinite_memory.features.background.upkeep.summaries.choice import choose_summariser
-from infinite_memory.features.background.upkeep.summaries.endpoint import EndpointSummariser
+from infinite_memory.features.background.upkeep.summaries.choice import (
+    EndpointSummariser,
+    choose_summariser,
+)
 from infinite_memory.features.background.upkeep.summaries.extractive import ExtractiveSummariser
 from infinite_memory.testing.embedders import HashingEmbedder
 from tests.harness.chat_server import ChatServer, Reply, answer, reply_with

@@ -12,22 +12,24 @@ from attrs import evolve
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.criteria import Criteria, Cut, Depth, Mode
 from infinite_memory.core.values.hits import LIKELY, MAY_ANSWER, SURE, Hit, Hits, Told
-from infinite_memory.core.values.memory import Memory, Status, shorten
+from infinite_memory.core.values.memory import Kind, Memory, Status, shorten
 from infinite_memory.core.values.question import Question, Ranking
 from infinite_memory.core.values.time_range import Reading, TimeRange
 from infinite_memory.engine.priority import compute_priority
 from infinite_memory.engine.retrieval.browse import load_page
 from infinite_memory.engine.retrieval.feedback import Ranked, rank_with_feedback
-from infinite_memory.engine.retrieval.highlights import highlight_long_texts
-from infinite_memory.engine.retrieval.overview import overview
+from infinite_memory.engine.retrieval.highlights import choose_highlights, highlight_long_texts
 from infinite_memory.engine.retrieval.predecessors import load_predecessors
 from infinite_memory.engine.retrieval.search_request import SearchRequest, build_question
+from infinite_memory.engine.retrieval.summaries import drop_outdated, find_covered
 from infinite_memory.engine.scopes import list_open_scopes
 from infinite_memory.engine.services import Services
 from infinite_memory.search.text.analyzer import terms
 from infinite_memory.search.text.question_terms import split_terms
 from infinite_memory.times import find_range
 
+_MAX_CHARS = 300
+_MAX_SUMMARY_CHARS = 1000
 _CURRENT, _ARCHIVED = frozenset({Status.CURRENT}), frozenset({Status.ARCHIVED})
 _TOLD_CHARS = 100
 # A further hit that may answer has at least this share of the best total.
@@ -442,3 +444,33 @@ def _make_hits(question: Question, ranking: Ranking, hits: Sequence[Hit]) -> Hit
         as_of=None if tense is None else tense.as_of,
         named=tuple(sorted(question.criteria.named)),
     )
+
+
+def overview(services: Services, question: Question, ranked: Sequence[Hit]) -> list[Hit]:
+    """Return `ranked` hits, best first and with explanations, in the order of an overview.
+
+    1. Likely summaries, then other likely hits, then unlikely summaries, then the rest. Hits that a
+       summary covers come last. An outdated summary counts as an ordinary hit, but an outdated
+       topic summary is left out.
+    2. Every hit has a highlight: the whole of a short text, the beginning of a summary, or the
+       sentences of the best passage that are nearest to the question in words and meaning.
+    """
+    ranked, known = drop_outdated(services, ranked)
+    covers = find_covered(sorted(ranked, key=_tier), known)
+    covered = {memory_id for ids in covers.values() for memory_id in ids}
+    highlights = choose_highlights(services, question, ranked, [_max_chars(hit) for hit in ranked])
+    hits = [
+        evolve(hit, highlight=highlight, covers=covers.get(hit.memory.id, ()))
+        for hit, highlight in zip(ranked, highlights, strict=True)
+    ]
+    return sorted(hits, key=lambda hit: (hit.memory.id in covered, _tier(hit)))
+
+
+def _tier(hit: Hit) -> tuple[bool, bool]:
+    """Return the sort key of a hit: likely before unlikely, valid summaries before other hits."""
+    is_valid_summary = hit.memory.kind is Kind.SUMMARY and not hit.outdated
+    return hit.score < LIKELY, not is_valid_summary
+
+
+def _max_chars(hit: Hit) -> int:
+    return _MAX_SUMMARY_CHARS if hit.memory.kind is Kind.SUMMARY else _MAX_CHARS

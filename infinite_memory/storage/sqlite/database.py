@@ -14,6 +14,7 @@ from typing import TypeVar
 import apsw
 
 from infinite_memory.core.errors import StorageError, StorageUnavailable, StoreClosed, StoreDamaged
+from infinite_memory.core.files.atomic import sync_folder
 from infinite_memory.storage.forks import crossed_fork
 from infinite_memory.storage.sqlite.connection import BUSY_SECONDS, check_library
 from infinite_memory.storage.sqlite.creation import ensure_store, find_sound_store, prepare_folder
@@ -37,13 +38,14 @@ from infinite_memory.storage.sqlite.files.live_files import (
 from infinite_memory.storage.sqlite.files.lock import WriterBusy, WriterLock
 from infinite_memory.storage.sqlite.files.open_files import file_identity
 from infinite_memory.storage.sqlite.files.paths import Places
-from infinite_memory.storage.sqlite.files.quarantine import Suspicion
-from infinite_memory.storage.sqlite.files.scrub_mark import ScrubMark
 from infinite_memory.storage.sqlite.migrations import migrate
 from infinite_memory.storage.sqlite.readers import Readers, Snapshot, is_sound
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
 from infinite_memory.storage.sqlite.writer import Writer, open_writer
 
+# No lock guards the dictionary, since a forked child could inherit a held lock: every use is a
+# single operation on it.
+_errors: dict[tuple[str, int, int], StoreDamaged] = {}
 _Result = TypeVar("_Result")
 
 _CHECKPOINT_BYTES = 4 << 20
@@ -396,3 +398,65 @@ class Database:
             return misread_database(error, self.path)
         self.suspect(str(error))
         return storage_error(error, self.path)
+
+
+class Suspicion:
+    """The damage that any handle or thread of this process has found in a database file.
+
+    The suspicion lasts until the process ends. A later check that finds no damage proves nothing,
+    since it may not read the damaged page. The suspicion belongs to the file, not to its name: a
+    sound file that replaces it, such as a restored backup, may be written.
+    """
+
+    def __init__(self, path: Path, identity: str) -> None:
+        """Track the store `identity` in the file at `path`, which exists."""
+        status = path.stat()
+        self._file = (identity, status.st_dev, status.st_ino)
+
+    @property
+    def error(self) -> StoreDamaged | None:
+        """The error that describes the damage, None if none was found."""
+        return _errors.get(self._file)
+
+    def note(self, error: StoreDamaged) -> None:
+        """Remember the damage that `error` describes, unless damage was noted before."""
+        _errors.setdefault(self._file, error)
+
+    def check(self) -> None:
+        """Refuse to write.
+
+        Raises:
+            StoreDamaged: damage was found.
+        """
+        error = self.error
+        if error is not None:
+            raise StoreDamaged(f"this process writes nothing more and only reads: {error}")
+
+
+class ScrubMark:
+    """The mark of a store. Used under the writers' lock."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the log must still be emptied."""
+        return os.path.exists(self._path)  # noqa: PTH110 -- a third of the time of Path.exists
+
+    def set(self) -> None:
+        """Make the mark durably; log a failure, since a full disk must not prevent an erasure."""
+        if self.is_set:
+            return
+        try:
+            os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600))
+            sync_folder(self._path.parent)
+        except OSError as error:
+            _logger.warning("%s could not be created: %s", self._path, error)
+
+    def clear(self) -> None:
+        """Remove the mark; if a power cut brings it back, the log is only emptied again."""
+        try:
+            self._path.unlink(missing_ok=True)
+        except OSError as error:
+            _logger.warning("%s could not be removed: %s", self._path, error)

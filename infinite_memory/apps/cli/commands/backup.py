@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ import click
 
 from infinite_memory.apps.cli.completions import complete_backups
 from infinite_memory.apps.cli.exits import ExitCode
+from infinite_memory.apps.cli.given_file import open_given_file
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, refuse_scopes, wants_json
 from infinite_memory.apps.cli.output import (
@@ -18,13 +20,18 @@ from infinite_memory.apps.cli.output import (
     emit_json,
     emit_lines,
     emit_table,
+    is_terminal,
     progress_bars,
     remark,
 )
-from infinite_memory.apps.cli.passphrase import ask_passphrase, given_passphrase
 from infinite_memory.apps.cli.render import format_counts
-from infinite_memory.apps.cli.settings import load_settings
-from infinite_memory.core.errors import InvalidInput, StoreDamaged, WrongPassphrase
+from infinite_memory.apps.cli.settings import load_settings, read_passphrase_variable
+from infinite_memory.core.errors import (
+    InfiniteMemoryError,
+    InvalidInput,
+    StoreDamaged,
+    WrongPassphrase,
+)
 from infinite_memory.core.values.archive.backup import (
     Backup,
     BackupProgress,
@@ -43,6 +50,7 @@ from infinite_memory.features.archive.container.encryption import check_passphra
 from infinite_memory.features.archive.recovery import restore_damaged
 from infinite_memory.features.archive.restore import RestoreRequest
 
+_MAX_BYTES = 8192
 Result = TypeVar("Result")
 _MOST_FINDINGS = 20
 
@@ -365,3 +373,39 @@ def _emit_findings(findings: tuple[Finding, ...]) -> None:
     if findings:
         rows = [(str(f.part), f.what, f.way_out) for f in findings[:_MOST_FINDINGS]]
         emit_table(("Part", "What was found", "What to do"), rows)
+
+
+def given_passphrase(file: str | None) -> str | None:
+    """Return the passphrase in `file`, without the end of its line, or that of the environment.
+
+    Raises:
+        InvalidInput: the file cannot be read, or is empty.
+        ConfigurationError: the path begins with ~, and there is no home folder.
+    """
+    if file is None:
+        return read_passphrase_variable()
+    try:
+        with open_given_file(file) as stream:
+            content = stream.read(_MAX_BYTES + 1)
+        passphrase = content.decode().rstrip("\r\n")
+    except InfiniteMemoryError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8, or its name is none"
+        raise InvalidInput(
+            f"the passphrase cannot be read from {file!r:.200}: {reason}: name a file that holds"
+            " the passphrase on one line"
+        ) from error
+    if not passphrase or len(content) > _MAX_BYTES or "\n" in passphrase:
+        raise InvalidInput(
+            f"{file!r:.200} is empty, long, or has several lines: write the passphrase on one line"
+        )
+    return passphrase
+
+
+def ask_passphrase(prompt: str, *, confirm: bool) -> str | None:
+    """Ask for a passphrase on a terminal, twice if `confirm`; return None without a terminal."""
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+        return None
+    passphrase: str = click.prompt(prompt, hide_input=True, confirmation_prompt=confirm, err=True)
+    return passphrase

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from attrs import frozen
 
 from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.files.json_lines import parse_object, read_lines
+from infinite_memory.core.values.exchange import ImportProblem
 from infinite_memory.core.values.messages import suggest_name
 from infinite_memory.features.archive.container.files import read_outline
 from infinite_memory.features.archive.exchange.formats.csv_table import is_csv_export, read_csv
-from infinite_memory.features.archive.exchange.formats.drafts import is_drafts, read_drafts_file
+from infinite_memory.features.archive.exchange.formats.fields import read_fields
 from infinite_memory.features.archive.exchange.formats.jsonl import is_jsonl_export, read_jsonl
 from infinite_memory.features.archive.exchange.formats.markdown import (
     is_markdown_export,
@@ -40,8 +43,45 @@ from infinite_memory.features.archive.exchange.importers.sessions import (
     holds_sessions,
     read_sessions,
 )
-from infinite_memory.features.archive.exchange.reading import FormatReader, Recognise
+from infinite_memory.features.archive.exchange.reading import FormatReader, Options, Recognise
+from infinite_memory.features.archive.exchange.records import Item
 from infinite_memory.features.archive.exchange.source import Source
+
+
+def is_drafts(source: Source) -> bool:
+    """Return whether the first line of a file is an object with a text."""
+    if source.is_folder or source.is_zip:
+        return False
+    first = source.head(source.files[0]).lstrip().split(b"\n", 1)[0]
+    try:
+        return isinstance(parse_object(first, len(first)).get("text"), str)
+    except ValueError:
+        return False
+
+
+def read_drafts_file(source: Source, options: Options) -> Iterator[Item]:
+    """Yield a memory of every line.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    (file,) = source.files
+    shown, counts = source.show(file), Counter[str]()
+    with source.open(file) as stream:
+        for number, line in read_lines(stream, options.max_line_bytes):
+            if not line.strip():
+                continue
+            where = f"line {number}"
+            try:
+                fields = parse_object(line, options.max_line_bytes)
+                text = fields.pop("text", None)
+                if not isinstance(text, str):
+                    raise ValueError("it has no text")
+                yield read_fields(
+                    fields, text, file=shown, where=where, zone=options.zone, counts=counts
+                )
+            except (ValueError, InvalidInput, TypeError, KeyError) as error:
+                yield ImportProblem(file=shown, where=where, what=str(error))
 
 
 @frozen(kw_only=True)

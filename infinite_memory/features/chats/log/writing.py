@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import islice, takewhile
+from typing import TypeVar
 
 from attrs import frozen
 
-from infinite_memory.core.errors import IdTaken, InvalidInput
+from infinite_memory.core.errors import IdTaken, InvalidInput, StoreDamaged
+from infinite_memory.core.values.codec import iso
 from infinite_memory.core.values.conversation.message import (
     ChatMessage,
     check_conversation_id,
@@ -15,6 +18,7 @@ from infinite_memory.core.values.conversation.message import (
 )
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.draft import Draft
+from infinite_memory.core.values.ids import import_id
 from infinite_memory.core.values.memory import Kind, Memory, Origin, Status
 from infinite_memory.core.values.receipt import Searchable
 from infinite_memory.core.values.scope import find_spelling
@@ -24,10 +28,18 @@ from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.remember import remember_many
 from infinite_memory.features.attachments.attaching import attach_all, prepare_attachments
 from infinite_memory.features.attachments.draft import AttachmentDraft
-from infinite_memory.features.chats.log.naming import find_present, name_messages
 from infinite_memory.features.chats.log.trivial import is_trivial
 from infinite_memory.features.chats.log.values import LoggedMessages
 
+_RECENT = timedelta(hours=1)
+_MOST_STARTS = 8
+_MOST_GAPS = 16
+
+
+# So many messages in a row are not said again by chance.
+_LONG_ROW = 4
+
+Message = TypeVar("Message")
 # As many of the last messages are compared with those of a call.
 _COMPARED = 2000
 _MICROSECOND = timedelta(microseconds=1)
@@ -168,3 +180,168 @@ def _draft_of(named: _NamedMessage, conversation_id: str, scope: str | None) -> 
         happened_at=named.at,
         context=context,
     )
+
+
+def count_known(logged: Sequence[Message], given: Sequence[Message], *, recent_from: int) -> int:
+    """Return how many leading messages of `given` are in the log already.
+
+    Callers give the new messages alone, or the whole conversation so far, or repeat a call. So the
+    longest beginning of `given` that ends the log is known. All of `given` is known if the log has
+    it in a row: of two or three messages only if they are recent, since later the same words were
+    said again. A single message that equals the end of the log is known only if that is recent.
+    The messages of the log from the position `recent_from` on are recent.
+    """
+    row = find_row(logged, given) if len(given) > 1 else None
+    if row is not None and (row >= recent_from or len(given) >= _LONG_ROW):
+        return len(given)
+    for count in range(min(len(logged), len(given)), 0, -1):
+        if logged[-count] == given[0] and list(logged[-count:]) == list(given[:count]):
+            is_recent = recent_from < len(logged)
+            return count if count > 1 or len(given) > 1 or is_recent else 0
+    return 0
+
+
+def find_row(logged: Sequence[Message], given: Sequence[Message]) -> int | None:
+    """Return where the log has `given` in a row the last time, None if it has not."""
+    for start in range(len(logged) - len(given), -1, -1):
+        if logged[start] == given[0] and list(logged[start : start + len(given)]) == list(given):
+            return start
+    return None
+
+
+def name_messages(
+    services: Services,
+    given: Sequence[ChatMessage],
+    logged: Sequence[Memory],
+    *,
+    conversation_id: str,
+    scope: str,
+) -> tuple[list[str], int]:
+    """Return the id of every message, and how many of the first ones the log was found to have.
+
+    A message is identified by the caller's id, or by its time, speaker and content; without both by
+    its speaker, its content, and the message before it. So processes that log the same messages at
+    once give them the same ids, and words that are said again are another message.
+    """
+    namer = _Namer(scope=scope.casefold(), conversation_id=conversation_id)
+    ids = _find_known(services, namer, given, logged)
+    count = len(ids)
+    previous = ids[-1] if ids else logged[-1].id if logged else ""
+    for message in given[count:]:
+        name = namer.name(message, previous)
+        # The call begins with new messages, so an erased one was said again.
+        while not ids and not _has_name(message) and services.storage.erased([name]):
+            name = namer.name(message, name)
+        ids.append(name)
+        previous = name
+    for position, message in enumerate(given[:count]):
+        if _has_name(message):
+            ids[position] = namer.name(message, "")
+    return ids, count
+
+
+def find_present(services: Services, ids: Sequence[str]) -> frozenset[str]:
+    """Return those of `ids` that were stored, even if they were erased or damaged since."""
+    storage = services.storage
+    erased = storage.erased(ids)
+    try:
+        return erased | storage.get(ids, models=()).keys()
+    except StoreDamaged:
+        pass
+    present = set(erased)
+    for memory_id in ids:
+        try:
+            present |= storage.get([memory_id], models=()).keys()
+        except StoreDamaged:
+            present.add(memory_id)
+    return frozenset(present)
+
+
+@frozen(kw_only=True)
+class _Namer:
+    """Names the messages of a conversation."""
+
+    scope: str
+    conversation_id: str
+
+    def name(self, message: ChatMessage, previous: str) -> str:
+        """Return the id of a message, given the id of the message before it, "" for the first."""
+        base: list[object] = ["log", self.scope, self.conversation_id, message.speaker]
+        if message.id is not None:
+            return import_id([*base, "id", message.id])
+        if message.said_at is not None:
+            return import_id([*base, "at", iso(message.said_at), message.content])
+        return import_id([*base, "after", previous, message.content])
+
+    def name_all(self, messages: Sequence[ChatMessage], previous: str) -> Iterator[str]:
+        """Yield the ids of messages that follow each other."""
+        for message in messages:
+            previous = self.name(message, previous)
+            yield previous
+
+
+def _has_name(message: ChatMessage) -> bool:
+    """Return whether the caller said what identifies a message."""
+    return message.id is not None or message.said_at is not None
+
+
+def _find_known(
+    services: Services, namer: _Namer, given: Sequence[ChatMessage], logged: Sequence[Memory]
+) -> list[str]:
+    """Return the ids of the first messages of a call that the log has."""
+    said = [(memory.speaker, memory.text) for memory in logged]
+    pairs = [(message.speaker, message.content) for message in given]
+    now = services.clock()
+    older = takewhile(lambda memory: now - memory.stored_at > _RECENT, logged)
+    count = count_known(said, pairs, recent_from=sum(1 for _ in older))
+    row = find_row(said, pairs[:count]) if count else None
+    known = [] if row is None else [memory.id for memory in logged[row : row + count]]
+    if count == len(given) or len(given) == 1 or not logged:
+        return known
+    changed = _find_changed(services, namer, given, logged, from_start_only=bool(known))
+    return max(changed, known, key=len)
+
+
+def _find_changed(
+    services: Services,
+    namer: _Namer,
+    given: Sequence[ChatMessage],
+    logged: Sequence[Memory],
+    *,
+    from_start_only: bool,
+) -> list[str]:
+    """Return the ids of the first messages of a call that goes over the end of the log.
+
+    A message in between was revised or erased since, or the log is longer than what was compared:
+    the ids say which messages followed each other when they were logged. The call begins where the
+    conversation does, or with a message that was compared unless `from_start_only`.
+    """
+    first = (given[0].speaker, given[0].content)
+    starts = (memory.id for memory in reversed(logged) if (memory.speaker, memory.text) == first)
+    for start in ["", *islice(starts, 0 if from_start_only else _MOST_STARTS)]:
+        begun = [start] if start else []
+        ids = begun + _follow(services, namer, given[len(begun) :], start)
+        if len(ids) > 1 and logged[-1].id in ids:
+            return ids
+    return []
+
+
+def _follow(
+    services: Services, namer: _Namer, messages: Sequence[ChatMessage], start: str
+) -> list[str]:
+    """Return the ids of the first messages that were logged after the message `start`, in a row.
+
+    What follows an erased message was logged after that one, or after the message before it.
+    """
+    ids: list[str] = []
+    previous = start
+    for _ in range(_MOST_GAPS):
+        names = list(namer.name_all(messages[len(ids) :], previous))
+        present = find_present(services, names)
+        leading = list(takewhile(present.__contains__, names))
+        ids += leading
+        sound = load_memories(services, leading)
+        previous = next((name for name in reversed(leading) if name in sound), previous)
+        if not leading or leading[-1] == previous:
+            break
+    return ids

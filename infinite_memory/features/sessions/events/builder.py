@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,11 +13,18 @@ from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.draft import storable
 from infinite_memory.core.values.ids import import_id
 from infinite_memory.core.values.timestamps import read_moment
-from infinite_memory.features.sessions.events.client_text import remove_client_text
 from infinite_memory.features.sessions.events.event import Event, EventKind
 from infinite_memory.features.sessions.events.folders import Folders
 from infinite_memory.features.sessions.events.tools import Call, event_of_call
 
+_ELEMENT = re.compile(
+    r"\s*<(?P<name>[A-Za-z][A-Za-z0-9]*(?:[-_ ][A-Za-z0-9]+)+|skill)(?:\s[^<>]*)?>.*?</(?P=name)>",
+    re.DOTALL,
+)
+# This one also stands behind and within what a person wrote.
+_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
+# Sentences that Claude Code and Codex write in the name of the person.
+_SENTENCES = ("[Request interrupted by user", "# AGENTS.md ")
 _MAX_OUTPUT_CHARS = 100_000
 _MAX_NAME_CHARS = 200
 _MAX_DEPTH = 50
@@ -231,3 +238,17 @@ def _storable_arguments(value: Any, depth: int = 0) -> Any:
     if isinstance(value, list):
         return [_storable_arguments(inner, depth + 1) for inner in value]
     return value
+
+
+def remove_client_text(blocks: Iterable[str]) -> str:
+    """Return what the person wrote in the blocks of a message, "" if that is nothing."""
+    return "\n\n".join(filter(None, map(_remove_from, blocks)))
+
+
+def _remove_from(block: str) -> str:
+    text = _REMINDER.sub("", block)
+    start = 0
+    while match := _ELEMENT.match(text, start):
+        start = match.end()
+    written = text[start:].strip()
+    return "" if written.startswith(_SENTENCES) else written

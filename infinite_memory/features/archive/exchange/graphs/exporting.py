@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from itertools import chain
+from xml.sax.saxutils import escape, quoteattr
 
 from attrs import define, field, frozen
 
@@ -14,8 +17,6 @@ from infinite_memory.core.values.memory import Memory
 from infinite_memory.engine.priority import compute_priority, weights_of_links
 from infinite_memory.engine.services import Services
 from infinite_memory.features.archive.backup import exporting
-from infinite_memory.features.archive.exchange.graphs.graphml import graphml
-from infinite_memory.features.archive.exchange.graphs.node_link import node_link
 from infinite_memory.features.archive.exchange.graphs.picture.lines import choose_lines
 from infinite_memory.features.archive.exchange.graphs.picture.page import Picture, make_page
 from infinite_memory.features.archive.exchange.graphs.request import Around, GraphRequest, Whole
@@ -28,6 +29,94 @@ from infinite_memory.features.archive.exchange.graphs.values import (
 from infinite_memory.features.archive.exchange.output_file import writing_file
 from infinite_memory.features.archive.exchange.selection import read_links, read_memories
 from infinite_memory.features.graph.neighbourhood import find_neighbourhood, find_relations
+
+# Whatever is no Char of XML 1.0, section 2.2.
+_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# A parser turns a bare carriage return into a line feed.
+_KEPT = {"\r": "&#13;"}
+_NODE = {
+    "label": "string",
+    "text": "string",
+    "kind": "string",
+    "scope": "string",
+    "status": "string",
+    "origin": "string",
+    "speaker": "string",
+    "conversation_id": "string",
+    "key": "string",
+    "tags": "string",
+    "happened_at": "string",
+    "stored_at": "string",
+    "important": "boolean",
+    "priority": "double",
+}
+_EDGE = {
+    "type": "string",
+    "weight": "double",
+    "stored": "boolean",
+    "made_by": "string",
+    "reason": "string",
+    "made_at": "string",
+}
+_HEAD = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns"
+ xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
+ xsi:schemaLocation="http://graphml.graphdrawing.org/xmlns http://graphml.graphdrawing.org/xmlns/1.0/graphml.xsd">
+"""
+
+
+def graphml(nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> Iterator[str]:
+    """Yield the document in pieces. Edges have the ids "e0", "e1" and so on, unique in it."""
+    yield _HEAD
+    for domain, types in (("node", _NODE), ("edge", _EDGE)):
+        for name, kind in types.items():
+            key = f'id="{domain}_{name}" for="{domain}"'
+            yield f'<key {key} attr.name="{name}" attr.type="{kind}"/>\n'
+    yield '<graph id="memories" edgedefault="directed">\n'
+    for node in nodes:
+        yield f"<node id={quoteattr(node.memory.id)}>{_data('node', node.attributes())}</node>\n"
+    for number, edge in enumerate(edges):
+        ends = f"source={quoteattr(edge.source)} target={quoteattr(edge.target)}"
+        yield f'<edge id="e{number}" {ends}>{_data("edge", edge.attributes())}</edge>\n'
+    yield "</graph>\n</graphml>\n"
+
+
+def _data(domain: str, attributes: Mapping[str, str | float | bool]) -> str:
+    return "".join(
+        f'<data key="{domain}_{name}">{_text(value)}</data>' for name, value in attributes.items()
+    )
+
+
+def _text(value: str | float | bool) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    shown = _FORBIDDEN.sub(lambda match: match[0].encode("unicode_escape").decode(), str(value))
+    return escape(shown, _KEPT)
+
+
+def node_link(nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> Iterator[str]:
+    """Yield the document in pieces, with a line for each node and each edge.
+
+    `networkx.node_link_graph(document, edges="edges")` makes a `MultiDiGraph` of it, in which the
+    key of an edge is its type.
+    """
+    yield '{"directed": true, "multigraph": true, "graph": {},\n"nodes": ['
+    yield from _lines({"id": node.memory.id, **node.attributes()} for node in nodes)
+    yield '],\n"edges": ['
+    yield from _lines(
+        {"source": edge.source, "target": edge.target, "key": edge.type, **edge.attributes()}
+        for edge in edges
+    )
+    yield "]}\n"
+
+
+def _lines(values: Iterable[object]) -> Iterator[str]:
+    separator = "\n"
+    for value in values:
+        yield separator + json.dumps(value, ensure_ascii=False, allow_nan=False)
+        separator = ",\n"
+
 
 _MOST_NEIGHBOURS = 12
 

@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import hashlib
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import timedelta
 
 from attrs import evolve, field, frozen
 
 from infinite_memory.core.errors import NotFound
-from infinite_memory.core.protocols import SupportsNeighbors
+from infinite_memory.core.protocols import SupportsNeighbors, Timeline
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.dream.neighbor import Neighbor
 from infinite_memory.core.values.dream.pair import Pair
-from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.link import LinkType
+from infinite_memory.core.values.memory import Kind, Memory
 from infinite_memory.engine.load_memories import load_memories
+from infinite_memory.engine.retrieval.recall_by_time import timeline_of
 from infinite_memory.features.background.dreamer.pairs.nearness import (
     NEAREST,
     Surroundings,
     make_pair,
 )
-from infinite_memory.features.background.dreamer.pairs.seeds import Seed, SeedScan, told_memories
-from infinite_memory.features.background.dreamer.view import CycleView
+from infinite_memory.features.background.dreamer.view import DREAMER, CycleView
 from infinite_memory.search.text.question_terms import split_terms
 
+# With five partners each, all but those in turn fit into the pairs of a cycle.
+_NEW, _TURNS, _RECENT, _RANDOM = 12, 20, 4, 6
+_FEED_PAGE, _FEED_PAGES = 12, 16
+_TIME_PAGE, _TIME_PAGES = 96, 4
+_LATEST = 32
+# Of the memories of one moment, such as those of an import, one of the first is chosen at random.
+_SAME_MOMENT = 64
+_FIRST_ROUND, _SECOND_ROUND = "unlinked", "all"
+
+# Microseconds as in `Timeline`, with as many digits as fit into 64 bits.
+_MOMENT = re.compile(r"-?[0-9]{1,18}")
+
+_Position = tuple[int, str]
 MAX_PAIRS = 200
 """The most pairs of a cycle."""
 
@@ -160,3 +176,154 @@ def _partners_of(surroundings: Surroundings) -> list[str]:
     )
     partners = [i for evidence, i in ranked[:_MOST_PARTNERS] if evidence >= _LEAST_EVIDENCE]
     return partners or [i for _, i in ranked[:1]]
+
+
+@frozen(kw_only=True)
+class Seed:
+    """A memory to begin with; `reason` says in a few words why.
+
+    `with_older` asks to compare it with much older memories too.
+    """
+
+    memory: Memory
+    reason: str
+    with_older: bool = False
+
+
+def told_memories(view: CycleView) -> Criteria:
+    """Return the memories that the dreamer links: no attachments, and no topic summaries."""
+    kinds = frozenset(Kind) - {Kind.ATTACHMENT}
+    return evolve(view.criteria, kinds=kinds, topic_summaries=False)
+
+
+class SeedScan:
+    """Finds the seeds of a cycle, in a bounded time however many memories the scope has.
+
+    Memories that were stored or changed since the last cycle come first, 12 to 23; then four recent
+    ones and six at random; then 20 that have their turn, newest first: in one round over the scope
+    those without a link by the dreamer, in the next round all. `notes` say how far the scan came;
+    they move when the caller goes on to the next seed.
+    """
+
+    def __init__(self, view: CycleView) -> None:
+        self._view = view
+        self._criteria = told_memories(view)
+        self._timeline = timeline_of(view.services, self._criteria)
+        # A note may be seen by people who may not see every scope.
+        scope = hashlib.sha256(view.scope.encode()).hexdigest()[:16]
+        self._feed_note, self._turn_note = f"dream/feed/{scope}", f"dream/turn/{scope}"
+        self.notes: dict[str, str] = {}
+
+    @property
+    def timeline(self) -> Timeline:
+        """The memories that may be linked, by time."""
+        return self._timeline
+
+    def seeds(self) -> Iterator[Seed]:
+        """Yield the seeds, each memory once."""
+        seen: set[str] = set()
+        for source in (self._new(), self._recent(), self._random(), self._turns()):
+            for seed in source:
+                if seed.memory.id not in seen:
+                    seen.add(seed.memory.id)
+                    yield seed
+
+    def _new(self) -> Iterator[Seed]:
+        storage, number = self._view.services.storage, 0
+        cursor = _read_cursor(self._view.context.notes.get(self._feed_note, ""), storage.position())
+        for _ in range(_FEED_PAGES):
+            changes = storage.changes(cursor, limit=_FEED_PAGE, models=())
+            changed = [change.record.memory for change in changes.items if change.record]
+            for memory in filter(self._is_told, changed):
+                number += 1
+                yield Seed(memory=memory, reason="new")
+            cursor = changes.cursor
+            self.notes[self._feed_note] = str(cursor)
+            if number >= _NEW or len(changes.items) < _FEED_PAGE:
+                return
+
+    def _turns(self) -> Iterator[Seed]:
+        round_name, position = _read_turn(self._view.context.notes.get(self._turn_note, ""))
+        number = 0
+        for _ in range(_TIME_PAGES):
+            page = self._timeline.page(position, _TIME_PAGE, newest_first=True)
+            memories = self._load([memory_id for _, memory_id in page])
+            skipped = (
+                self._find_linked(memories) if round_name == _FIRST_ROUND else frozenset[str]()
+            )
+            for position in page:
+                memory = memories.get(position[1])
+                if memory is not None and memory.id not in skipped:
+                    number += 1
+                    reason = "not linked yet" if round_name == _FIRST_ROUND else "in turn"
+                    yield Seed(memory=memory, reason=reason)
+                self._note_turn(round_name, position)
+                if number >= _TURNS:
+                    return
+            if len(page) < _TIME_PAGE:
+                round_name = _SECOND_ROUND if round_name == _FIRST_ROUND else _FIRST_ROUND
+                position = None
+                self._note_turn(round_name, position)
+
+    def _note_turn(self, round_name: str, position: _Position | None) -> None:
+        place = "" if position is None else f" {position[0]} {position[1]}"
+        self.notes[self._turn_note] = f"{round_name}{place}"
+
+    def _recent(self) -> Iterator[Seed]:
+        latest = self._timeline.page(None, _LATEST, newest_first=True)
+        chosen = self._view.random.sample(latest, min(_RECENT, len(latest)))
+        for memory in self._load([memory_id for _, memory_id in chosen]).values():
+            yield Seed(memory=memory, reason="recent", with_older=True)
+
+    def _random(self) -> Iterator[Seed]:
+        random, moments, chosen = self._view.random, self._timeline.moments, []
+        for _ in range(_RANDOM if len(moments) else 0):
+            moment = int(moments[random.randrange(len(moments))])
+            page = self._timeline.page((moment, ""), _SAME_MOMENT, newest_first=False)
+            same = [memory_id for found, memory_id in page if found == moment]
+            if same:
+                chosen.append(random.choice(same))
+        for memory in self._load(chosen).values():
+            yield Seed(memory=memory, reason="at random")
+
+    def _load(self, ids: Iterable[str]) -> dict[str, Memory]:
+        """Return the memories by id that may be linked, in the order of `ids`."""
+        asked = list(ids)
+        memories = load_memories(self._view.services, asked)
+        return {
+            memory_id: memories[memory_id]
+            for memory_id in asked
+            if memory_id in memories and self._is_told(memories[memory_id])
+        }
+
+    def _is_told(self, memory: Memory) -> bool:
+        # Again: the index may have read it before it was moved or forgotten.
+        return self._view.may_use(memory) and self._criteria.admit(memory)
+
+    def _find_linked(self, ids: Collection[str]) -> frozenset[str]:
+        """Return the members of `ids` with a link by the dreamer to another memory."""
+        links = self._view.services.storage.links(ids) if ids else []
+        ends = {
+            end
+            for link in links
+            if link.made_by == DREAMER and link.type is LinkType.SEMANTIC
+            for end in (link.source, link.target)
+        }
+        return frozenset(ends)
+
+
+def _read_cursor(note: str, end: int) -> int:
+    """Return the cursor of the feed that a note says; that of the end without a readable note."""
+    # A store that was replaced may have a shorter feed.
+    return min(int(note), end) if note.isdecimal() and len(note) < 19 else end
+
+
+def _read_turn(note: str) -> tuple[str, _Position | None]:
+    """Return the round and the position that a note says; the beginning without a readable one."""
+    round_name, _, place = note.partition(" ")
+    moment, _, memory_id = place.partition(" ")
+    if round_name not in (_FIRST_ROUND, _SECOND_ROUND):
+        return _FIRST_ROUND, None
+    if not _MOMENT.fullmatch(moment):
+        return round_name, None
+    return round_name, (int(moment), memory_id)
