@@ -93,7 +93,7 @@ def test_an_unknown_cut_is_refused_with_the_choices(store: MemoryStore) -> None:
 
 def test_the_newest_conversation_is_never_pushed(store: MemoryStore) -> None:
     for number in range(5):
-        store.remember(f"Turn {number} of the talk", kind="message", conversation_id="talk")
+        store.remember(f"Eggs, {number} of them", kind="message", conversation_id="talk")
     question = "what did we talk about last time?"
     assert store.search(question, cut="asked").newest_conversation == "talk"
     assert store.search(question, cut="asked").nearest == ()

@@ -72,6 +72,7 @@ CALLS: dict[str, Callable[[MemoryStore], object]] = {
     "scopes.count_tags": lambda store: store.scopes.count_tags(),
     "scopes.create": lambda store: store.scopes.create("Apollo"),
     "scopes.update": lambda store: store.scopes.update("Global", description="everything"),
+    "scopes.searched": lambda store: store.scopes.searched(),
     "scopes.delete": lambda store: store.scopes.delete("Apollo"),
     "upkeep.optimize": lambda store: store.upkeep.optimize(),
     "upkeep.summaries_wanted": lambda store: store.upkeep.summaries_wanted(),
