@@ -27,7 +27,7 @@ LINE = {
     "folder": "/home/alice/apollo",
     "at": "2026-05-01T10:00:00Z",
 }
-HOOK = [sys.executable, "-m", "infinite_memory.apps.cli.commands.hook", "Stop"]
+HOOK = [sys.executable, "-m", "infinite_memory.apps.hooks.command", "Stop"]
 
 
 def measure(call: Callable[[], object], rounds: int) -> list[float]:

@@ -81,7 +81,7 @@ LATE_IMPORTERS = (
 ENVIRONMENT_READERS = {
     # HOME alone, which `Path.home` reads too, and takes "" for a folder.
     "infinite_memory.core.paths",
-    "infinite_memory.apps.cli.commands.hook",
+    "infinite_memory.apps.hooks.command",
     "infinite_memory.apps.cli.settings",
     "infinite_memory_mcp.settings",
 }

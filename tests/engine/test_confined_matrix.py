@@ -624,6 +624,7 @@ ROWS: Mapping[str, list[Call]] = {
     "scopes.__getitem__": [*scope_calls("__getitem__")],
     "scopes.count_memories": [lambda s: s.scopes.count_memories()],
     "scopes.count_tags": [*(lambda s, n=n: s.scopes.count_tags(n) for n in (None, "ALL", *SCOPES))],
+    "scopes.searched": [*(lambda s, n=n: s.scopes.searched(n) for n in (None, "ALL", *SCOPES))],
     "scopes.create": [*scope_calls("create")],
     "scopes.update": [*scope_calls("update"), lambda s: s.scopes.update("work", parent="")],
     "scopes.delete": [*scope_calls("delete"), emptied_and_deleted],

@@ -31,7 +31,7 @@ from attrs import asdict, frozen
 PROGRAMS: Mapping[str, str] = {
     "infinite-memory": "infinite_memory.apps.cli.main:main",
     "infinite-memory-mcp": "infinite_memory_mcp.command:main",
-    "infinite-memory-hook": "infinite_memory.apps.cli.commands.hook:main",
+    "infinite-memory-hook": "infinite_memory.apps.hooks.command:main",
 }
 """The programs of the package, with their functions."""
 

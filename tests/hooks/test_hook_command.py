@@ -18,7 +18,7 @@ from infinite_memory import MemoryStore
 from infinite_memory.features.sessions.spool_reader import Spool
 from infinite_memory.testing.embedders import HashingEmbedder
 
-HOOK = [sys.executable, "-m", "infinite_memory.apps.cli.commands.hook"]
+HOOK = [sys.executable, "-m", "infinite_memory.apps.hooks.command"]
 POSIX = pytest.mark.skipif(os.name == "nt", reason="modes and signals are those of POSIX")
 
 
@@ -148,7 +148,7 @@ def test_a_spool_that_nobody_reads_does_not_grow_for_ever(tmp_path: Path) -> Non
 
 _MODULES = """
 import sys
-from infinite_memory.apps.cli.commands.hook import main
+from infinite_memory.apps.hooks.command import main
 main()
 foreign = {name.partition(".")[0] for name in sys.modules} - set(sys.stdlib_module_names)
 own = {name for name in sys.modules if name.startswith("infinite_memory")}

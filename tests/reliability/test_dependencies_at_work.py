@@ -177,8 +177,8 @@ ENTRY_POINTS = {
     "-m infinite_memory_mcp": EntryPoint(
         ["-m", "infinite_memory_mcp", "--http", "127.0.0.1:0"], by_signal=True, listens=True
     ),
-    "-m infinite_memory.apps.cli.commands.hook": EntryPoint(
-        ["-m", "infinite_memory.apps.cli.commands.hook"], START, loads=False, ends=True
+    "-m infinite_memory.apps.hooks.command": EntryPoint(
+        ["-m", "infinite_memory.apps.hooks.command"], START, loads=False, ends=True
     ),
 }
 OTHERS = {

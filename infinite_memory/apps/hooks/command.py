@@ -1,0 +1,200 @@
+"""The command `infinite-memory-hook EVENT`, which a client runs and whose outcome is always 0.
+
+At the start of a session it prints a briefing; at any other event it notes the transcript of the
+session in the spool, and imports little but the standard library for that. Whatever fails is
+written to `logs/hooks.log` in the home folder. It ends by itself if the client keeps its input
+open.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from infinite_memory.core.errors import ConfigurationError, InfiniteMemoryError
+from infinite_memory.core.paths import absolute_path, expand_path, find_working_folder
+from infinite_memory.core.standard_streams import open_standard_streams
+from infinite_memory.features.sessions.spool import append_line
+
+_START = "sessionstart"
+_START_SECONDS, _SPOOL_SECONDS = 15.0, 3.0
+_MAX_INPUT_BYTES = 4 << 20
+_MAX_CHARS = 4096
+_MAX_LOG_BYTES = 1 << 20
+_DEFAULT_HOME, _HOME_VARIABLE = "~/.infinite-memory", "INFINITE_MEMORY_HOME"
+_DEFAULT_CLIENT = "claude-code"
+_OPTIONS = ("--client", "--home", "--store", "--scopes")
+_PASSED = _OPTIONS[1:]
+
+
+def main() -> int:
+    """Run the hook with the arguments and the input of the process; always return 0."""
+    open_standard_streams()
+    return run_hook(sys.argv[1:])
+
+
+def run_hook(arguments: Sequence[str]) -> int:
+    """Run the hook of an event and return 0.
+
+    `arguments` are the event, and optionally --client NAME, --home DIR, and --store and --scopes,
+    which only a briefing uses. Unknown arguments are ignored.
+    """
+    event, options = _read_arguments(arguments)
+    try:
+        home = _find_home(options.get("--home"))
+    except InfiniteMemoryError as error:
+        # There is no place for the log either; clients show this to a person at most.
+        sys.stderr.write(f"infinite-memory-hook: {error}; nothing was noted\n")
+        return 0
+    seconds = _START_SECONDS if _is_start(event) else _SPOOL_SECONDS
+    timer = threading.Timer(seconds + 0.5, _give_up, (home, event))
+    timer.daemon = True
+    timer.start()
+    try:
+        _handle(event, options, home, seconds)
+    except Exception as error:  # noqa: BLE001 -- a client must not see an error of its hook
+        _log(home, f"{event}: {type(error).__name__}: {error}")
+    finally:
+        timer.cancel()
+    return 0
+
+
+def _handle(event: str, options: Mapping[str, str], home: Path, seconds: float) -> None:
+    client = options.get("--client", _DEFAULT_CLIENT)
+    try:
+        values = _read_input()
+    except ValueError as error:
+        _log(home, f"{event}: the input is no JSON: {error}")
+        values = {}
+    event = event or _text(values, "hook_event_name")
+    folder = _text(values, "cwd") or _first_root(values) or str(find_working_folder())
+    if _is_start(event):
+        _print_briefing(client, event, folder, options, seconds)
+        return
+    transcript = _text(values, "transcript_path")
+    if not transcript:
+        raise ValueError("the input names no transcript: nothing was noted")
+    line = {
+        "client": client,
+        "event": event,
+        "session": _text(values, "session_id") or _text(values, "conversation_id"),
+        "transcript": transcript,
+        "folder": folder,
+        "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+    append_line(home, line)
+
+
+def _print_briefing(
+    client: str, event: str, folder: str, options: Mapping[str, str], seconds: float
+) -> None:
+    # Late, since the other events do without a process.
+    from infinite_memory.apps.hooks.session_start import format_context, make_briefing  # noqa: PLC0415
+
+    passed = [word for name in _PASSED if name in options for word in (name, options[name])]
+    text = make_briefing(folder, passed, timeout_seconds=seconds)
+    if text:
+        try:
+            sys.stdout.buffer.write(format_context(client, event, text))
+            sys.stdout.buffer.flush()
+        except OSError:
+            # The interpreter would write it again at its end, and end with 120.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            raise
+
+
+def _read_arguments(arguments: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """Return the event, "" if there is none, and the values of the options."""
+    options: dict[str, str] = {}
+    event = ""
+    waiting: str | None = None
+    for argument in arguments:
+        name, has_value, value = argument.partition("=")
+        if waiting is not None:
+            options[waiting], waiting = argument, None
+        elif name in _OPTIONS:
+            if has_value:
+                options[name] = value
+            else:
+                waiting = name
+        elif not argument.startswith("-"):
+            event = event or argument
+    return event, options
+
+
+def _read_input() -> dict[str, Any]:
+    """Return the object on standard input; an empty object if a person runs the command by hand."""
+    if sys.stdin.isatty():
+        return {}
+    content = sys.stdin.buffer.read(_MAX_INPUT_BYTES)
+    if not content.strip():
+        return {}
+    try:
+        values = json.loads(content)
+    except RecursionError as error:
+        raise ValueError("it is too deep") from error
+    return values if isinstance(values, dict) else {}
+
+
+def _text(values: Mapping[str, Any], name: str) -> str:
+    value = values.get(name)
+    return value if isinstance(value, str) and len(value) <= _MAX_CHARS else ""
+
+
+def _first_root(values: Mapping[str, Any]) -> str:
+    roots = values.get("workspace_roots")
+    return roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
+
+
+def _is_start(event: str) -> bool:
+    return event.replace("-", "").replace("_", "").lower() == _START
+
+
+def _find_home(given: str | None) -> Path:
+    """Return the home folder of the memory; as elsewhere, only a typed one may be relative.
+
+    Raises:
+        InfiniteMemoryError: there is none.
+    """
+    if given:
+        return absolute_path(given)
+    home = expand_path(os.environ.get(_HOME_VARIABLE) or _DEFAULT_HOME, f"set {_HOME_VARIABLE}")
+    if not home.is_absolute():
+        raise ConfigurationError(f"{_HOME_VARIABLE} is {str(home)!r:.200}: give an absolute path")
+    return home
+
+
+def _give_up(home: Path, event: str) -> None:
+    """End the process at once, even while it waits."""
+    _log(home, f"{event}: it took too long and was ended")
+    os._exit(0)
+
+
+def _log(home: Path, message: str) -> None:
+    """Append a line to the log, which begins anew when it is large."""
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    line = f"{stamp} {message}".replace("\n", " ")[:2000]
+    # Without a log there is nobody to tell.
+    with suppress(OSError, ValueError):
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = home / "logs" / "hooks.log"
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        is_large = path.exists() and path.stat().st_size > _MAX_LOG_BYTES
+        kind = os.O_TRUNC if is_large else os.O_APPEND
+        kind |= getattr(os, "O_NONBLOCK", 0)  # for a pipe that nobody reads
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | kind, 0o600)
+        try:
+            os.write(descriptor, f"{line}\n".encode(errors="backslashreplace"))
+        finally:
+            os.close(descriptor)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
