@@ -233,7 +233,7 @@ def _render_nearest(hits: Hits, view: View) -> str:
         f"{quote_lines(one_line(hit.text, max_chars=_NEAREST_CHARS))}"
         for hit in hits.nearest
     ]
-    head = f"Nearest, and probably about something else: {NOTICE}"
+    head = f"{view.remark}{NOTICE} Nearest, and probably about something else:"
     return "\n".join([head, *lines]) + _name_other_scopes(hits)
 
 
@@ -371,7 +371,8 @@ def _render_remarks(hits: Hits, *, pages: bool) -> str:
         remarks.append(f"{hits.matches} match in all.")
     if hits.is_cut:
         how = "retrieve_memory with threshold 0 shows them"
-        remarks.append(f"{hits.more} more match less well: {how}.")
+        less = "more match less well" if hits else "match, none well enough"
+        remarks.append(f"{hits.more} {less}: {how}.")
     elif hits.more:
         # Inherited memories that come last have no further page.
         offset = f", or give offset {hits.next}" if pages and hits.next is not None else ""

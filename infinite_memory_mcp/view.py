@@ -71,7 +71,7 @@ PLAIN = View()
 
 def view_of_hits(store: MemoryStore, hits: Hits, *, has_times: bool = False) -> View:
     """Return the view of the hits of a search."""
-    memories = [hit.memory for hit in hits]
+    memories = [hit.memory for hit in (*hits, *hits.nearest)]
     view = view_of_memories(store, memories, _related_ids(hits), has_times=has_times)
     return evolve(view, has_scores=not hits.likely)
 
