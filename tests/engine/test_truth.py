@@ -367,5 +367,5 @@ def test_the_year_is_the_same_in_the_snapshot_of_the_next_process(tmp_path: Path
                 hits = store.search(question, as_of=month, limit=50, threshold=0)
                 expected = holding(key, month)
                 assert about(key, hits) == ([] if expected is None else [expected])
-        everything = store.search("user", mode="history", limit=50, threshold=0)
+        everything = store.search("user", scope="Global", mode="history", limit=50, threshold=0)
         assert everything.eligible == len(YEAR)
