@@ -26,4 +26,5 @@ def test_facts_that_nobody_superseded_say_that_another_was_told_later(tmp_path: 
     stale = [one for one in asked if one.is_stale]
     assert 0 < len(stale) <= 8
     assert sum(one.says_later for one in stale) >= len(stale) - 1
-    assert sum(one.has_later for one in asked) >= 19
+    # What matches much less well than the best is not shown, but named by the hit it comes after.
+    assert sum(one.has_later for one in asked) >= 18

@@ -121,8 +121,9 @@ class Ledger:
                 yield f"{memory.id} came up with a relevance of {relevance}"
             if hit["activation"] != memory.activation:
                 yield f"{memory.id} has gained {memory.activation}, and not {hit['activation']}"
-            if set(hit["shared"]) != keywords.keys() & memory.keywords.keys():
-                yield f"{memory.id} shares {sorted(hit['shared'])}"
+            shared = hit.get("shared", ())  # left out where it is empty
+            if set(shared) != keywords.keys() & memory.keywords.keys():
+                yield f"{memory.id} shares {sorted(shared)}"
 
     def _check_complete(
         self,
