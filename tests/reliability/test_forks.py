@@ -164,6 +164,7 @@ calls = {
     "scopes.count_tags": store.scopes.count_tags,
     "scopes.create": lambda: store.scopes.create("Apollo"),
     "scopes.update": lambda: store.scopes.update("Global", description="x"),
+    "scopes.searched": store.scopes.searched,
     "scopes.delete": lambda: store.scopes.delete("Apollo"),
     "journal.__iter__": lambda: list(store.journal),
     "journal.__getitem__": lambda: store.journal[1],
