@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from attrs import frozen
 
 from infinite_memory.core.errors import InfiniteMemoryError
+from infinite_memory.core.plain import is_placeholder
 from infinite_memory_mcp.foreign.arguments import understand_arguments
 from tests.harness.hostile import (
     MOMENTS,
@@ -265,7 +266,12 @@ _MEANT: Mapping[str, Callable[[Random, Seen], object]] = {
 
 
 def _is_unknown(name: str, value: object, properties: Collection[str]) -> bool:
-    """Tell whether a server must refuse a name: neither an argument of the tool nor an alias."""
+    """Tell whether a server must refuse a name: neither an argument of the tool nor an alias.
+
+    A name with a value that stands for none counts as not given.
+    """
+    if is_placeholder(value):
+        return False
     try:
         return name in understand_arguments({name: value}, properties)[0] and name not in properties
     except InfiniteMemoryError:
