@@ -133,7 +133,7 @@ def choose_scopes(
         if not _means_all(name)
     }
     if any(map(_means_all, wanted)):
-        names |= list_open_scopes(scopes)
+        names |= {name for name, scope in scopes.items() if _is_open(scope)}
         if len(names) == len(scopes):
             return ScopeChoice(scopes=None)
     return ScopeChoice(scopes=_with_visible(names, scopes), own=frozenset(names))
@@ -154,9 +154,7 @@ def _choose_unasked(
         # An active scope need not exist before something is stored in it.
         own = own | named or frozenset({GLOBAL})
         return ScopeChoice(scopes=_with_visible(own, scopes), own=own, active=active, named=named)
-    everything = list_open_scopes(scopes)
-    if services.config.conversation_scopes:
-        everything = {name for name in everything if not is_conversation_scope(name)} | named
+    everything = list_open_scopes(services)
     whole = None if len(everything) == len(scopes) else frozenset(everything)
     return ScopeChoice(scopes=whole, named=named)
 
@@ -169,9 +167,18 @@ def _find_home_scopes(
     return frozenset(find_spelling(name, scopes) or GLOBAL for name in names)
 
 
-def list_open_scopes(scopes: Mapping[str, Scope]) -> set[str]:
-    """Return the names of the scopes that are neither private nor inactive."""
-    return {name for name, scope in scopes.items() if _is_open(scope)}
+def list_open_scopes(services: Services) -> set[str]:
+    """Return the names of the scopes that a search may read without being asked to by name.
+
+    They are neither private nor inactive, nor the scopes of conversations that the configuration
+    keeps apart.
+    """
+    keeps_apart = services.config.conversation_scopes
+    return {
+        name
+        for name, scope in services.storage.scopes().items()
+        if _is_open(scope) and not (keeps_apart and is_conversation_scope(name))
+    }
 
 
 def _with_visible(names: Iterable[str], scopes: Mapping[str, Scope]) -> frozenset[str]:

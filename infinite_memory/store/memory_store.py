@@ -266,9 +266,10 @@ class MemoryStore(StoreGroups):
         "overview", with summaries first, and sentences of each hit; or "exhaustive", with every
         match, superseded and archived ones too. Of a normal search the `cut` shows, "wide", every
         match; "asked", what may answer, and without any the `nearest` two; or "pushed", at most
-        three that almost surely help. `limit` and `threshold` are those of
+        three that almost surely help. A `threshold` that you give takes the place of the cut: hits
+        that score below it (0 to 1) are counted and left out. It and `limit` are those of
         `config.search` by default, 10 and no fixed score; exhaustive, 50 and 0. `offset` skips the
-        hits of earlier pages. Hits that score below `threshold` (0 to 1) are counted and left out.
+        hits of earlier pages.
         `arms` can be narrowed to "meaning" or to "words". `explain` adds to each hit how its score
         came about. `conditions` are listed in `Conditions`.
 
@@ -298,6 +299,7 @@ class MemoryStore(StoreGroups):
         memory_id: str,
         *,
         depth: str = Depth.NORMAL,
+        cut: str = Cut.WIDE,
         limit: int | None = None,
         threshold: float | None = None,
         arms: Sequence[str] = ("meaning", "words"),
@@ -322,6 +324,7 @@ class MemoryStore(StoreGroups):
             threshold=threshold,
             arms=arms,
             depth=depth,
+            cut=cut,
             explain=True,
         )
         return why_not(self._services, request, memory_id)

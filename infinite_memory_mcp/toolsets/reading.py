@@ -122,9 +122,8 @@ def retrieve_memory(store: MemoryStore, arguments: RetrieveMemory) -> Answer:
         instead = f", or {call}" if arguments.when is not None else ""
         raise InvalidInput(f"query and ids are both missing: give query or ids{instead}")
     options = arguments.model_dump(exclude={"why_not", "ids", "max_tokens"})
-    cut = "asked" if arguments.threshold is None else "wide"
-    hits = store.search(**options, cut=cut)
-    answer = _render_search(store, hits, arguments.max_tokens, pages=True)
+    options["cut"] = "asked"
+    answer = _render_search(store, store.search(**options), arguments.max_tokens, pages=True)
     if arguments.why_not is None:
         return answer
     del options["explain"], options["offset"]

@@ -98,3 +98,49 @@ def test_the_newest_conversation_is_never_pushed(store: MemoryStore) -> None:
     assert store.search(question, cut="asked").newest_conversation == "talk"
     assert store.search(question, cut="asked").nearest == ()
     assert len(store.search(question, cut="pushed")) == 0
+
+
+def test_a_threshold_that_is_given_takes_the_place_of_the_cut(store: MemoryStore) -> None:
+    question = "What is the cat called?"
+    assert len(store.search(question, cut="asked", threshold=0)) == len(
+        store.search(question, threshold=0)
+    )
+    assert len(store.search("thanks!", cut="pushed", threshold=0)) > 0
+
+
+def test_why_not_names_the_cut_and_the_way_out(store: MemoryStore) -> None:
+    question = "What is the cat called?"
+    wide = store.search(question, limit=100, threshold=0)
+    shown = {hit.id for hit in store.search(question, cut="asked")}
+    outside = next(hit for hit in store.search(question) if hit.id not in shown)
+    absence = store.why_not(question, outside.id, cut="asked")
+    assert absence.step == "cut"
+    assert absence.rank == [hit.id for hit in wide].index(outside.id) + 1
+    assert absence.reason.endswith("too low for the cut asked; the threshold 0 shows it")
+    assert store.why_not(question, outside.id, cut="asked", threshold=0).step == "found"
+    assert store.why_not(question, outside.id).step == "found"
+    for memory_id in shown:
+        assert store.why_not(question, memory_id, cut="asked").step == "found"
+
+
+def test_twins_that_are_left_out_are_counted(store: MemoryStore) -> None:
+    for _ in range(2):
+        store.remember("Dinner was pasta with pesto", kind="message", similar=False)
+    hits = store.search("What is the cat called?", cut="asked")
+    wide = store.search("What is the cat called?", limit=100, threshold=0)
+    assert hits.more == wide.matches - len(hits)
+
+
+def test_a_later_page_does_not_say_that_nothing_answers(store: MemoryStore) -> None:
+    page = store.search("What is the cat called?", cut="asked", limit=2, offset=4)
+    assert len(page) == 0
+    assert page.nearest == ()
+
+
+def test_inherited_memories_last_are_cut_by_the_same_rule(store: MemoryStore) -> None:
+    store.scopes.create("home")
+    store.remember("The fence was painted green", scope="home", similar=False)
+    hits = store.search("What is the cat called?", scope="home", inherited="last", cut="asked")
+    assert hits[0].text == TEXTS[0]
+    assert hits.is_cut
+    assert hits.nearest == ()

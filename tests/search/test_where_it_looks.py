@@ -126,3 +126,16 @@ def test_what_a_request_reads_is_named(store: MemoryStore) -> None:
     assert store.scopes.searched("bank") == ("Global", "bank")
     store.scopes.update("bank", sensitivity="normal")
     assert store.scopes.searched() is None
+
+
+def test_scopes_of_conversations_are_neither_counted_nor_opened_by_words() -> None:
+    config = Config(conversation_scopes=True, default_scope="work")
+    store = MemoryStore.open("memory://", config=config)
+    store.remember("The budget is 40,000", scope="work")
+    store.remember("The surprise party is on Friday", conversation_id="party")
+    store.remember("The caterer of the party is Olga", conversation_id="other")
+    for options in ({}, {"conversation_id": "other"}):
+        hits = store.search("who is the caterer of the party on Friday?", **options)  # type: ignore[arg-type]
+        assert hits.elsewhere == {}
+        assert hits.named == ()
+        assert "The surprise party is on Friday" not in {hit.text for hit in hits}

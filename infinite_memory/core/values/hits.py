@@ -92,6 +92,7 @@ class Step(StrEnum):
     TWIN = "twin"
     THRESHOLD = "threshold"
     LIMIT = "limit"
+    CUT = "cut"
 
 
 @frozen(kw_only=True)

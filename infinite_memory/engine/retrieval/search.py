@@ -11,12 +11,13 @@ from attrs import evolve
 
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.criteria import Criteria, Cut, Depth, Mode
-from infinite_memory.core.values.hits import LIKELY, MAY_ANSWER, SURE, Hit, Hits, Told
+from infinite_memory.core.values.hits import LIKELY, Hit, Hits, Told
 from infinite_memory.core.values.memory import Kind, Memory, Status, shorten
 from infinite_memory.core.values.question import Question, Ranking
 from infinite_memory.core.values.time_range import Reading, TimeRange
 from infinite_memory.engine.priority import compute_priority
 from infinite_memory.engine.retrieval.browse import load_page
+from infinite_memory.engine.retrieval.cut import cut_hits
 from infinite_memory.engine.retrieval.feedback import Ranked, rank_with_feedback
 from infinite_memory.engine.retrieval.highlights import choose_highlights, highlight_long_texts
 from infinite_memory.engine.retrieval.predecessors import load_predecessors
@@ -32,10 +33,6 @@ _MAX_CHARS = 300
 _MAX_SUMMARY_CHARS = 1000
 _CURRENT, _ARCHIVED = frozenset({Status.CURRENT}), frozenset({Status.ARCHIVED})
 _TOLD_CHARS = 100
-# A further hit that may answer has at least this share of the best total.
-_LEAST_OF_BEST = 0.5
-_MOST_PUSHED = 3
-_MOST_NEAREST = 2
 
 
 # A shorter time, such as "at 9 am", may be that of any day.
@@ -252,6 +249,8 @@ def _answer_leading_first(services: Services, question: Question, leading: froze
         scopes=tuple(sorted(criteria.scopes or ())),
         eligible=own.eligible + rest.eligible,
         more=own.more + rest.more + len(rest) - len(shown),
+        is_cut=own.is_cut or rest.is_cut,
+        nearest=() if own.items or shown else (own.nearest or rest.nearest),
         below=own.below + rest.below,
         pending=own.pending + rest.pending,
         note=own.note or rest.note,
@@ -279,7 +278,7 @@ def _answer(services: Services, question: Question) -> Hits:
         hits = highlight_long_texts(services, question, order_equals(services, hits))
     result = _make_hits(question, ranking, hits)
     result = note_empty_time(services, question, ranking.empty_time, result)
-    result = _cut_hits(question, result)
+    result = cut_hits(question, result)
     if not question.explain:
         items, nearest = (
             tuple(evolve(hit, explanation=None) for hit in part)
@@ -292,46 +291,12 @@ def _answer(services: Services, question: Question) -> Hits:
     return _note_archived(services, question, _or_newest_conversation(services, question, result))
 
 
-def _cut_hits(question: Question, hits: Hits) -> Hits:
-    """Return `hits`, which have explanations, with those alone that the cut of `question` shows.
-
-    The bars were chosen on a month of memories and on six smaller stores in six languages; see
-    `docs/measurements/retrieval.md`.
-    """
-    if question.cut is Cut.WIDE or question.depth is not Depth.NORMAL or not hits:
-        return hits
-    if question.cut is Cut.PUSHED:
-        kept = [hit for hit in hits if hits.likely and hit.score >= SURE][:_MOST_PUSHED]
-    else:
-        least = _LEAST_OF_BEST * max(map(_total_of, hits))
-        kept = [
-            hit
-            for hit in hits
-            if hits.likely and hit.score >= MAY_ANSWER and _total_of(hit) >= least
-        ]
-    if len(kept) == len(hits):
-        return hits
-    is_empty = not kept and question.cut is Cut.ASKED
-    return evolve(
-        hits,
-        items=tuple(kept),
-        is_cut=True,
-        nearest=hits.items[:_MOST_NEAREST] if is_empty else (),
-        more=hits.more + len(hits) - len(kept),
-        next=None,
-    )
-
-
-def _total_of(hit: Hit) -> float:
-    return 0.0 if hit.explanation is None else hit.explanation.total
-
-
 def _count_elsewhere(services: Services, question: Question, hits: Hits) -> Hits:
     """Return hits that say which scopes beside the active ones hold memories that may answer."""
     criteria = question.criteria
     if not criteria.active or criteria.scopes is None or question.offset:
         return hits
-    others = list_open_scopes(services.storage.scopes()) - criteria.scopes
+    others = list_open_scopes(services) - criteria.scopes
     if not others:
         return hits
     criteria = evolve(criteria, scopes=frozenset(others), active=frozenset(), named=frozenset())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -24,7 +24,6 @@ from infinite_memory.core.values.checks import (
 from infinite_memory.core.values.criteria import Conditions, Criteria, Cut, Depth, Inherited
 from infinite_memory.core.values.memory import Kind, Status
 from infinite_memory.core.values.question import Arm, Question
-from infinite_memory.core.values.scope import Scope
 from infinite_memory.engine.retrieval.validity import in_tense, tense_of
 from infinite_memory.engine.scopes import choose_scopes, list_open_scopes
 from infinite_memory.engine.services import Services
@@ -98,7 +97,7 @@ def build_question(services: Services, request: SearchRequest, *, leads: bool = 
             defaults.threshold if request.threshold is None else request.threshold
         ),
         arms=_arms(request.arms),
-        cut=check_choice(request.cut, Cut, "cut"),
+        cut=_choose_cut(request),
         explain=check_flag(request.explain, "explain"),
         offset=check_count(request.offset, "offset", low=0, high=_MAX_OFFSET),
     )
@@ -197,7 +196,7 @@ def _criteria(
         raise InvalidInput(f"until {end.isoformat()} must be later than since {start.isoformat()}")
     if conversation_id is not None:
         conversation_id = check_label(conversation_id, "conversation_id")
-    named = find_named_scopes(question, services.storage.scopes()) if scope is None else frozenset()
+    named = find_named_scopes(services, question) if scope is None else frozenset()
     choice = choose_scopes(scope, services, conversation_id, named=named)
     return Criteria(
         scopes=choice.scopes,
@@ -214,15 +213,15 @@ def _criteria(
     )
 
 
-def find_named_scopes(text: str, scopes: Mapping[str, Scope]) -> frozenset[str]:
-    """Return the names of the open `scopes` that occur in `text` word by word, in any letter case.
+def find_named_scopes(services: Services, text: str) -> frozenset[str]:
+    """Return the names of the open scopes that occur in `text` word by word, in any letter case.
 
     A scope is called by its name, by the last part of a name with slashes, and by its keywords.
     """
-    said = f" {_fold_words(text)} "
+    said, scopes = f" {_fold_words(text)} ", services.storage.scopes()
     return frozenset(
         name
-        for name in list_open_scopes(scopes)
+        for name in list_open_scopes(services) & scopes.keys()
         for called in (name, name.rpartition("/")[2], *scopes[name].keywords)
         if len(words := _fold_words(called)) > 1 and f" {words} " in said
     )
@@ -270,6 +269,12 @@ def _question_text(text: object) -> str:
         )
     # Half a surrogate pair matches nothing, and the tokenizer cannot read it.
     return text.encode(errors="replace").decode()
+
+
+def _choose_cut(request: SearchRequest) -> Cut:
+    """Return the cut of a search; a threshold that the caller gives takes its place."""
+    cut = check_choice(request.cut, Cut, "cut")
+    return cut if request.threshold is None else Cut.WIDE
 
 
 def _threshold(value: float) -> float:

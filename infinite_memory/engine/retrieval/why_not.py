@@ -6,7 +6,7 @@ from datetime import datetime
 
 from attrs import evolve
 
-from infinite_memory.core.values.criteria import Criteria, Depth, Mode, Tense
+from infinite_memory.core.values.criteria import Criteria, Cut, Depth, Mode, Tense
 from infinite_memory.core.values.hits import Absence, Step
 from infinite_memory.core.values.memory import Kind, Memory, Status
 from infinite_memory.core.values.question import Question
@@ -14,6 +14,7 @@ from infinite_memory.core.values.scope import fold_name
 from infinite_memory.engine.load_memories import get_memory
 from infinite_memory.engine.retrieval.feedback import rank_with_feedback
 from infinite_memory.engine.retrieval.predecessors import successor_ids
+from infinite_memory.engine.retrieval.search import find_hits
 from infinite_memory.engine.retrieval.search_request import (
     SearchRequest,
     at_depth,
@@ -36,6 +37,8 @@ def why_not(services: Services, request: SearchRequest, memory_id: str) -> Absen
     question = build_question(services, request)
     memory = get_memory(services, memory_id)
     absence = _find_absence(services, question, request, memory)
+    if absence.step is Step.FOUND and question.cut is not Cut.WIDE:
+        return _apply_cut(services, request, question.cut, absence)
     # A memory that does not match is found at no depth.
     if absence.step in (Step.FOUND, Step.MATCH):
         return absence
@@ -49,6 +52,17 @@ def why_not(services: Services, request: SearchRequest, memory_id: str) -> Absen
             reason = f"{absence.reason}; the depth {depth} finds it"
             return evolve(absence, reason=reason, found_at=depth)
     return absence
+
+
+def _apply_cut(services: Services, request: SearchRequest, cut: Cut, absence: Absence) -> Absence:
+    """Return `absence` of a memory that a search finds, with the cut if that leaves it out."""
+    if absence.id in {hit.id for hit in find_hits(services, request)}:
+        return absence
+    reason = (
+        f"it matches at rank {absence.rank} with the score {absence.score:.2f}, too low for the cut"
+        f" {cut}; the threshold 0 shows it"
+    )
+    return evolve(absence, step=Step.CUT, reason=reason)
 
 
 def _try_history(

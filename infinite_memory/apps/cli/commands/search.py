@@ -89,7 +89,7 @@ def search_command(
             limit=options["limit"],
             offset=options["offset"],
             threshold=options["threshold"],
-            cut=Cut.ASKED if options["threshold"] is None else Cut.WIDE,
+            cut=Cut.ASKED,
             # The best passage of a long text is part of the explanation.
             explain=explain or not as_json,
         )
@@ -208,6 +208,7 @@ def why_not_command(
             depth=options["depth"],
             limit=options["limit"],
             threshold=options["threshold"],
+            cut=Cut.ASKED,
         )
     if wants_json(context):
         emit_json({"query": query, **absence.to_dict()})
