@@ -51,3 +51,26 @@ def test_what_a_person_writes_stays_also_where_it_looks_alike(block: str) -> Non
 def test_a_reminder_is_cut_out_of_what_stands_around_it() -> None:
     said = "Oil <system-reminder>it is Monday</system-reminder>the hinge"
     assert remove_client_text([said]) == "Oil the hinge"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<system-reminder>" * 60_000,
+        "<a" + " b" * 250_000 + ">" + "x" * 500_000,
+        "<a-b c>" * 100_000,
+        " " * 1_000_000 + "x",
+    ],
+    ids=["reminders", "one long name", "names", "white space"],
+)
+def test_what_is_never_closed_stays_and_is_read_in_one_pass(text: str) -> None:
+    """A reader that looks for each end anew would need hours for a megabyte."""
+    assert remove_client_text([text]) == text.strip()
+
+
+def test_one_name_closes_an_element() -> None:
+    said = "<permissions instructions>be careful</permissions instructions>\n<a-b c=1>x</a-b> mine"
+    assert remove_client_text([said]) == "mine"
+    assert remove_client_text(["<a-b c>x</a-b c> mine"]) == "<a-b c>x</a-b c> mine"
+    before = "mine <system-reminder>theirs</system-reminder> too <system-reminder>open"
+    assert remove_client_text([before]) == "mine  too <system-reminder>open"

@@ -17,12 +17,12 @@ from infinite_memory.features.sessions.events.event import Event, EventKind
 from infinite_memory.features.sessions.events.folders import Folders
 from infinite_memory.features.sessions.events.tools import Call, event_of_call
 
-_ELEMENT = re.compile(
-    r"\s*<(?P<name>[A-Za-z][A-Za-z0-9]*(?:[-_ ][A-Za-z0-9]+)+|skill)(?:\s[^<>]*)?>.*?</(?P=name)>",
-    re.DOTALL,
-)
+_OPENING = re.compile(r"\s*<([A-Za-z][^<>]{0,500})>")
+# Two words or more; with attributes behind them, the words are joined.
+_JOINED_NAME = re.compile(r"(?:[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)+|skill)(?=\s|\Z)")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_ ][A-Za-z0-9]+)+")
 # This one also stands behind and within what a person wrote.
-_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
+_REMINDER, _REMINDER_END = "<system-reminder>", "</system-reminder>"
 # Sentences that Claude Code and Codex write in the name of the person.
 _SENTENCES = ("[Request interrupted by user", "# AGENTS.md ")
 _MAX_OUTPUT_CHARS = 100_000
@@ -246,9 +246,36 @@ def remove_client_text(blocks: Iterable[str]) -> str:
 
 
 def _remove_from(block: str) -> str:
-    text = _REMINDER.sub("", block)
+    text = _remove_reminders(block)
     start = 0
-    while match := _ELEMENT.match(text, start):
-        start = match.end()
+    while (end := _find_end(text, start)) is not None:
+        start = end
     written = text[start:].strip()
     return "" if written.startswith(_SENTENCES) else written
+
+
+def _remove_reminders(text: str) -> str:
+    kept, start = [], 0
+    while (begin := text.find(_REMINDER, start)) >= 0:
+        end = text.find(_REMINDER_END, begin)
+        if end < 0:
+            break
+        kept.append(text[start:begin])
+        start = end + len(_REMINDER_END)
+    return "".join([*kept, text[start:]])
+
+
+def _find_end(text: str, start: int) -> int | None:
+    """Return where the element of a client that begins at `start` ends, None if none begins there.
+
+    One name is looked for, so that the time is linear in the text.
+    """
+    opening = _OPENING.match(text, start)
+    if opening is None:
+        return None
+    name = _JOINED_NAME.match(opening[1]) or _NAME.fullmatch(opening[1])
+    if name is None:
+        return None
+    closing = f"</{name[0]}>"
+    end = text.find(closing, opening.end())
+    return None if end < 0 else end + len(closing)
