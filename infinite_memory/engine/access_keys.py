@@ -49,7 +49,7 @@ def create_key(
     label = check_label(name, "name", max_chars=_MAX_NAME_CHARS)
     granted, patterns = check_rights(rights), check_scope_patterns(scopes)
     expiry = None if expires_at is None else check_moment(expires_at, "expires_at")
-    for last in attempts():
+    for attempt in attempts():
         now = services.clock()
         if expiry is not None and expiry <= now:
             raise InvalidInput(f"expires_at {iso(expiry)} is in the past: give a later time")
@@ -71,14 +71,10 @@ def create_key(
             created_by=services.actor.client,
             expires_at=expiry,
         )
-        try:
+        with attempt:
             _commit_key(services, Operation.CREATE_KEY, key, present, _describe(key))
-        except Conflict:
-            if last:
-                raise
-        else:
-            return NewKey(key=key, secret=secret)
-    raise AssertionError
+            break
+    return NewKey(key=key, secret=secret)
 
 
 def add_keys(
@@ -95,7 +91,7 @@ def add_keys(
     _refuse_other_handles(services)
     added, refused = 0, []
     for key in keys:
-        for last in attempts():
+        for attempt in attempts():
             now, present = services.clock(), services.storage.access_keys()
             if key.id in present:
                 break
@@ -103,13 +99,9 @@ def add_keys(
             if holder is not None and key.state_at(now) is KeyState.ACTIVE:
                 refused.append(_refuse_name(key, holder))
                 break
-            try:
+            with attempt:
                 described = f"{reason}: {_describe(key)}"
                 _commit_key(services, Operation.CREATE_KEY, key, present, described)
-            except Conflict:
-                if last:
-                    raise
-            else:
                 added += 1
                 break
     return added, tuple(refused)
@@ -146,7 +138,7 @@ def revoke_key(services: Services, name_or_id: object) -> AccessKey:
     """
     _refuse_other_handles(services)
     wanted = check_label(name_or_id, "key", max_chars=_MAX_NAME_CHARS)
-    for last in attempts():
+    for attempt in attempts():
         now = services.clock()
         present = services.storage.access_keys()
         key = present.get(wanted) or _find_by_name(present, wanted, now)
@@ -158,15 +150,11 @@ def revoke_key(services: Services, name_or_id: object) -> AccessKey:
         if key.revoked_at is not None:
             return key
         revoked = evolve(key, revoked_at=now)
-        try:
+        with attempt:
             reason = f"{key.name} ({key.id})"
             _commit_key(services, Operation.REVOKE_KEY, revoked, present, reason)
-        except Conflict:
-            if last:
-                raise
-        else:
-            return revoked
-    raise AssertionError
+            break
+    return revoked
 
 
 def check_key(services: Services, secret: object) -> AccessKey:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from attrs import evolve
 
-from infinite_memory.core.errors import Conflict, InvalidInput, UnknownScope
+from infinite_memory.core.errors import InvalidInput, UnknownScope
 from infinite_memory.core.values.checks import check_choice, check_context, check_field, check_label
 from infinite_memory.core.values.commit import Commit, Expect, ExpectKey, Put, merge_commits
 from infinite_memory.core.values.criteria import Criteria
@@ -86,21 +86,17 @@ def update_profile(
     user = _check_user(services, user)
     wanted = _check_changes(services, changes)
     made_by = check_choice(origin, Origin, "origin")
-    for last in attempts():
+    for attempt in attempts():
         facts = _load_facts(services, user)
         after = dict(_leaves(_merge_changes(_build_tree(facts), wanted)))
         placed, commit = _plan_commit(services, user, facts, after, made_by)
         if not commit.changes:
-            break
-        try:
+            return get_profile(services, user)
+        with attempt:
             services.storage.commit(with_entry(services, Operation.PROFILE, commit))
-        except Conflict:
-            if last:
-                raise
-        else:
-            embed_new(services, list(placed.memories.values()))
-            return _load_or_build_profile(services, user, facts, after, placed)
-    return get_profile(services, user)
+            break
+    embed_new(services, list(placed.memories.values()))
+    return _load_or_build_profile(services, user, facts, after, placed)
 
 
 def _load_or_build_profile(

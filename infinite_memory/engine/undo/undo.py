@@ -91,7 +91,7 @@ def undo(
         check_count(number, "entry", low=1, high=2**62)
     check_flag(dry_run, "dry_run")
     whose = check_choice(last_of, LastOf, "last_of")
-    for last in attempts():
+    for attempt in attempts():
         # Read first: an entry that is added after this read makes the commit a conflict.
         end = services.storage.journal_end()
         choice = _choose_last(services, whose) if number is None else _choose(services, number)
@@ -100,15 +100,11 @@ def undo(
             return _undo_group(services, choice, group, dry_run=dry_run)
         if dry_run:
             return _describe(choice, None)
-        try:
+        with attempt:
             entry = _commit(services, choice, end)
-        except Conflict:
-            if last:
-                raise
-        else:
-            _embed_restored(services, choice.reversal)
-            return _describe(choice, entry)
-    raise AssertionError
+            break
+    _embed_restored(services, choice.reversal)
+    return _describe(choice, entry)
 
 
 def _undo_group(
@@ -138,18 +134,14 @@ def _undo_group(
 
 
 def _undo_part(services: Services, entry: Entry) -> Undone:
-    for last in attempts():
+    for attempt in attempts():
         end = services.storage.journal_end()
         choice = _Choice(entry=entry, reversal=plan_reversal(services, entry))
-        try:
+        with attempt:
             number = _commit(services, choice, end)
-        except Conflict:
-            if last:
-                raise
-        else:
-            _embed_restored(services, choice.reversal)
-            return _describe(choice, number)
-    raise AssertionError
+            break
+    _embed_restored(services, choice.reversal)
+    return _describe(choice, number)
 
 
 def _embed_restored(services: Services, reversal: Reversal) -> None:

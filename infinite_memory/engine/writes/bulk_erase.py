@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from infinite_memory.core.errors import Conflict
 from infinite_memory.core.protocols import SupportsIndex
 from infinite_memory.core.values.commit import Commit, Erase, Expect
 from infinite_memory.core.values.entry import Operation
@@ -50,17 +49,14 @@ def finish_erasing(services: Services, ids: Sequence[str]) -> None:
 
 def _erase_batch(services: Services, memories: Sequence[Memory]) -> list[str]:
     ids = [memory.id for memory in memories]
-    for last in attempts():
+    for attempt in attempts():
         # Nobody may begin to share an attachment between this look and the commit.
         number = services.storage.journal_end().number + 1
         others = select_erased_with(services.storage, ids)
         erases = [Erase(id=memory.id, expected=memory.revision) for memory in memories]
         erases += [Erase(id=other.id, expected=other.revision) for other in others.values()]
         commit = Commit(expect=Expect(entry_number=number), erases=tuple(erases))
-        try:
+        with attempt:
             services.storage.commit(with_entry(services, Operation.ERASE, commit))
-            return [*ids, *others]
-        except Conflict:
-            if last:
-                raise
-    raise AssertionError
+            break
+    return [*ids, *others]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from attrs import evolve
 
-from infinite_memory.core.errors import Conflict, StoreDamaged
+from infinite_memory.core.errors import StoreDamaged
 from infinite_memory.core.protocols import SupportsIndex
 from infinite_memory.core.values.commit import Commit, Erase, Expect, Put
 from infinite_memory.core.values.entry import Operation
@@ -53,7 +53,7 @@ def forget(services: Services, memory_id: str, *, hard: bool) -> Receipt:
 
 
 def _hide(services: Services, memory_id: str) -> Receipt:
-    for last in attempts():
+    for attempt in attempts():
         record = get_record(services, memory_id)
         before = record.memory
         if before.status is Status.FORGOTTEN:
@@ -64,25 +64,19 @@ def _hide(services: Services, memory_id: str) -> Receipt:
             revision=before.revision + 1,
             stored_at=max(services.clock(), before.stored_at),
         )
-        try:
+        with attempt:
             put = Put(memory=after, expected=before.revision, embeddings=record.embeddings)
             puts = (put, *hide_attachments(services, [before]))
             services.storage.commit(with_entry(services, Operation.FORGET, Commit(puts=puts)))
             break
-        except Conflict:
-            if last:
-                raise
     return receipt_of(after, Outcome.FORGOTTEN, Searchable.NOT)
 
 
 def _erase(services: Services, memory_id: str) -> Receipt:
-    for last in attempts():
-        try:
+    for attempt in attempts():
+        with attempt:
             receipt = _erase_once(services, memory_id)
             break
-        except Conflict:
-            if last:
-                raise
     # Also if the memory was erased before: that call may have ended before this step.
     late: list[Memory] = []
     with AfterCommit("erasing the summaries that were stored meanwhile") as of_summaries:

@@ -36,7 +36,7 @@ def mark_not_useful(
     """
     question = _check_question(query)
     takes_back = check_flag(take_back, "take_back")
-    for last in attempts():
+    for attempt in attempts():
         record = get_record(services, memory_id)
         memory = record.memory
         _check_memory(memory)
@@ -48,13 +48,9 @@ def mark_not_useful(
         put = Put(memory=after, expected=memory.revision, embeddings=record.embeddings)
         reason = "useful again for a question" if takes_back else "not useful for a question"
         commit = with_entry(services, Operation.REVISE, Commit(puts=(put,)), reason=reason)
-        try:
+        with attempt:
             services.storage.commit(commit)
             break
-        except Conflict:
-            # Another client has changed the memory since it was read.
-            if last:
-                raise
     outcome = FeedbackOutcome.TAKEN_BACK if takes_back else FeedbackOutcome.MARKED
     return _answer(after, question, outcome)
 

@@ -12,7 +12,6 @@ from attrs import evolve, frozen
 from infinite_memory.core.clock import current_deadline
 from infinite_memory.core.errors import (
     Conflict,
-    IdTaken,
     InfiniteMemoryError,
     InvalidInput,
     OutOfTime,
@@ -237,7 +236,7 @@ def _commit_batch(
     services: Services, wanted: Sequence[NewMemory], scopes: Mapping[str, Scope] | None
 ) -> _CommittedBatch:
     """Commit a batch; after a conflict with a concurrent writer, read the store again and retry."""
-    for attempt, last in enumerate(attempts(), 1):
+    for attempt in attempts():
         if scopes is None:
             scopes = services.storage.scopes()
             # Another client may have created the scope meanwhile, in another spelling.
@@ -245,7 +244,7 @@ def _commit_batch(
                 evolve(item, memory=with_known_spelling(item.memory, scopes)) for item in wanted
             ]
         # A generated id is new; otherwise the commit refuses it.
-        known = {item.memory.id for item in wanted if item.named or attempt > 1}
+        known = {item.memory.id for item in wanted if item.named or attempt.number > 1}
         existing = _load_records(services, known) if known else {}
         earlier = {
             item.memory.id: _receipt_of_stored(services, item, existing[item.memory.id])
@@ -254,10 +253,10 @@ def _commit_batch(
         }
         fresh = {item.memory.id: item for item in wanted if item.memory.id not in existing}
         # A single memory is nearly always new; the commit is refused if it may not be.
-        assume_none = attempt == 1 and len(wanted) == 1
+        assume_none = attempt.number == 1 and len(wanted) == 1
         duplicates = find_duplicates(services, list(fresh.values()), assume_none=assume_none)
-        expect = duplicates.expect if attempt <= _MAX_CHECKED_ATTEMPTS else Expect()
-        try:
+        expect = duplicates.expect if attempt.number <= _MAX_CHECKED_ATTEMPTS else Expect()
+        with attempt:
             placement = _place_memories(services, duplicates.fresh)
             if duplicates.fresh:
                 names = {memory.scope for memory in placement.memories.values()}
@@ -270,12 +269,9 @@ def _commit_batch(
                 if len(wanted) == 1:
                     count_long_text(wanted[0].memory.text)
                 services.storage.commit(with_entry(services, Operation.REMEMBER, commit))
-            return _CommittedBatch(duplicates=duplicates, placement=placement, earlier=earlier)
-        except Conflict as error:
-            if last or isinstance(error, IdTaken):
-                raise
-            scopes = None
-    raise AssertionError
+            break
+        scopes = None
+    return _CommittedBatch(duplicates=duplicates, placement=placement, earlier=earlier)
 
 
 def _load_records(services: Services, ids: Collection[str]) -> dict[str, Record]:

@@ -23,7 +23,7 @@ from infinite_memory.engine.embed import embed_new
 from infinite_memory.engine.journal import with_entry
 from infinite_memory.engine.keys import add_key_holders
 from infinite_memory.engine.load_memories import get_record
-from infinite_memory.engine.retry import attempts
+from infinite_memory.engine.retry import Attempt, attempts
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.undo.removed_scopes import ScopeRestorer, forgotten_since
 from infinite_memory.engine.visibility import quote_text
@@ -61,12 +61,9 @@ def revise(
     supersedes = check_labels(changes.pop("supersedes", ()), "supersedes")
     create_scope = changes.pop("create_scope", None)
     request = _Request(revision, changes, supersedes, create_scope, operation)
-    for last in attempts():
-        try:
-            return _revise_once(services, memory_id, request)
-        except _Overtaken:
-            if last:
-                raise
+    for attempt in attempts():
+        if (receipt := _try_to_revise(services, memory_id, request, attempt)) is not None:
+            return receipt
     raise AssertionError
 
 
@@ -81,11 +78,10 @@ class _Request:
     operation: Operation
 
 
-class _Overtaken(Conflict):
-    """Another client committed between the read and the commit."""
-
-
-def _revise_once(services: Services, memory_id: str, request: _Request) -> Receipt:
+def _try_to_revise(
+    services: Services, memory_id: str, request: _Request, attempt: Attempt
+) -> Receipt | None:
+    """Return the receipt, or None if another client committed between the read and the commit."""
     revision, changes, supersedes = request.revision, request.changes, request.supersedes
     # Read before the memory: no other change may come between this read and the commit.
     is_guarded = supersedes or "scope" in changes
@@ -111,18 +107,16 @@ def _revise_once(services: Services, memory_id: str, request: _Request) -> Recei
         )
     change, after = _plan_change(services, record, after, scopes)
     expect = Commit(expect=Expect(entry_number=number))
-    try:
+    with attempt:
         is_moved = after.scope != before.scope
         links = services.storage.links([memory_id]) if superseded or is_moved else ()
         parted = Commit(erased_links=_find_parted_links(links) if is_moved else ())
         commit = merge_commits(expect, change, placement.commit, parted)
         count_long_text(after.text)
         services.storage.commit(with_entry(services, request.operation, commit, links=links))
-    except Conflict as error:
-        # The next attempt reads what is stored now.
-        raise _Overtaken(str(error)) from error
-    receipt = _receipt_of_change(services, record, after)
-    return evolve(receipt, superseded=superseded)
+        receipt = _receipt_of_change(services, record, after)
+        return evolve(receipt, superseded=superseded)
+    return None
 
 
 def _find_parted_links(links: Iterable[Link]) -> tuple[LinkKey, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from attrs import evolve, frozen
 
 from infinite_memory.core.clock import current_deadline
-from infinite_memory.core.errors import Conflict, OutOfTime
+from infinite_memory.core.errors import OutOfTime
 from infinite_memory.core.protocols import Storage
 from infinite_memory.core.values.access.key import AccessKey
 from infinite_memory.core.values.archive.backup import BackupStep, Restored
@@ -145,17 +145,13 @@ class _Merge:
                 f" {self.changed:,} changed, which stay: merge the same archive again to go on, or"
                 " with `infinite-memory restore FILE --merge`, which takes as long as it needs"
             )
-        for last in attempts():
+        for attempt in attempts():
             plan = _plan_batch(self._storage, self._memories, self._scopes)
             links = _plan_links(self._storage, self._links, plan)
             commit = evolve(plan.commit, links=tuple(links.new))
-            try:
+            with attempt:
                 if commit.changes:
                     self._commit(commit, links.present)
-            except Conflict:
-                if last:
-                    raise
-            else:
                 break
         self.added += plan.added
         self.changed += plan.changed

@@ -102,22 +102,20 @@ def attach(services: Services, place: Place, drafts: Sequence[AttachmentDraft]) 
     """
     drafts = prepare_attachments(services, drafts)
     salt = 0
-    for last in attempts():
+    for attempt in attempts():
         plan = _Planner(services, place, salt).plan(drafts)
         try:
-            if plan.commit.changes:
-                reason = "" if place.memory_id is None else f"attached to {place.memory_id}"
-                commit = with_entry(services, Operation.REMEMBER, plan.commit, reason=reason)
-                services.storage.commit(commit)
-            break
+            with attempt:
+                if plan.commit.changes:
+                    reason = "" if place.memory_id is None else f"attached to {place.memory_id}"
+                    commit = with_entry(services, Operation.REMEMBER, plan.commit, reason=reason)
+                    services.storage.commit(commit)
+                break
         except IdTaken:
             # Bytes that a scope outside this handle has under the same id.
-            if last:
+            if attempt.is_last:
                 raise
             salt += 1
-        except Conflict:
-            if last:
-                raise
     return _receipts(services, plan)
 
 

@@ -74,7 +74,7 @@ def make_link(
     )
     if source == target:
         raise InvalidInput(f"memory {source!r} cannot be linked to itself: give two ids")
-    for last in attempts():
+    for attempt in attempts():
         # A memory may neither move to another scope nor be forgotten between look and commit.
         expect = Expect(entry_number=services.storage.journal_end().number + 1)
         _check_ends(services, source, target)
@@ -87,14 +87,11 @@ def make_link(
         if stored is not None and is_reference(stored):
             raise _of_attachment(stored)
         commit = Commit(expect=expect, links=(link,))
-        try:
+        with attempt:
             services.storage.commit(
                 with_entry(services, Operation.LINK, commit, links=present, reason="by hand")
             )
             break
-        except Conflict:
-            if last:
-                raise
     return link
 
 
@@ -114,7 +111,7 @@ def remove_links(
     """
     check_id(source), check_id(target)
     chosen = None if type is None else check_choice(type, LinkType, "type")
-    for last in attempts():
+    for attempt in attempts():
         expect = Expect(entry_number=services.storage.journal_end().number + 1)
         _load_ends(services, source, target)
         between = [
@@ -128,14 +125,11 @@ def remove_links(
                 raise _not_removable(between[0])
             return ()
         commit = Commit(expect=expect, erased_links=tuple(link.key for link in removed))
-        try:
+        with attempt:
             services.storage.commit(
                 with_entry(services, Operation.LINK, commit, links=removed, reason="by hand")
             )
             break
-        except Conflict:
-            if last:
-                raise
     return tuple(removed)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attrs import define, evolve, field, frozen
 
-from infinite_memory.core.errors import Conflict, IdTaken, InvalidInput
+from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.commit import Commit
 from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.exchange import (
@@ -232,23 +232,19 @@ class _Store:
 
     def _commit(self, records: Sequence[LinkRecord]) -> tuple[Plan, PlannedLinks]:
         """Commit the collected records, planned again after a conflict; return the plan."""
-        for last in attempts():
+        for attempt in attempts():
             plan = plan_part(self._services, self._candidates, self._scopes)
             links = plan_links(self._services, records, plan)
             if self._request.dry_run:
                 return plan, links
             part = self._next_part(len(self._candidates))
             commit = evolve(plan.commit, links=links.new + links.leave_out(plan.attachment_links))
-            try:
+            with attempt:
                 if commit.changes:
                     self._write(commit, links.present, part)
-            except Conflict as error:
-                if last or isinstance(error, IdTaken):
-                    raise
-            else:
-                self._part = part
-                return plan, links
-        raise AssertionError
+                break
+        self._part = part
+        return plan, links
 
     def _next_part(self, count: int) -> Part:
         if self._part is None:

@@ -91,7 +91,7 @@ def _switch(services: Services, tracked: TrackedMemory, *, is_on: bool) -> Recei
     """
     memory_id, trigger = tracked.memory.id, tracked.trigger
     assert trigger is not None
-    for last in attempts():
+    for attempt in attempts():
         memory = get_memory(services, memory_id)
         if read_trigger_of(memory) != trigger:
             raise Conflict(
@@ -104,7 +104,7 @@ def _switch(services: Services, tracked: TrackedMemory, *, is_on: bool) -> Recei
         enabled_at = services.clock() if is_on else None
         earlier = read_earlier_firings(memory)
         fields = write_trigger(trigger, enabled_at=enabled_at, earlier_firings=earlier)
-        try:
+        with attempt:
             return revise(
                 services,
                 memory_id,
@@ -112,7 +112,4 @@ def _switch(services: Services, tracked: TrackedMemory, *, is_on: bool) -> Recei
                 changes={"context": {**memory.context, **fields}},
                 operation=Operation.TRIGGER if is_on else Operation.REVISE,
             )
-        except Conflict:
-            if last:
-                raise
     raise AssertionError

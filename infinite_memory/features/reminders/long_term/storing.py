@@ -89,16 +89,13 @@ def add(services: Services, new: NewMemory) -> Receipt:
 
 
 def _add(services: Services, request: _Request) -> Receipt:
-    for last in attempts():
-        try:
+    for attempt in attempts():
+        with attempt:
             memory = _build(services, request)
             present = _find_present(services, request, memory)
             if present is None:
                 return _store(services, memory)
             return _replace(services, request, present)
-        except Conflict:
-            if last:
-                raise
     raise AssertionError
 
 
@@ -125,18 +122,15 @@ def update(
         raise InvalidInput("nothing to update: give a trigger, a prompt or an updated_context")
     checked = None if trigger is None else check_trigger(services, trigger)
     text = None if prompt is None else _check_prompt(services, prompt)
-    for last in attempts():
+    for attempt in attempts():
         tracked = find_named(services, name, conversation, scope)
         changes: dict[str, Any] = {} if text is None else {"text": text}
         fields = {} if checked is None else _trigger_fields(services, tracked, checked)
         if situation is not None:
             fields[_UPDATED] = situation
         changes["context"] = {**tracked.memory.context, **fields}
-        try:
+        with attempt:
             return _revise(services, tracked.memory, changes, approves=checked is not None)
-        except Conflict:
-            if last:
-                raise
     raise AssertionError
 
 

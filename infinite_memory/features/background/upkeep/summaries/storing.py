@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from attrs import evolve
 
-from infinite_memory.core.errors import Conflict, InvalidInput, NotFound
+from infinite_memory.core.errors import InvalidInput, NotFound
 from infinite_memory.core.values.checks import check_label, check_labels, check_text
 from infinite_memory.core.values.commit import Commit, merge_commits
 from infinite_memory.core.values.entry import Operation
@@ -58,7 +58,7 @@ def store_summary(
     ids = [check_id(source) for source in check_labels(sources, "sources")]
     if not 1 <= len(set(ids)) <= MOST_SOURCES:
         raise InvalidInput(f"sources has {len(set(ids)):,} ids: give 1 to {MOST_SOURCES}")
-    for last in attempts():
+    for attempt in attempts():
         material = _load_material(services, ids)
         summary = _build(services, material, checked, heading)
         present = services.storage.get([summary.id], models=()).get(summary.id)
@@ -71,12 +71,9 @@ def store_summary(
             for memory in find_summaries(services.storage, material)
             if set(memory.sources) <= set(ids)
         ]
-        try:
+        with attempt:
             services.storage.commit(_commit(services, summary, material, replaced))
             break
-        except Conflict:
-            if last:
-                raise
     unfounded: frozenset[str] = frozenset()
     with AfterCommit("comparing the summary with its sources"):
         unfounded = erase_unfounded_summaries(services, [summary])
