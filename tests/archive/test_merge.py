@@ -14,7 +14,7 @@ from infinite_memory import Config, MemoryStore, NotFound
 from infinite_memory.core.values.commit import Commit
 from infinite_memory.core.values.link import Link, LinkType
 from infinite_memory.core.values.record import Usage
-from infinite_memory.features.archive import merge
+from infinite_memory.features.archive import adding
 from infinite_memory.testing.embedders import HashingEmbedder
 from tests.harness.everything import dump
 
@@ -169,7 +169,7 @@ def test_a_scope_in_another_letter_case_is_the_same(pair: Pair) -> None:
 def test_scopes_keep_their_spelling_in_every_commit_of_a_large_merge(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(merge, "_COMMIT_MEMORIES", 2)
+    monkeypatch.setattr(adding, "_COMMIT_MEMORIES", 2)
     pair.here.scopes.create("Work")
     pair.there.scopes.create("work")
     pair.there.scopes.create("apollo", parent="work")
@@ -247,7 +247,7 @@ def test_a_merge_keeps_the_greater_activation_and_the_later_moment(pair: Pair) -
 
 
 def test_a_large_merge_takes_several_commits(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merge, "_COMMIT_MEMORIES", 7)
+    monkeypatch.setattr(adding, "_COMMIT_MEMORIES", 7)
     for number in range(20):
         pair.there.remember(f"fact {number}", id=f"f{number}", kind="message")
     assert pair.merge().added == 20

@@ -12,6 +12,7 @@ import pytest
 
 from infinite_memory import MemoryStore
 from infinite_memory.core.errors import Conflict, InvalidInput, NotFound, StorageUnavailable
+from infinite_memory.features.archive import adding
 from infinite_memory.features.archive.exchange import importing
 from infinite_memory.testing.embedders import HashingEmbedder
 
@@ -219,7 +220,7 @@ def test_an_edited_note_comes_back_as_a_new_revision(store: MemoryStore, tmp_pat
 def test_the_parts_of_a_large_import_are_undone_and_redone_together(
     store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing, "_COMMIT_MEMORIES", 3)
+    monkeypatch.setattr(adding, "_COMMIT_MEMORIES", 3)
     path = tmp_path / "many.jsonl"
     path.write_text("".join(f'{{"text": "note {n}", "scope": "many"}}\n' for n in range(8)))
     imported = store.exchange.import_from(path)
@@ -241,7 +242,7 @@ def test_the_parts_of_a_large_import_are_undone_and_redone_together(
 def test_an_import_that_was_interrupted_goes_on_and_is_undone_as_one(
     store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing, "_COMMIT_MEMORIES", 3)
+    monkeypatch.setattr(adding, "_COMMIT_MEMORIES", 3)
     path = tmp_path / "many.jsonl"
     path.write_text("".join(f'{{"text": "note {n}"}}\n' for n in range(8)))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -23,7 +23,7 @@ from infinite_memory.features.archive.container.manifest import Head, Manifest
 from infinite_memory.features.archive.container.writer import ArchiveWriter
 from infinite_memory.features.archive.part_file import PartFile, writing_part
 from infinite_memory.features.archive.transfer.decoding import Decoder
-from infinite_memory.features.archive.transfer.export import Export
+from infinite_memory.features.archive.transfer.export import Export, Progress, report_step
 
 _ATTEMPTS = 5
 _MOST_FINDINGS = 100
@@ -89,7 +89,9 @@ def _write_until_stable(
             ends = Ends.of(frozen_storage)
             head = make_head(frozen_storage, now, embeddings=embeddings)
             with writing_archive(part, passphrase) as writer:
-                manifest = _write(writer, frozen_storage, head, _steps(progress, step, head))
+                manifest = _write(
+                    writer, frozen_storage, head, report_step(progress, step, head.memories)
+                )
             if Ends.of(frozen_storage) == ends:
                 return manifest, ends
     raise StorageUnavailable(
@@ -127,16 +129,8 @@ def _software() -> str:
         return "infinite-memory"
 
 
-def _steps(
-    progress: BackupProgress | None, step: BackupStep, head: Head
-) -> Callable[[int], None] | None:
-    if progress is None:
-        return None
-    return lambda done: progress(step, min(done, head.memories), head.memories)
-
-
 def _write(
-    writer: ArchiveWriter, storage: Storage, head: Head, progress: Callable[[int], None] | None
+    writer: ArchiveWriter, storage: Storage, head: Head, progress: Progress | None
 ) -> Manifest:
     export = Export(storage, embeddings=head.embeddings, progress=progress)
     writer.add(RecordType.HEAD, head.to_json())

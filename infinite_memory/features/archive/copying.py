@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from typing import TypeAlias
@@ -21,14 +21,12 @@ from infinite_memory.core.paths import absolute_path
 from infinite_memory.core.protocols import Storage, SupportsCopyMark, SupportsReplacement
 from infinite_memory.core.values.address import IN_MEMORY, MANAGED, find_problem, is_folder, masked
 from infinite_memory.core.values.archive.copying import Copied, CopyMark, CopyProgress, CopyStep
-from infinite_memory.core.values.verification import Finding
 from infinite_memory.features.archive.backup import Ends, exporting, make_head
 from infinite_memory.features.archive.container.layout import RecordType
 from infinite_memory.features.archive.container.manifest import Head
 from infinite_memory.features.archive.container.totals import Totals
 from infinite_memory.features.archive.restore import erase_vanished, is_empty, keep_keys
-from infinite_memory.features.archive.transfer.comparison import compare_parts, without_keys
-from infinite_memory.features.archive.transfer.export import Encoded, Export
+from infinite_memory.features.archive.transfer.export import Encoded, Export, report_step
 from infinite_memory.features.archive.transfer.importing import Import
 from infinite_memory.storage.open import open_existing, open_storage
 
@@ -156,7 +154,7 @@ class _StoreCopy:
                 target,
                 "the source",
                 with_keys=self._with_keys,
-                progress=self._steps(CopyStep.COPYING, head),
+                progress=report_step(self._progress, CopyStep.COPYING, head.memories),
             )
             importer.run(_count(export, head, totals))
             if Ends.of(source) != ends:
@@ -164,13 +162,9 @@ class _StoreCopy:
                     "the source was written while it was read, and the copy is not finished:"
                     " repeat it, into an empty target, when the source is quiet"
                 )
-        different: tuple[Finding, ...] = ()
-        if not importer.left_out:
-            steps = self._steps(CopyStep.VERIFYING, head)
-            parts = totals.parts()
-            different = compare_parts(
-                parts if self._with_keys else without_keys(parts), target, steps
-            )
+        different = importer.compare(
+            totals.parts(), report_step(self._progress, CopyStep.VERIFYING, head.memories)
+        )
         counts = totals.counts(export.memories)
         keys = 0 if self._with_keys else counts.pop("access_keys", 0)
         copied = Copied(
@@ -223,12 +217,6 @@ class _StoreCopy:
                     entries=ends.entries,
                 )
             )
-
-    def _steps(self, step: CopyStep, head: Head) -> Callable[[int], None] | None:
-        progress = self._progress
-        if progress is None:
-            return None
-        return lambda done: progress(step, min(done, head.memories), head.memories)
 
 
 def _count(export: Export, head: Head, totals: Totals) -> Iterator[Encoded]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 from attrs import evolve, frozen
 
@@ -16,19 +18,23 @@ from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.link import Link
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.record import Embedding, Usage
-from infinite_memory.core.values.record import Record as StoredRecord
 from infinite_memory.core.values.scope import Scope, find_spelling
 from infinite_memory.engine.access_keys import add_keys
-from infinite_memory.engine.journal import with_entry
-from infinite_memory.engine.retry import attempts
 from infinite_memory.engine.services import Services
+from infinite_memory.features.archive.adding import (
+    Plan,
+    commit_planned,
+    find_erased_for_good,
+    is_commit_full,
+    plan_links,
+    plan_revisions,
+    put_all,
+)
 from infinite_memory.features.archive.restore import RestoreRequest
 from infinite_memory.features.archive.transfer.decoding import Decoder
+from infinite_memory.features.archive.transfer.export import report_step
 from infinite_memory.features.archive.transfer.records import MemoryUsage, Record
 
-# As an import: one commit, and thus one entry of the journal, up to these sizes.
-_COMMIT_MEMORIES = 20_000
-_COMMIT_BYTES = 64 << 20
 _BATCH_RECORDS = 2048
 
 
@@ -48,7 +54,7 @@ def merge_archive(services: Services, request: RestoreRequest) -> Restored:
     checked = request.verify()
     merge = _Merge(services, reason=f"merged {request.archive.name}")
     total = (checked.counts or {}).get("memories", 0)
-    progress = request.steps(BackupStep.WRITING, total)
+    progress = report_step(request.progress, BackupStep.WRITING, total)
     with request.open() as reader:
         decoder = Decoder(str(request.archive))
         for record_type, content in reader.records():
@@ -63,11 +69,8 @@ def merge_archive(services: Services, request: RestoreRequest) -> Restored:
         keys, refused = {}, ()
     return request.describe(
         checked,
-        added=merge.added,
-        changed=merge.changed,
-        unchanged=merge.unchanged,
-        still_erased=merge.still_erased,
         left_out=(*checked.left_out, *refused),
+        **merge.counts,
         **keys,
     )
 
@@ -93,7 +96,7 @@ class _Merge:
         self._size_bytes = 0
         self._links: list[Link] = []
         self._usage: dict[str, Usage] = {}
-        self.added = self.changed = self.unchanged = self.still_erased = 0
+        self.counts: Counter[str] = Counter()
 
     def add(self, record: Record, size_bytes: int) -> None:
         """Add a record, in the order of the archive."""
@@ -107,11 +110,11 @@ class _Merge:
                 self._size_bytes += size_bytes
             case Link():
                 self._links.append(record)
-                if len(self._links) >= _COMMIT_MEMORIES:
+                if is_commit_full(len(self._links)):
                     self._flush_changes()
             case MemoryUsage():
                 self._usage[record.id] = record.usage
-                if len(self._usage) >= _COMMIT_MEMORIES:
+                if is_commit_full(len(self._usage)):
                     self.flush()
             case AccessKey():
                 self.access_keys.append(record)
@@ -127,8 +130,7 @@ class _Merge:
             last.revisions.append(memory)
             last.embeddings.clear()
         else:
-            full = len(self._memories) >= _COMMIT_MEMORIES or self._size_bytes >= _COMMIT_BYTES
-            if full:
+            if is_commit_full(len(self._memories), self._size_bytes):
                 self._flush_changes()
             self._memories.append(_Incoming([memory], []))
         self._size_bytes += size_bytes
@@ -139,24 +141,16 @@ class _Merge:
         Raises:
             OutOfTime: the call is over; what was committed before stays.
         """
-        if (self.added or self.changed) and current_deadline().is_over:
+        added, changed = self.counts["added"], self.counts["changed"]
+        if (added or changed) and current_deadline().is_over:
             raise OutOfTime(
-                f"the call took too long and was ended; {self.added:,} memories were added and"
-                f" {self.changed:,} changed, which stay: merge the same archive again to go on, or"
+                f"the call took too long and was ended; {added:,} memories were added and"
+                f" {changed:,} changed, which stay: merge the same archive again to go on, or"
                 " with `infinite-memory restore FILE --merge`, which takes as long as it needs"
             )
-        for attempt in attempts():
-            plan = _plan_batch(self._storage, self._memories, self._scopes)
-            links = _plan_links(self._storage, self._links, plan)
-            commit = evolve(plan.commit, links=tuple(links.new))
-            with attempt:
-                if commit.changes:
-                    self._commit(commit, links.present)
-                break
-        self.added += plan.added
-        self.changed += plan.changed
-        self.unchanged += plan.unchanged
-        self.still_erased += plan.still_erased
+        plan = partial(_plan_batch, self._storage, self._memories, self._scopes, self._links)
+        planned = commit_planned(self._services, plan, Operation.MERGE, reason=self.reason)
+        self.counts.update(planned.counts)
         self._memories, self._size_bytes, self._links = [], 0, []
 
     def _flush_usage(self) -> None:
@@ -176,11 +170,6 @@ class _Merge:
             }
         )
 
-    def _commit(self, commit: Commit, links: Sequence[Link] = ()) -> None:
-        self._storage.commit(
-            with_entry(self._services, Operation.MERGE, commit, links=links, reason=self.reason)
-        )
-
 
 def _subtract(usage: Usage, known: Usage) -> Usage:
     """Return what to add to `known`, to have at least the numbers and the moments of `usage`."""
@@ -191,25 +180,19 @@ def _subtract(usage: Usage, known: Usage) -> Usage:
     )
 
 
-@frozen(kw_only=True)
-class _Plan:
-    commit: Commit
-    added: int
-    changed: int
-    unchanged: int
-    still_erased: int
-
-
 def _plan_batch(
-    storage: Storage, memories: Sequence[_Incoming], scopes: Mapping[str, Scope]
-) -> _Plan:
-    """Return the commit that merges `memories` and the missing ones of `scopes`."""
+    storage: Storage,
+    memories: Sequence[_Incoming],
+    scopes: Mapping[str, Scope],
+    links: Sequence[Link],
+) -> Plan:
+    """Return the plan that merges `memories`, `links` and the missing ones of `scopes`."""
     ids = [incoming.revisions[-1].id for incoming in memories]
     records, erased = storage.get(ids), find_erased_for_good(storage, ids)
     present = storage.scopes()
     missing = {n: s for n, s in scopes.items() if find_spelling(n, present) is None}
     spelling = {name: find_spelling(name, {**present, **missing}) or name for name in scopes}
-    counts = {"added": 0, "changed": 0, "unchanged": 0, "still_erased": 0}
+    counts: Counter[str] = Counter()
     puts: list[Put] = []
     for incoming in memories:
         memory_id = incoming.revisions[-1].id
@@ -230,82 +213,11 @@ def _plan_batch(
         evolve(scope, parent=spelling.get(scope.parent or "", scope.parent))
         for scope in missing.values()
     ]
+    planned_links = plan_links(storage, links, puts)
     commit = Commit(
-        expect=Expect(scopes=dict.fromkeys(missing)), puts=puts, scopes=tuple(new_scopes)
+        expect=Expect(scopes=dict.fromkeys(missing)),
+        puts=puts,
+        links=planned_links.new,
+        scopes=tuple(new_scopes),
     )
-    return _Plan(commit=commit, **counts)
-
-
-def find_erased_for_good(storage: Storage, ids: Sequence[str]) -> set[str]:
-    """Return the ids whose memories somebody erased, as the journal says.
-
-    A restore that overwrote a store made its ids count as erased, too: a merge brings them back.
-    """
-    return {
-        memory_id
-        for memory_id in storage.erased(ids)
-        for entry in storage.journal(limit=1, memory_id=memory_id)
-        if any(step.id == memory_id and step.after == 0 for step in entry.action.memories)
-    }
-
-
-@frozen
-class _Links:
-    """The links to write, and all links that exist between their memories."""
-
-    new: list[Link]
-    present: tuple[Link, ...]
-
-
-def _plan_links(storage: Storage, links: Sequence[Link], plan: _Plan) -> _Links:
-    """Return the links that are missing or newer, between memories that are or will be here."""
-    ends = {end for link in links for end in (link.source, link.target)}
-    here = {*storage.get(ends, models=()), *(put.memory.id for put in plan.commit.puts)}
-    present = {link.key: link for link in storage.links(ends)}
-    new = [
-        link
-        for link in links
-        if link.source in here
-        and link.target in here
-        and (link.key not in present or present[link.key].made_at < link.made_at)
-    ]
-    return _Links(new, tuple(present.values()))
-
-
-def plan_revisions(
-    storage: Storage,
-    record: StoredRecord,
-    theirs: Sequence[Memory],
-    embeddings: tuple[Embedding, ...],
-) -> list[Put]:
-    """Return the revisions to add to a memory that both have; the newer state comes last."""
-    mine = record.memory
-    ours = [mine] if mine.revision == 1 else storage.history(mine.id)
-    known = {_state(memory) for memory in ours}
-    if _state(theirs[-1]) in known:
-        return []
-    missing = [memory for memory in theirs if _state(memory) not in known]
-    descends = any(_state(memory) == _state(mine) for memory in theirs)
-    if descends or theirs[-1].stored_at > mine.stored_at:
-        return list(put_all(missing, mine.revision, embeddings))
-    return list(put_all([*missing, mine], mine.revision, record.embeddings))
-
-
-def _state(memory: Memory) -> str:
-    """Return a memory without the number of its revision, as a key."""
-    return repr(evolve(memory, revision=1))
-
-
-def put_all(
-    revisions: Sequence[Memory], expected: int, embeddings: tuple[Embedding, ...]
-) -> Iterator[Put]:
-    """Yield the puts of `revisions`, whose numbers go on after `expected`."""
-    for memory in revisions:
-        revision = max(memory.revision, expected + 1)
-        is_last = memory is revisions[-1]
-        yield Put(
-            memory=evolve(memory, revision=revision),
-            expected=expected,
-            embeddings=embeddings if is_last else (),
-        )
-        expected = revision
+    return Plan(commit=commit, present_links=planned_links.present, counts=counts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -28,7 +27,7 @@ from infinite_memory.features.archive.backup import Ends, verify_file, write_bac
 from infinite_memory.features.archive.backup_folder import BackupFolder
 from infinite_memory.features.archive.container.files import open_archive
 from infinite_memory.features.archive.container.reader import ArchiveReader
-from infinite_memory.features.archive.transfer.comparison import compare_parts, without_keys
+from infinite_memory.features.archive.transfer.export import report_step
 from infinite_memory.features.archive.transfer.feed_batches import FeedBatches
 from infinite_memory.features.archive.transfer.importing import Import, erase_ids
 
@@ -77,13 +76,6 @@ class RestoreRequest:
                 **outcome,
             },
         )
-
-    def steps(self, step: BackupStep, total: int) -> Callable[[int], None] | None:
-        """Return a callback for the number of memories that a step has done."""
-        progress = self.progress
-        if progress is None:
-            return None
-        return lambda done: progress(step, min(done, total), total)
 
 
 def is_empty(storage: Storage) -> bool:
@@ -182,21 +174,17 @@ def fill_storage(target: Storage, request: RestoreRequest, checked: Backup) -> t
             target,
             str(request.archive),
             with_keys=request.with_keys,
-            progress=request.steps(BackupStep.WRITING, total),
+            progress=report_step(request.progress, BackupStep.WRITING, total),
         )
         importer.run(reader.records())
         parts = reader.totals.parts()
-    if importer.left_out:
-        return importer.left_out
-    if not request.with_keys:
-        parts = without_keys(parts)
-    different = compare_parts(parts, target, request.steps(BackupStep.COMPARING, total))
+    different = importer.compare(parts, report_step(request.progress, BackupStep.COMPARING, total))
     if different:
         raise StorageUnavailable(
             f"what was written differs from {request.archive} ({different[0].what}), so nothing was"
             " restored: check the disk, then repeat this"
         )
-    return ()
+    return importer.left_out
 
 
 def keep_keys(storage: Storage, new: Storage) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from attrs import define, evolve, field, frozen
 
 from infinite_memory.core.errors import InvalidInput
-from infinite_memory.core.values.commit import Commit
 from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.exchange import (
     ExchangeProgress,
@@ -18,26 +18,16 @@ from infinite_memory.core.values.exchange import (
     ImportProblem,
     OnError,
 )
-from infinite_memory.core.values.link import Link
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.scope import Scope
-from infinite_memory.engine.journal import with_entry
-from infinite_memory.engine.retry import attempts
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.undo.groups import Part, part_of
+from infinite_memory.features.archive.adding import Plan, commit_planned, is_commit_full
 from infinite_memory.features.archive.exchange.checking import Candidate, Checker
-from infinite_memory.features.archive.exchange.planning import (
-    Plan,
-    PlannedLinks,
-    plan_links,
-    plan_part,
-)
+from infinite_memory.features.archive.exchange.planning import plan_part
 from infinite_memory.features.archive.exchange.records import Item, LinkRecord, ScopeRecord
 
-# As any other import: a commit holds the lock of the writers.
-_COMMIT_MEMORIES = 20_000
-_COMMIT_CHARS = 64 << 20
 _MOST_PROBLEMS = 100
 _SHOWN_PROBLEMS = 10
 _SAMPLES = 10
@@ -187,7 +177,7 @@ class _Store:
         self._chars = 0
         self._links: list[LinkRecord] = []
         self._scopes: dict[str, Scope] = {}
-        self._read = self._new_links = self._loose_links = 0
+        self._read = 0
         self._counts: Counter[str] = Counter()
         self._entries: list[int] = []
         self._samples: list[Memory] = []
@@ -199,7 +189,7 @@ class _Store:
                 self._add_candidate(record)
             case LinkRecord():
                 self._links.append(record)
-                if len(self._links) >= _COMMIT_MEMORIES:
+                if is_commit_full(len(self._links)):
                     self.flush()
             case ScopeRecord():
                 self._scopes[record.scope.name] = record.scope
@@ -211,7 +201,7 @@ class _Store:
             self._samples.append(candidate.memory)
         self._candidates.append(candidate)
         self._chars += sum(len(memory.text) for memory in candidate.revisions)
-        if len(self._candidates) >= _COMMIT_MEMORIES or self._chars >= _COMMIT_CHARS:
+        if is_commit_full(len(self._candidates), self._chars):
             self._flush_memories()
         self._request.report(ExchangeStep.STORING, self._read, self._outline.records)
 
@@ -224,43 +214,24 @@ class _Store:
         if not self._candidates and not self._scopes and not links:
             return
         self._services.calls.check()
-        plan, planned = self._commit(links)
-        self._counts.update({name: getattr(plan, name) for name in _COUNTS if getattr(plan, name)})
-        self._new_links += len(planned.new)
-        self._loose_links += planned.loose
+        plan = partial(plan_part, self._services, self._candidates, self._scopes, links)
+        planned = plan() if self._request.dry_run else self._commit(plan)
+        self._counts.update(planned.counts)
         self._candidates, self._chars, self._scopes = [], 0, {}
 
-    def _commit(self, records: Sequence[LinkRecord]) -> tuple[Plan, PlannedLinks]:
-        """Commit the collected records, planned again after a conflict; return the plan."""
-        for attempt in attempts():
-            plan = plan_part(self._services, self._candidates, self._scopes)
-            links = plan_links(self._services, records, plan)
-            if self._request.dry_run:
-                return plan, links
-            part = self._next_part(len(self._candidates))
-            commit = evolve(plan.commit, links=links.new + links.leave_out(plan.attachment_links))
-            with attempt:
-                if commit.changes:
-                    self._write(commit, links.present, part)
-                break
-        self._part = part
-        return plan, links
-
-    def _next_part(self, count: int) -> Part:
-        if self._part is None:
-            self._part = begin_run(self._services, self._request.path.name, self._outline.records)
-        return next_part(self._part, count)
-
-    def _write(self, commit: Commit, links: Sequence[Link], part: Part) -> None:
-        entry = with_entry(
-            self._services, Operation.IMPORT, commit, links=links, reason=part.reason
-        )
-        self._services.storage.commit(entry)
-        self._entries += [
-            found.number
-            for found in self._services.storage.journal(limit=1)
-            if found.action.reason == part.reason
-        ]
+    def _commit(self, plan: Callable[[], Plan]) -> Plan:
+        """Commit the collected records as the next part, and return their plan."""
+        services = self._services
+        before = self._part or begin_run(services, self._request.path.name, self._outline.records)
+        self._part = part = next_part(before, len(self._candidates))
+        planned = commit_planned(services, plan, Operation.IMPORT, reason=part.reason)
+        if planned.commit.changes:
+            self._entries += [
+                entry.number
+                for entry in services.storage.journal(limit=1)
+                if entry.action.reason == part.reason
+            ]
+        return planned
 
     def result(self) -> Imported:
         """Return the result of the import."""
@@ -273,8 +244,6 @@ class _Store:
             format=self._request.format,
             dry_run=self._request.dry_run,
             records=outline.records,
-            links=self._new_links,
-            loose_links=self._loose_links,
             problem_count=outline.problem_count,
             problems=tuple(outline.problems),
             scopes=dict(sorted(outline.scopes.items())),
@@ -286,6 +255,3 @@ class _Store:
             entries=tuple(self._entries),
             **self._counts,
         )
-
-
-_COUNTS = ("added", "changed", "unchanged", "still_forgotten", "still_erased")

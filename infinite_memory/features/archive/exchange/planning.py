@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from infinite_memory.core.values.commit import Commit, Expect, Put, merge_commits
 from infinite_memory.core.values.entry import Entry, Operation
 from infinite_memory.core.values.fields import MEMORY_FIELDS
-from infinite_memory.core.values.link import Link, LinkKey
+from infinite_memory.core.values.link import Link
 from infinite_memory.core.values.memory import GLOBAL, Memory, Status
 from infinite_memory.core.values.record import Embedding, Record
 from infinite_memory.core.values.scope import Scope, visible_from
@@ -19,35 +19,29 @@ from infinite_memory.engine.services import Services
 from infinite_memory.engine.undo.groups import part_of
 from infinite_memory.engine.writes.attachments import link_attachments
 from infinite_memory.engine.writes.supersession import Supersession
+from infinite_memory.features.archive.adding import (
+    Plan,
+    PlannedLinks,
+    find_erased_for_good,
+    plan_links,
+    plan_revisions,
+    put_all,
+)
 from infinite_memory.features.archive.exchange.checking import Candidate
 from infinite_memory.features.archive.exchange.records import LinkRecord
-from infinite_memory.features.archive.merge import find_erased_for_good, plan_revisions, put_all
 
 _FIELDS = tuple([field.name for field in MEMORY_FIELDS])
 # The order among memories with the same key may have assigned these.
 _MOVED_BY_KEY = {"valid_from", "valid_to"}
 
 
-@frozen(kw_only=True)
-class Plan:
-    """The commit of a part, and how many memories of the source it adds, changes or leaves.
-
-    `attachment_links` are the links to attachments that the memories name.
-    """
-
-    commit: Commit
-    attachment_links: tuple[Link, ...] = ()
-    added: int = 0
-    changed: int = 0
-    unchanged: int = 0
-    still_forgotten: int = 0
-    still_erased: int = 0
-
-
 def plan_part(
-    services: Services, candidates: Sequence[Candidate], wanted_scopes: Mapping[str, Scope]
+    services: Services,
+    candidates: Sequence[Candidate],
+    wanted_scopes: Mapping[str, Scope],
+    link_records: Sequence[LinkRecord],
 ) -> Plan:
-    """Return the plan for `candidates`; `wanted_scopes` are the scopes as the source has them."""
+    """Return the plan for the records of a source, whose scopes are `wanted_scopes`."""
     storage = services.storage
     ids = [i for each in candidates for i in (each.memory.id, *each.earlier_ids)]
     records = storage.get(ids)
@@ -73,10 +67,13 @@ def plan_part(
     attachment_links = link_attachments(services, stored.values()).links
     names = {put.memory.scope for put in commit.puts}
     scopes = _plan_scopes(services, names, wanted_scopes)
+    links = _plan_links(services, link_records, commit.puts)
+    keys = {link.key for link in links.new}
+    further = [link for link in attachment_links if link.key not in keys]
     return Plan(
-        commit=merge_commits(scopes, commit),
-        attachment_links=tuple(attachment_links),
-        **planner.counts,
+        commit=evolve(merge_commits(scopes, commit), links=(*links.new, *further)),
+        present_links=links.present,
+        counts={**planner.counts, "links": len(links.new), "loose_links": links.loose},
     )
 
 
@@ -228,35 +225,12 @@ def _plan_scopes(services: Services, names: Iterable[str], wanted: Mapping[str, 
     )
 
 
-@frozen(kw_only=True)
-class PlannedLinks:
-    """The links to write, the links that exist now, and the number that lead to no memory."""
-
-    new: tuple[Link, ...] = ()
-    present: tuple[Link, ...] = ()
-    loose: int = 0
-
-    def leave_out(self, links: Sequence[Link]) -> tuple[Link, ...]:
-        """Return `links` without those that the source has too."""
-        keys = {link.key for link in self.new}
-        return tuple([link for link in links if link.key not in keys])
-
-
-def plan_links(services: Services, records: Sequence[LinkRecord], plan: Plan) -> PlannedLinks:
-    """Return the links that are missing or newer, between memories that are or will be here."""
-    if not records:
-        return PlannedLinks()
-    storage, now = services.storage, services.clock()
-    ends = {end for record in records for end in (record.source, record.target)}
-    here = {*storage.get(ends, models=()), *(put.memory.id for put in plan.commit.puts)}
-    present = {link.key: link for link in storage.links(ends)}
-    links: dict[LinkKey, Link] = {}
-    loose = 0
-    for record in records:
-        if record.source not in here or record.target not in here:
-            loose += 1
-            continue
-        link = Link(
+def _plan_links(
+    services: Services, records: Sequence[LinkRecord], puts: Sequence[Put]
+) -> PlannedLinks:
+    now = services.clock()
+    links = [
+        Link(
             source=record.source,
             target=record.target,
             type=record.type,
@@ -265,7 +239,7 @@ def plan_links(services: Services, records: Sequence[LinkRecord], plan: Plan) ->
             reason=record.reason,
             made_at=now if record.made_at is None else record.made_at,
         )
-        known = present.get(link.key)
-        if known is None or (record.made_at is not None and known.made_at < link.made_at):
-            links[link.key] = link
-    return PlannedLinks(new=tuple(links.values()), present=tuple(present.values()), loose=loose)
+        for record in records
+    ]
+    undated = {link for link, record in zip(links, records, strict=True) if record.made_at is None}
+    return plan_links(services.storage, links, puts, undated)

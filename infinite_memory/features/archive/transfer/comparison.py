@@ -21,11 +21,6 @@ _KINDS = {
 }
 
 
-def without_keys(parts: Mapping[str, PartTotal]) -> Mapping[str, PartTotal]:
-    """Return the parts but that of the access keys."""
-    return {part: total for part, total in parts.items() if part != Part.ACCESS_KEYS}
-
-
 def compare_parts(
     expected: Mapping[str, PartTotal], target: Storage, progress: Progress | None = None
 ) -> tuple[Finding, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from infinite_memory.core.errors import StoreDamaged
 from infinite_memory.core.protocols import Storage, SupportsDamage
@@ -31,11 +31,22 @@ Encoded: TypeAlias = tuple[RecordType, bytes]
 Progress = Callable[[int], None]
 """Called from time to time with the number of memories that are done."""
 
+_Step = TypeVar("_Step")
+
 _FIRST_ENTRIES = 8
 _MOST_ENTRIES = 256
 _PAGE_BYTES = 8 << 20
 _RESTORE = "it is not in what was exported: restore it from an earlier backup"
 _EMBED_AGAIN = "nothing is lost: the text is embedded again after the restore"
+
+
+def report_step(
+    progress: Callable[[_Step, int, int], None] | None, step: _Step, total: int
+) -> Progress | None:
+    """Return a callback for the number of memories that a step has done, None without one."""
+    if progress is None:
+        return None
+    return lambda done: progress(step, min(done, total), total)
 
 
 class Export:

@@ -18,7 +18,10 @@ from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.record import Embedding
 from infinite_memory.core.values.scope import Scope
 from infinite_memory.core.values.verification import Finding, RecordKind
+from infinite_memory.features.archive.container.layout import Part
 from infinite_memory.features.archive.container.manifest import Head
+from infinite_memory.features.archive.container.totals import PartTotal
+from infinite_memory.features.archive.transfer.comparison import compare_parts
 from infinite_memory.features.archive.transfer.decoding import Decoder
 from infinite_memory.features.archive.transfer.export import Encoded, Progress
 from infinite_memory.features.archive.transfer.records import ErasedId, MemoryUsage
@@ -79,6 +82,19 @@ class Import:
     def left_out(self) -> tuple[Finding, ...]:
         """The memories that the storage refused."""
         return tuple(self._puts.refused.values())
+
+    def compare(
+        self, parts: Mapping[str, PartTotal], progress: Progress | None = None
+    ) -> tuple[Finding, ...]:
+        """Return how the storage differs from the `parts` of the archive that was written into it.
+
+        Where a memory was left out, the two are not compared.
+        """
+        if self.left_out:
+            return ()
+        if not self._with_keys:
+            parts = {name: total for name, total in parts.items() if name != Part.ACCESS_KEYS}
+        return compare_parts(parts, self._target, progress)
 
     def run(self, records: Iterable[Encoded]) -> None:
         """Import all records.
