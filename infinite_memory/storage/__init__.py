@@ -1,4 +1,4 @@
-"""The storage backends: `inmemory` is the reference, `sqlite` the embedded default."""
+"""The storage backends: `inmemory` is the reference, `sqlite` the default, `mongodb` a server."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Conversations: take in the messages of the sessions of clients."""
+"""Chats: the log of their conversations, and the short-term memory of each."""
