@@ -26,9 +26,8 @@ import numpy as np
 from benchmarks.labelled_sets import rows
 from infinite_memory import MemoryStore
 from infinite_memory.core.values.memory import Memory
-from infinite_memory.features.background.upkeep.summaries.candidates import length_for
 from infinite_memory.features.background.upkeep.summaries.extractive import ExtractiveSummariser
-from infinite_memory.features.background.upkeep.summaries.material import Material
+from infinite_memory.features.background.upkeep.summaries.writing import write_text
 from infinite_memory.search.text.highlights import cut_sentences
 
 _DRAWS = 5
@@ -142,12 +141,7 @@ def main() -> None:
     known = {memory.id: name for name, sources in conversations.items() for memory in sources}
     questions = load_evidence(folder, known)
     summariser = ExtractiveSummariser(zone="UTC")
-    built_in = {
-        name: summariser.summarise(
-            sources, max_chars=length_for(Material(scope="", sources=tuple(sources)))
-        )
-        for name, sources in conversations.items()
-    }
+    built_in = {name: write_text(summariser, sources) for name, sources in conversations.items()}
     chars = sum(len(m.text) for sources in conversations.values() for m in sources)
     share = sum(map(len, built_in.values())) / chars
     print(

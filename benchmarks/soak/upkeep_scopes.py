@@ -17,8 +17,7 @@ from attrs import evolve
 
 from benchmarks.soak.report import bound, conclude, scratch
 from infinite_memory.core.protocols import Storage
-from infinite_memory.features.background.upkeep.jobs import summarise
-from infinite_memory.features.background.upkeep.summaries import candidates
+from infinite_memory.features.background.upkeep.summaries import candidates, writing
 from infinite_memory.features.background.upkeep.summaries.material import (
     Material,
     load_conversation,
@@ -48,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     if asked.broken:
         candidates.load_conversation = _load_from_every_scope
-        summarise.erase_unfounded_summaries = lambda *_: frozenset()
+        writing.erase_unfounded_summaries = lambda *_: frozenset()
     faults: list[str] = []
     with scratch(asked.home, in_memory=True) as folder:
         for seed in range(asked.seed, asked.seed + asked.runs):

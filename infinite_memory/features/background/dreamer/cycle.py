@@ -9,15 +9,13 @@ from infinite_memory.core.values.commit import Commit, Expect, Put
 from infinite_memory.core.values.link import Link, LinkKey
 from infinite_memory.core.values.memory import Memory, Status
 from infinite_memory.core.values.messages import format_count
-from infinite_memory.engine.after_commit import AfterCommit
-from infinite_memory.engine.embed import embed_new
 from infinite_memory.engine.load_memories import load_memories
-from infinite_memory.engine.writes.quoting_summaries import erase_unfounded_summaries
 from infinite_memory.features.background.dreamer.pairs.linking import LinkPlan
 from infinite_memory.features.background.dreamer.topics.planning import TopicPlan
 from infinite_memory.features.background.dreamer.view import DREAMER, CycleView
 from infinite_memory.features.background.upkeep.context import JobContext
 from infinite_memory.features.background.upkeep.report import StepAction, UpkeepStep
+from infinite_memory.features.background.upkeep.summaries.writing import finish_summaries
 
 _NOTHING: frozenset[str] = frozenset()
 
@@ -117,15 +115,10 @@ class DreamCycle:
 
     def finish(self) -> Sequence[str]:
         """Embed new summaries, and erase those whose source was erased at the same moment."""
-        services = self._view.services
         summaries = [
             put.memory for put in self._committed.puts if put.memory.status is Status.CURRENT
         ]
-        with AfterCommit("comparing new summaries with their sources"):
-            unfounded = erase_unfounded_summaries(services, summaries)
-            summaries = [summary for summary in summaries if summary.id not in unfounded]
-        if summaries:
-            embed_new(services, summaries)
+        finish_summaries(self._view.services, summaries)
         return () if self._topics.failure is None else (self._topics.failure,)
 
     def _with_topics(self, changed: frozenset[str]) -> frozenset[str]:

@@ -10,7 +10,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from infinite_memory.core.errors import Conflict, InvalidInput, NotFound
-from infinite_memory.core.values.checks import check_label, check_labels, check_text
+from infinite_memory.core.values.checks import check_label, check_labels
 from infinite_memory.core.values.dream.pair import Judgement, Pair
 from infinite_memory.core.values.ids import check_id
 from infinite_memory.core.values.link import LinkKey, LinkType
@@ -37,14 +37,13 @@ from infinite_memory.features.background.dreamer.topics.planning import (
 from infinite_memory.features.background.dreamer.view import DREAMER, CycleView
 from infinite_memory.features.background.upkeep.context import JobContext
 from infinite_memory.features.background.upkeep.job import Job, Plan
+from infinite_memory.features.background.upkeep.summaries.writing import check_given, name_client
 from infinite_memory.search.text.quotation import quote_label
 
 _MOST_PAIRS = 100
 _MOST_TOPICS = 5
 _FEWEST_SOURCES, _MOST_SOURCES = FEWEST_MEMBERS, MOST_MEMBERS
 _MAX_REASON_CHARS = 200
-_MAX_TITLE_CHARS = 200
-_SOMEBODY = "a client"
 
 
 @frozen(kw_only=True)
@@ -108,7 +107,7 @@ def _plan(context: JobContext, *, verdicts: Verdicts) -> Plan:
     scope = _common_scope(memories.values())
     view = CycleView(context=context, scope=check_scope(context, scope), random=Random(0))
     _check_usable(view, memories.values())
-    judge = _GivenJudge(name=services.actor.client or _SOMEBODY, pairs=verdicts.pairs)
+    judge = _GivenJudge(name=name_client(services), pairs=verdicts.pairs)
     refused = [frozenset({pair.source, pair.target}) for pair in verdicts.pairs if not pair.weight]
     # What somebody judges now counts more than what somebody refused earlier.
     rejected = read_rejected(services.storage, context.notes).plus(refused)
@@ -249,12 +248,8 @@ def _check_topic(given: Mapping[str, Any], max_bytes: int) -> _TopicVerdict:
         raise InvalidInput(
             f"sources has {len(sources)} ids: give {_FEWEST_SOURCES} to {_MOST_SOURCES}"
         )
-    title = given.get("title")
-    return _TopicVerdict(
-        sources=tuple(sources),
-        text=check_text(given.get("text"), "text", max_bytes=max_bytes),
-        title=None if title is None else check_label(title, "title", max_chars=_MAX_TITLE_CHARS),
-    )
+    text, title = check_given(given.get("text"), given.get("title"), max_bytes=max_bytes)
+    return _TopicVerdict(sources=tuple(sources), text=text, title=title)
 
 
 def _check_distinct(keys: Sequence[frozenset[str]], name: str) -> None:

@@ -53,11 +53,6 @@ class TopicMaterial:
         return _digest(*ids, "", *texts)
 
     @property
-    def begins(self) -> datetime:
-        """When the first leaf happened."""
-        return self.leaves[0].happened_at
-
-    @property
     def ends(self) -> datetime:
         """When the last leaf happened."""
         return self.leaves[-1].happened_at

@@ -8,7 +8,6 @@ from attrs import evolve, field, frozen
 
 from infinite_memory.core.errors import SummariserError
 from infinite_memory.core.protocols import Summariser, SupportsTermCounts
-from infinite_memory.core.values.codec import iso
 from infinite_memory.core.values.commit import Put
 from infinite_memory.core.values.link import Link, LinkKey, LinkType
 from infinite_memory.core.values.memory import JsonValue, Kind, Memory, Origin, Status
@@ -17,8 +16,11 @@ from infinite_memory.features.background.dreamer.topics.known import digest_text
 from infinite_memory.features.background.dreamer.topics.material import TopicMaterial
 from infinite_memory.features.background.dreamer.topics.titles import make_title
 from infinite_memory.features.background.dreamer.view import DREAMER, CycleView
-from infinite_memory.features.background.upkeep.summaries.candidates import length_for
-from infinite_memory.features.background.upkeep.summaries.material import Material
+from infinite_memory.features.background.upkeep.summaries.writing import (
+    describe_period,
+    link_sources,
+    write_text,
+)
 from infinite_memory.search.text.analyzer import terms
 from infinite_memory.search.text.canonical import canonicalize
 
@@ -27,7 +29,6 @@ _MOST_WRITTEN = 5
 _MOST_TRIED = 10
 
 
-_WEIGHT = 1.0
 _REASON = "a source of the topic summary"
 
 
@@ -54,7 +55,7 @@ def build_topic(
             "material": material.digest,
             "text": digest_text(summary),
         },
-        "period": {"from": iso(material.begins) or "", "to": iso(material.ends) or ""},
+        "period": describe_period(material.leaves),
     }
     if before is None:
         return evolve(summary, context=context)
@@ -79,21 +80,6 @@ def archive_topic(view: CycleView, topic: Memory) -> Memory:
         stored_at=max(view.now, topic.stored_at),
         revision=topic.revision + 1,
     )
-
-
-def links_of(summary: Memory, before: Memory | None) -> Iterator[Link]:
-    """Yield a link to each source that the earlier summary did not have."""
-    for source in summary.sources:
-        if before is None or source not in before.sources:
-            yield Link(
-                source=summary.id,
-                target=source,
-                type=LinkType.DERIVED_FROM,
-                weight=_WEIGHT,
-                made_by=DREAMER,
-                reason=_REASON,
-                made_at=summary.stored_at,
-            )
 
 
 def erased_links_of(summary: Memory, before: Memory | None) -> Iterator[LinkKey]:
@@ -194,7 +180,8 @@ def plan_topic(
     else:
         summary = build_topic(view, group, text, title=title, made_by=by)
         puts.append(_put(summary, present))
-        links += links_of(summary, present)
+        known = () if present is None else present.sources
+        links += link_sources(summary, made_by=DREAMER, reason=_REASON, known=known)
         erased_links += erased_links_of(summary, present)
     puts += [_put(archive_topic(view, topic), topic) for topic in archived]
     return TopicPlan(
@@ -207,9 +194,7 @@ def plan_topic(
 
 
 def _summarise(summariser: Summariser, group: Group) -> str:
-    leaves = _tell_once(group.material.leaves)
-    length = length_for(Material(scope=group.material.scope, sources=leaves))
-    return summariser.summarise(leaves, max_chars=length).strip()
+    return write_text(summariser, _tell_once(group.material.leaves)).strip()
 
 
 def _tell_once(leaves: Sequence[Memory]) -> tuple[Memory, ...]:

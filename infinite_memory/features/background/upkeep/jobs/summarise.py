@@ -9,29 +9,26 @@ from infinite_memory.core.errors import SummariserError
 from infinite_memory.core.values.commit import Commit, merge_commits
 from infinite_memory.core.values.memory import Memory, Origin
 from infinite_memory.core.values.messages import format_count
-from infinite_memory.engine.after_commit import AfterCommit
-from infinite_memory.engine.embed import embed_new
-from infinite_memory.engine.writes.quoting_summaries import erase_unfounded_summaries
-from infinite_memory.features.background.upkeep.changes import archive_puts
 from infinite_memory.features.background.upkeep.context import JobContext
 from infinite_memory.features.background.upkeep.job import MAX_CHANGES, Job, Plan
 from infinite_memory.features.background.upkeep.report import StepAction, UpkeepStep
 from infinite_memory.features.background.upkeep.summaries.candidates import (
     POSITION_NOTE,
     find_material,
-    length_for,
     scan_for_material,
     to_archive,
 )
 from infinite_memory.features.background.upkeep.summaries.choice import choose_summariser
-from infinite_memory.features.background.upkeep.summaries.commit import (
-    are_unchanged,
-    summary_commit,
-)
 from infinite_memory.features.background.upkeep.summaries.material import (
     Material,
     find_summaries,
     make_summary,
+)
+from infinite_memory.features.background.upkeep.summaries.writing import (
+    are_unchanged,
+    finish_summaries,
+    summary_commit,
+    write_text,
 )
 
 _MOST_SUMMARIES = 20
@@ -53,7 +50,7 @@ def _plan(context: JobContext) -> Plan:
             more = True
             break
         try:
-            text = summariser.summarise(material.sources, max_chars=length_for(material))
+            text = write_text(summariser, material.sources)
         except SummariserError:
             if not commits:
                 raise
@@ -71,12 +68,7 @@ def _plan(context: JobContext) -> Plan:
             now=context.now,
             zone=context.services.config.time_zone,
         )
-        commits.append(
-            merge_commits(
-                summary_commit(context.services, summary, material.sources, replaced),
-                Commit(puts=archive_puts(context, archived)),
-            )
-        )
+        commits.append(summary_commit(context, summary, replaced=replaced, archived=archived))
         summaries.append(summary)
         steps.append(_step(summary, material, len(archived)))
     return Plan(
@@ -102,13 +94,7 @@ def _step(summary: Memory, material: Material, archived: int) -> UpkeepStep:
 
 
 def _finish(context: JobContext, summaries: Sequence[Memory]) -> Sequence[str]:
-    """Embed new summaries, and erase those whose source was erased or moved at the same moment."""
-    services = context.services
-    with AfterCommit("comparing new summaries with their sources"):
-        unfounded = erase_unfounded_summaries(services, summaries)
-        summaries = [summary for summary in summaries if summary.id not in unfounded]
-    if summaries:
-        embed_new(services, summaries)
+    finish_summaries(context.services, summaries)
     return ()
 
 

@@ -25,8 +25,6 @@ POSITION_NOTE = "summarise/position"
 """The note of how far the scan came."""
 
 _MOST_READ = 3000
-_SHARE_OF_CHARS = 5
-_FEWEST_CHARS, _MOST_CHARS = 300, 1500
 
 
 def scan_for_material(context: JobContext) -> RollingScan:
@@ -95,9 +93,3 @@ def to_archive(material: Material) -> list[Memory]:
         for memory in material.sources
         if memory.status is Status.CURRENT and not is_protected(memory)
     ]
-
-
-def length_for(material: Material) -> int:
-    """Return the most characters of a summary: a fifth of its sources, within bounds."""
-    chars = sum(len(memory.text) for memory in material.sources)
-    return min(_MOST_CHARS, max(_FEWEST_CHARS, chars // _SHARE_OF_CHARS))

@@ -9,12 +9,10 @@ from datetime import UTC, datetime, timedelta
 from attrs import frozen
 
 from infinite_memory.core.protocols import Storage
-from infinite_memory.core.values.codec import iso
 from infinite_memory.core.values.criteria import Criteria
-from infinite_memory.core.values.link import Link, LinkType
 from infinite_memory.core.values.memory import Kind, Memory, Origin, Status
 from infinite_memory.core.values.timestamps import in_zone
-from infinite_memory.features.background.upkeep.job import MADE_BY
+from infinite_memory.features.background.upkeep.summaries.writing import describe_period
 
 MOST_SOURCES = 500
 """The most memories that one summary is made from; a longer conversation has several."""
@@ -170,7 +168,7 @@ def make_summary(
         title=_title(material, zone),
         scope=material.scope,
         context={
-            "period": {"from": iso(material.begins) or "", "to": iso(material.ends) or ""},
+            "period": describe_period(material.sources),
             WRITTEN_BY: made_by,
         },
         conversation_id=material.conversation_id,
@@ -186,18 +184,3 @@ def _title(material: Material, zone: str | None) -> str:
     last = in_zone(material.ends, zone).date().isoformat()
     days = first if first == last else f"{first} to {last}"
     return f"Conversation of {days}" if material.conversation_id is not None else f"Notes of {days}"
-
-
-def links_to_sources(summary: Memory, sources: Sequence[Memory]) -> tuple[Link, ...]:
-    """Return a link from the summary to each source, by which the summary of a source is found."""
-    return tuple(
-        Link(
-            source=summary.id,
-            target=memory.id,
-            type=LinkType.DERIVED_FROM,
-            made_by=MADE_BY,
-            reason="a source of the summary",
-            made_at=summary.stored_at,
-        )
-        for memory in sources
-    )

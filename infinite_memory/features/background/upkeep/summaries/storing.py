@@ -8,37 +8,36 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from infinite_memory.core.errors import InvalidInput, NotFound
-from infinite_memory.core.values.checks import check_label, check_labels, check_text
-from infinite_memory.core.values.commit import Commit, merge_commits
+from infinite_memory.core.values.checks import check_labels
+from infinite_memory.core.values.commit import Commit
 from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.ids import check_id
 from infinite_memory.core.values.memory import Kind, Memory, Origin, Status
 from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
-from infinite_memory.engine.after_commit import AfterCommit
-from infinite_memory.engine.embed import embed_new
 from infinite_memory.engine.journal import with_entry
 from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.retry import attempts
 from infinite_memory.engine.services import Services
-from infinite_memory.engine.writes.quoting_summaries import erase_unfounded_summaries
 from infinite_memory.engine.writes.receipts import receipt_of
-from infinite_memory.features.background.upkeep.changes import archive_puts
 from infinite_memory.features.background.upkeep.context import JobContext
 from infinite_memory.features.background.upkeep.summaries.candidates import (
     load_finished,
     to_archive,
 )
-from infinite_memory.features.background.upkeep.summaries.commit import summary_commit
 from infinite_memory.features.background.upkeep.summaries.material import (
     MOST_SOURCES,
     Material,
     find_summaries,
     make_summary,
 )
+from infinite_memory.features.background.upkeep.summaries.writing import (
+    check_given,
+    finish_summaries,
+    name_client,
+    summary_commit,
+)
 
-_SOMEBODY = "a client"
 _ID_DIGITS = 32
-_MAX_TITLE_CHARS = 200
 _MAX_LISTED = 3
 
 
@@ -53,8 +52,7 @@ def store_summary(
         NotFound: a source does not exist.
         Conflict: other clients kept changing the sources.
     """
-    checked = check_text(text, "text", max_bytes=services.config.limits.max_text_bytes)
-    heading = None if title is None else check_label(title, "title", max_chars=_MAX_TITLE_CHARS)
+    checked, heading = check_given(text, title, max_bytes=services.config.limits.max_text_bytes)
     ids = [check_id(source) for source in check_labels(sources, "sources")]
     if not 1 <= len(set(ids)) <= MOST_SOURCES:
         raise InvalidInput(f"sources has {len(set(ids)):,} ids: give 1 to {MOST_SOURCES}")
@@ -74,16 +72,11 @@ def store_summary(
         with attempt:
             services.storage.commit(_commit(services, summary, material, replaced))
             break
-    unfounded: frozenset[str] = frozenset()
-    with AfterCommit("comparing the summary with its sources"):
-        unfounded = erase_unfounded_summaries(services, [summary])
-    if unfounded:
+    embedded = finish_summaries(services, [summary])
+    if embedded is None:
         raise NotFound("a source was erased or moved at the same moment: the summary is erased")
-    embedded = embed_new(services, [summary])
-    is_embedded = summary.id in embedded.ids
-    receipt = receipt_of(
-        summary, Outcome.STORED, Searchable.MEANING if is_embedded else Searchable.WORDS
-    )
+    found_by = Searchable.MEANING if summary.id in embedded else Searchable.WORDS
+    receipt = receipt_of(summary, Outcome.STORED, found_by)
     pending = () if embedded.failure is None else (embedded.failure,)
     return evolve(receipt, superseded=tuple([memory.id for memory in replaced]), pending=pending)
 
@@ -126,7 +119,7 @@ def _build(services: Services, material: Material, text: str, title: str | None)
     summary = make_summary(
         material,
         text,
-        made_by=services.actor.client or _SOMEBODY,
+        made_by=name_client(services),
         origin=Origin.ASSISTANT,
         now=services.clock(),
         zone=services.config.time_zone,
@@ -139,15 +132,14 @@ def _commit(
     services: Services, summary: Memory, material: Material, replaced: Sequence[Memory]
 ) -> Commit:
     """Return the commit of the summary, which archives what the upkeep would have archived."""
-    commit = summary_commit(services, summary, material.sources, replaced)
     context = JobContext(services, notes={})
     ids = {memory.id for memory in material.sources}
-    if material.scope in context.scopes:
-        finished = [
-            part
-            for part in load_finished(context, material.sources[-1])
-            if {memory.id for memory in part.sources} == ids
-        ]
-        archived = [memory for part in finished for memory in to_archive(part)]
-        commit = merge_commits(commit, Commit(puts=archive_puts(context, archived)))
+    is_kept = material.scope in context.scopes
+    archived = [
+        memory
+        for part in (load_finished(context, material.sources[-1]) if is_kept else ())
+        if {memory.id for memory in part.sources} == ids
+        for memory in to_archive(part)
+    ]
+    commit = summary_commit(context, summary, replaced=replaced, archived=archived)
     return with_entry(services, Operation.REMEMBER, commit, reason="a summary")
