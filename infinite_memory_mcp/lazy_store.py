@@ -207,7 +207,7 @@ class LazyStore:
             finally:
                 self._working.release()
 
-    def _ingest(self, store: MemoryStore) -> None:
+    def _ingest_notes(self, store: MemoryStore) -> None:
         try:
             store.conversations.ingest_spool(stop=lambda: self.is_stopping)
         except OSError as error:
@@ -231,7 +231,7 @@ class LazyStore:
             store = self.get()
             store.models.warm_up()
             if self._ingests:
-                self._ingest(store)
+                self._ingest_notes(store)
             store.models.catch_up(limit=_EVERYTHING, stop=lambda: self.is_stopping)
             self._start_worker(store)
         except StoreClosed:

@@ -86,10 +86,10 @@ class ToolSpec(Generic[ArgumentsT]):
             fn_metadata=FuncMetadata(arg_model=ArgModelBase, output_schema=schema),
             is_async=False,
             context_kwarg=None,
-            annotations=self._annotations(),
+            annotations=self._make_annotations(),
         )
 
-    def _annotations(self) -> ToolAnnotations:
+    def _make_annotations(self) -> ToolAnnotations:
         if self.reads:
             # The protocol defines the destructive and idempotent hints only for tools that write.
             return ToolAnnotations(read_only_hint=True, open_world_hint=False)

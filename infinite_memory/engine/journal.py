@@ -42,7 +42,7 @@ def with_entry(
         at=services.clock(),
         actor=services.actor,
         operation=operation,
-        memories=tuple(_memory_steps(commit)),
+        memories=tuple(_make_memory_steps(commit)),
         scopes=tuple(_scope_steps(commit)),
         links=tuple(_link_steps(commit, {link.key: link for link in links})),
         undoes=undoes,
@@ -91,7 +91,7 @@ def _read_sound(storage: Storage, before: int | None, page: int) -> Sequence[Ent
             before = error.number
 
 
-def _memory_steps(commit: Commit) -> Iterable[MemoryStep]:
+def _make_memory_steps(commit: Commit) -> Iterable[MemoryStep]:
     """Return a step for every memory, from its first to its last revision in the commit."""
     steps: dict[str, MemoryStep] = {}
     for memory_id, expected, revision in commit.revisions():

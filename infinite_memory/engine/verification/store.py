@@ -159,7 +159,7 @@ def _find_disagreements(
         if change.record is None or not change.record.memory.is_indexed:
             agrees = doc is None
         else:
-            agrees = doc is not None and _agrees(segment, doc, change.record, model)
+            agrees = doc is not None and _agrees_with_record(segment, doc, change.record, model)
         if not agrees and change.id not in damaged:
             differing.append(change.id)
     # Read last: another process may have changed a memory after the walk began.
@@ -173,7 +173,7 @@ def _find_disagreements(
         yield _index_finding(f"{what} stored")
 
 
-def _agrees(segment: Segment, doc: int, record: Record, model: str) -> bool:
+def _agrees_with_record(segment: Segment, doc: int, record: Record, model: str) -> bool:
     memory, embedding = record.memory, record.embedding_by(model)
     cut = slice(int(segment.passage_start[doc]), int(segment.passage_start[doc + 1]))
     if embedding is None:

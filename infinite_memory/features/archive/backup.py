@@ -69,7 +69,7 @@ def write_backup(
             for _ in reader.records():
                 pass
         part.finish()
-    return _describe(path, manifest, encrypted=passphrase is not None), ends
+    return _describe_backup(path, manifest, encrypted=passphrase is not None), ends
 
 
 def _write_until_stable(
@@ -89,7 +89,9 @@ def _write_until_stable(
             ends = Ends.of(frozen_storage)
             head = make_head(frozen_storage, now, embeddings=embeddings)
             with writing_archive(part, passphrase) as writer:
-                manifest = _write(writer, frozen_storage, head, _steps(progress, step, head))
+                manifest = _write_archive(
+                    writer, frozen_storage, head, _make_progress(progress, step, head)
+                )
             if Ends.of(frozen_storage) == ends:
                 return manifest, ends
     raise StorageUnavailable(
@@ -112,7 +114,7 @@ def make_head(storage: Storage, now: datetime, *, embeddings: bool) -> Head:
     """Return the head of an archive of `storage`."""
     return Head(
         created_at=now,
-        software=_software(),
+        software=_name_software(),
         identity=storage.identity,
         active_model=storage.active_model(),
         embeddings=embeddings,
@@ -120,14 +122,14 @@ def make_head(storage: Storage, now: datetime, *, embeddings: bool) -> Head:
     )
 
 
-def _software() -> str:
+def _name_software() -> str:
     try:
         return f"infinite-memory {version('infinite-memory')}"
     except PackageNotFoundError:
         return "infinite-memory"
 
 
-def _steps(
+def _make_progress(
     progress: BackupProgress | None, step: BackupStep, head: Head
 ) -> Callable[[int], None] | None:
     if progress is None:
@@ -135,7 +137,7 @@ def _steps(
     return lambda done: progress(step, min(done, head.memories), head.memories)
 
 
-def _write(
+def _write_archive(
     writer: ArchiveWriter, storage: Storage, head: Head, progress: Callable[[int], None] | None
 ) -> Manifest:
     export = Export(storage, embeddings=head.embeddings, progress=progress)
@@ -177,7 +179,7 @@ def verify_file(
         manifest = reader.manifest
         assert manifest is not None
         decoder.check_manifest(manifest, reader.totals)
-    return _describe(path, manifest, encrypted=reader.encrypted)
+    return _describe_backup(path, manifest, encrypted=reader.encrypted)
 
 
 def describe_file(path: Path) -> Backup | None:
@@ -186,12 +188,12 @@ def describe_file(path: Path) -> Backup | None:
     if outline is None:
         return None
     try:
-        return _describe(path, outline.manifest, encrypted=outline.is_encrypted)
+        return _describe_backup(path, outline.manifest, encrypted=outline.is_encrypted)
     except FileNotFoundError:
         return None
 
 
-def _describe(path: Path, manifest: Manifest | None, *, encrypted: bool) -> Backup:
+def _describe_backup(path: Path, manifest: Manifest | None, *, encrypted: bool) -> Backup:
     status = path.stat()
     if manifest is None:
         return Backup(

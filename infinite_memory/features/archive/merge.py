@@ -151,7 +151,7 @@ class _Merge:
             commit = evolve(plan.commit, links=tuple(links.new))
             try:
                 if commit.changes:
-                    self._commit(commit, links.present)
+                    self._commit_merge(commit, links.present)
             except Conflict:
                 if last:
                     raise
@@ -169,7 +169,7 @@ class _Merge:
         present = self._storage.usage(list(used))
         nothing = Usage(count=0)
         lacking = {
-            memory_id: _subtract(usage, present.get(memory_id, nothing))
+            memory_id: _subtract_usage(usage, present.get(memory_id, nothing))
             for memory_id, usage in used.items()
         }
         self._storage.count_usage(
@@ -180,13 +180,13 @@ class _Merge:
             }
         )
 
-    def _commit(self, commit: Commit, links: Sequence[Link] = ()) -> None:
+    def _commit_merge(self, commit: Commit, links: Sequence[Link] = ()) -> None:
         self._storage.commit(
             with_entry(self._services, Operation.MERGE, commit, links=links, reason=self.reason)
         )
 
 
-def _subtract(usage: Usage, known: Usage) -> Usage:
+def _subtract_usage(usage: Usage, known: Usage) -> Usage:
     """Return what to add to `known`, to have at least the numbers and the moments of `usage`."""
     return evolve(
         usage,
@@ -285,17 +285,17 @@ def plan_revisions(
     """Return the revisions to add to a memory that both have; the newer state comes last."""
     mine = record.memory
     ours = [mine] if mine.revision == 1 else storage.history(mine.id)
-    known = {_state(memory) for memory in ours}
-    if _state(theirs[-1]) in known:
+    known = {_encode_state(memory) for memory in ours}
+    if _encode_state(theirs[-1]) in known:
         return []
-    missing = [memory for memory in theirs if _state(memory) not in known]
-    descends = any(_state(memory) == _state(mine) for memory in theirs)
+    missing = [memory for memory in theirs if _encode_state(memory) not in known]
+    descends = any(_encode_state(memory) == _encode_state(mine) for memory in theirs)
     if descends or theirs[-1].stored_at > mine.stored_at:
         return list(put_all(missing, mine.revision, embeddings))
     return list(put_all([*missing, mine], mine.revision, record.embeddings))
 
 
-def _state(memory: Memory) -> str:
+def _encode_state(memory: Memory) -> str:
     """Return a memory without the number of its revision, as a key."""
     return repr(evolve(memory, revision=1))
 

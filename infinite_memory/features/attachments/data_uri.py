@@ -115,7 +115,7 @@ def _check_content(data: bytes, media_type: str, max_bytes: int) -> DataUri:
     if not data:
         raise InvalidInput("the data is empty: give the bytes of the file, or a reference to it")
     _check_length(len(data), max_bytes)
-    actual = _recognise(data)
+    actual = _recognise_media_type(data)
     if actual is not None and media_type in _CHECKED_TYPES and actual != media_type:
         raise InvalidInput(
             f"the data is said to be {media_type} and begins like {actual}: give {actual}"
@@ -132,7 +132,7 @@ def _check_length(size_bytes: int, max_bytes: int) -> None:
         )
 
 
-def _recognise(data: bytes) -> str | None:
+def _recognise_media_type(data: bytes) -> str | None:
     """Return the media type that the first bytes tell, None if they tell none."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"

@@ -166,7 +166,7 @@ def _load_linked(
     likely = {hit.memory.id: hit.score for hit in hits if hit.score >= LIKELY}
     scores: dict[str, float] = {}
     for link in links:
-        for near, far in _ways(link):
+        for near, far in _list_ways(link):
             if near in likely:
                 scores[far] = max(scores.get(far, 0.0), _LINKED * link.weight * likely[near])
     for hit in hits:
@@ -182,7 +182,7 @@ def _load_linked(
     return linked
 
 
-def _ways(link: Link) -> Iterator[tuple[str, str]]:
+def _list_ways(link: Link) -> Iterator[tuple[str, str]]:
     """Yield the ends of a link as it is followed: a summary is reached from its sources only."""
     if link.type in _ABOUT_THE_SAME:
         yield link.source, link.target

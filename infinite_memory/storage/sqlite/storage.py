@@ -212,7 +212,7 @@ class SqliteStorage:
         """Return ids of memories without an embedding by `model`; see `Storage.pending`."""
         check_limit(limit)
         with self._database.read() as snapshot:
-            damaged = list(_damaged_embeddings(snapshot, model, self._damage))
+            damaged = list(_find_damaged_embeddings(snapshot, model, self._damage))
             waiting = read_pending(snapshot, model, limit=limit, damage=self._damage)
         return list(dict.fromkeys([*damaged, *waiting]))[:limit]
 
@@ -347,7 +347,7 @@ def _only_removes(commit: Commit) -> bool:
     return bool(commit.changes) and hides and not adds
 
 
-def _damaged_embeddings(snapshot: Snapshot, model: str, damage: DamageLog) -> Iterator[str]:
+def _find_damaged_embeddings(snapshot: Snapshot, model: str, damage: DamageLog) -> Iterator[str]:
     """Yield the ids of sound memories whose embedding by `model` is damaged."""
     for memory_id in damage.embeddings(model):
         rows = select_records(snapshot, damage, "WHERE m.id = ?", memory_id, models=(model,))

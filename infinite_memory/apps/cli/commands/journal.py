@@ -193,7 +193,7 @@ def change_line(change: MemoryChange) -> str:
     before, after, differing = change.before, change.after, change.differing
     parts = []
     if "text" in differing and not change.is_private:
-        parts.append(f"{_shorten(shown_text(before))} → {_shorten(shown_text(after))}")
+        parts.append(f"{_shorten_text(shown_text(before))} → {_shorten_text(shown_text(after))}")
     elif "text" in differing:
         parts.append("another text")
     if "status" in differing:
@@ -204,10 +204,10 @@ def change_line(change: MemoryChange) -> str:
     if further:
         parts.append(f"{', '.join(further)} as before")
     same_text = (
-        "" if change.is_private or "text" in differing else f" {_shorten(shown_text(after))}"
+        "" if change.is_private or "text" in differing else f" {_shorten_text(shown_text(after))}"
     )
     return f"{after.id}{same_text}: {', '.join(parts) or 'as it was'}"
 
 
-def _shorten(text: str) -> str:
+def _shorten_text(text: str) -> str:
     return f'"{one_line(text, max_chars=_TEXT_CHARS)}"'

@@ -106,9 +106,9 @@ def run_import(services: Services, request: ImportRequest) -> Imported:
     checker.check_given_scope()
     outline = _check_all(request, checker)
     if outline.problem_count and request.on_error is OnError.STOP and not request.dry_run:
-        raise _refuse(request, outline)
+        raise _make_refusal(request, outline)
     store = _Store(services, request, outline)
-    for candidate in _checked(request, checker):
+    for candidate in _check_records(request, checker):
         store.add(candidate)
     store.flush()
     return store.result()
@@ -154,7 +154,7 @@ def _check_all(request: ImportRequest, checker: Checker) -> _Outline:
     return outline
 
 
-def _refuse(request: ImportRequest, outline: _Outline) -> InvalidInput:
+def _make_refusal(request: ImportRequest, outline: _Outline) -> InvalidInput:
     listed = "".join(f"\n  {problem}" for problem in outline.problems[:_SHOWN_PROBLEMS])
     hidden = outline.problem_count - _SHOWN_PROBLEMS
     more = f"\n  and {hidden:,} more" if hidden > 0 else ""
@@ -165,7 +165,7 @@ def _refuse(request: ImportRequest, outline: _Outline) -> InvalidInput:
     )
 
 
-def _checked(
+def _check_records(
     request: ImportRequest, checker: Checker
 ) -> Iterator[Candidate | LinkRecord | ScopeRecord]:
     """Read the source again; the first reading has reported unusable records."""
@@ -224,24 +224,24 @@ class _Store:
         if not self._candidates and not self._scopes and not links:
             return
         self._services.calls.check()
-        plan, planned = self._commit(links)
+        plan, planned = self._commit_records(links)
         self._counts.update({name: getattr(plan, name) for name in _COUNTS if getattr(plan, name)})
         self._new_links += len(planned.new)
         self._loose_links += planned.loose
         self._candidates, self._chars, self._scopes = [], 0, {}
 
-    def _commit(self, records: Sequence[LinkRecord]) -> tuple[Plan, PlannedLinks]:
+    def _commit_records(self, records: Sequence[LinkRecord]) -> tuple[Plan, PlannedLinks]:
         """Commit the collected records, planned again after a conflict; return the plan."""
         for last in attempts():
             plan = plan_part(self._services, self._candidates, self._scopes)
             links = plan_links(self._services, records, plan)
             if self._request.dry_run:
                 return plan, links
-            part = self._next_part(len(self._candidates))
+            part = self._find_next_part(len(self._candidates))
             commit = evolve(plan.commit, links=links.new + links.leave_out(plan.attachment_links))
             try:
                 if commit.changes:
-                    self._write(commit, links.present, part)
+                    self._write_part(commit, links.present, part)
             except Conflict as error:
                 if last or isinstance(error, IdTaken):
                     raise
@@ -250,12 +250,12 @@ class _Store:
                 return plan, links
         raise AssertionError
 
-    def _next_part(self, count: int) -> Part:
+    def _find_next_part(self, count: int) -> Part:
         if self._part is None:
             self._part = begin_run(self._services, self._request.path.name, self._outline.records)
         return next_part(self._part, count)
 
-    def _write(self, commit: Commit, links: Sequence[Link], part: Part) -> None:
+    def _write_part(self, commit: Commit, links: Sequence[Link], part: Part) -> None:
         entry = with_entry(
             self._services, Operation.IMPORT, commit, links=links, reason=part.reason
         )

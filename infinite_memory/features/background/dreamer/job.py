@@ -75,10 +75,10 @@ _PAIRS_SECONDS, _TOPICS_SECONDS = 3.0, 2.0
 
 def dream_job(*, seed: int | None = None, scope: str | None = None) -> Job:
     """Return the job that runs one cycle; see `MemoryStore.dream` for `seed` and `scope`."""
-    return evolve(DREAM, plan=partial(_plan, seed=seed, scope=scope))
+    return evolve(DREAM, plan=partial(_plan_cycle, seed=seed, scope=scope))
 
 
-def _plan(context: JobContext, *, seed: int | None = None, scope: str | None = None) -> Plan:
+def _plan_cycle(context: JobContext, *, seed: int | None = None, scope: str | None = None) -> Plan:
     services = context.services
     number = _count_cycles(context.notes)
     notes = {_CYCLES_NOTE: str(number + 1)}
@@ -94,10 +94,10 @@ def _plan(context: JobContext, *, seed: int | None = None, scope: str | None = N
     judge = choose_judge(services.config, context.stop, given=services.judge)
     summariser = choose_summariser(services.config, context.stop, given=services.summariser)
     rejected = read_rejected(services.storage, context.notes)
-    sampled = sample_pairs(_with_seconds(view, _PAIRS_SECONDS))
+    sampled = sample_pairs(_set_deadline(view, _PAIRS_SECONDS))
     links = plan_links(view, sampled.pairs, judge, rejected=rejected)
     linked = [*links.new, *links.strengthened]
-    topics = plan_topics(_with_seconds(view, _TOPICS_SECONDS), linked, summariser)
+    topics = plan_topics(_set_deadline(view, _TOPICS_SECONDS), linked, summariser)
     if context.stop():
         return Plan(more=True)
     cycle = DreamCycle(view=view, links=links, topics=topics)
@@ -119,7 +119,7 @@ def _count_entries(storage: Storage) -> int:
     return sum(1 for _ in islice(iter_sound_entries(storage), _MOST_ENTRIES))
 
 
-def _with_seconds(view: CycleView, seconds: float) -> CycleView:
+def _set_deadline(view: CycleView, seconds: float) -> CycleView:
     """Return the view with a deadline, and with the same numbers at random."""
     return evolve(view, deadline=time.monotonic() + seconds)
 
@@ -133,7 +133,7 @@ DREAM = Job(
     name="dream",
     summary="Link memories that belong together, and write summaries of topics.",
     every=timedelta(minutes=30),
-    plan=_plan,
+    plan=_plan_cycle,
     operation=Operation.DREAM,
 )
 

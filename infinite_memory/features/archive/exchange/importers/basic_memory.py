@@ -76,7 +76,7 @@ def read_basic_memory(source: Source, options: Options) -> Iterator[Item]:
         stem = file.removesuffix(".md")
         for name in (stem, PurePosixPath(stem).name, fields.get("title"), fields.get("permalink")):
             if name is not None:
-                names.setdefault(_fold(str(name)), note)
+                names.setdefault(_fold_name(str(name)), note)
         for match in map(_RELATION.match, text.split("\n")):
             if match is not None:
                 relation = " ".join(match["type"].split()) or _DEFAULT_RELATION
@@ -86,13 +86,13 @@ def read_basic_memory(source: Source, options: Options) -> Iterator[Item]:
             file=shown,
             where=f"[[{target}]]",
             source=note,
-            target=names.get(_fold(target), import_id([_CLIENT, "missing", target])),
+            target=names.get(_fold_name(target), import_id([_CLIENT, "missing", target])),
             type=LinkType.SEMANTIC,
             reason=relation,
         )
 
 
-def _fold(name: str) -> str:
+def _fold_name(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 

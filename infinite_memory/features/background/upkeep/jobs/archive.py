@@ -126,9 +126,9 @@ def judge_expired(
     return Verdict(StepAction.ARCHIVE, reason) if memory.status is Status.CURRENT else None
 
 
-def _plan(context: JobContext) -> Plan:
+def _plan_archiving(context: JobContext) -> Plan:
     changes, notes = Changes(context), dict[str, str]()
-    for scan, judge in (*_expiry_scans(context), _retention_scan(context)):
+    for scan, judge in (*_make_expiry_scans(context), _make_retention_scan(context)):
         is_full = not _add_all(changes, scan, judge)
         notes[scan.note] = scan.position
         if is_full:
@@ -146,7 +146,7 @@ def _add_all(changes: Changes, scan: RollingScan, judge: _Judge) -> bool:
     return True
 
 
-def _expiry_scans(context: JobContext) -> Iterator[tuple[RollingScan, _Judge]]:
+def _make_expiry_scans(context: JobContext) -> Iterator[tuple[RollingScan, _Judge]]:
     """Yield a scan for each scope with a time to live: it reads what is old enough alone."""
     for name in context.scopes:
         rules = context.rules_of(name)
@@ -175,7 +175,7 @@ def _judge_expired(
             yield memory, verdict
 
 
-def _retention_scan(context: JobContext) -> tuple[RollingScan, _Judge]:
+def _make_retention_scan(context: JobContext) -> tuple[RollingScan, _Judge]:
     """Return the scan of the whole store for what the retention of each scope archives."""
     criteria = Criteria(
         # Nothing younger is archived by a retention.
@@ -190,11 +190,11 @@ def _judge_retention(
     context: JobContext, frequency: Counter[tuple[str, str]], page: Sequence[Memory]
 ) -> Iterator[tuple[Memory, Verdict]]:
     settings, now = context.settings, context.now
-    frequency.update(_short_messages(page))
+    frequency.update(_find_short_messages(page))
     usage = context.services.storage.usage([memory.id for memory in page])
 
     def count_same(memory: Memory) -> int:
-        return frequency[memory.scope, _form(memory)]
+        return frequency[memory.scope, _canonicalize_text(memory)]
 
     for memory in page:
         ages = ages_of(settings, memory.scope)
@@ -205,13 +205,13 @@ def _judge_retention(
             yield memory, verdict
 
 
-def _short_messages(page: Sequence[Memory]) -> Iterator[tuple[str, str]]:
+def _find_short_messages(page: Sequence[Memory]) -> Iterator[tuple[str, str]]:
     for memory in page:
         if memory.kind is Kind.MESSAGE and len(memory.text) <= MAX_CHARS:
-            yield memory.scope, _form(memory)
+            yield memory.scope, _canonicalize_text(memory)
 
 
-def _form(memory: Memory) -> str:
+def _canonicalize_text(memory: Memory) -> str:
     return canonicalize(memory.text).casefold()
 
 
@@ -219,5 +219,5 @@ ARCHIVE = Job(
     name="archive",
     summary="Archive what has expired, what was never recalled, and messages that say nothing.",
     every=timedelta(days=1),
-    plan=_plan,
+    plan=_plan_archiving,
 )

@@ -37,7 +37,7 @@ from infinite_memory.features.background.upkeep.summaries.material import (
 _MOST_SUMMARIES = 20
 
 
-def _plan(context: JobContext) -> Plan:
+def _plan_summaries(context: JobContext) -> Plan:
     scan = scan_for_material(context)
     services = context.services
     summariser = choose_summariser(services.config, context.stop, given=services.summariser)
@@ -78,17 +78,17 @@ def _plan(context: JobContext) -> Plan:
             )
         )
         summaries.append(summary)
-        steps.append(_step(summary, material, len(archived)))
+        steps.append(_make_step(summary, material, len(archived)))
     return Plan(
         steps=steps,
         commit=merge_commits(*commits),
-        work=lambda: _finish(context, summaries),
+        work=lambda: _finish_summaries(context, summaries),
         notes={} if more else {POSITION_NOTE: scan.position},
         more=more,
     )
 
 
-def _step(summary: Memory, material: Material, archived: int) -> UpkeepStep:
+def _make_step(summary: Memory, material: Material, archived: int) -> UpkeepStep:
     number = format_count(len(material.sources), "memory", "memories")
     rest = f", {archived:,} of them archived" if archived else ""
     return UpkeepStep(
@@ -101,7 +101,7 @@ def _step(summary: Memory, material: Material, archived: int) -> UpkeepStep:
     )
 
 
-def _finish(context: JobContext, summaries: Sequence[Memory]) -> Sequence[str]:
+def _finish_summaries(context: JobContext, summaries: Sequence[Memory]) -> Sequence[str]:
     """Embed new summaries, and erase those whose source was erased or moved at the same moment."""
     services = context.services
     with AfterCommit("comparing new summaries with their sources"):
@@ -116,5 +116,5 @@ SUMMARISE = Job(
     name="summarise",
     summary="Summarise finished conversations, whose messages are archived, and months of notes.",
     every=timedelta(days=1),
-    plan=_plan,
+    plan=_plan_summaries,
 )

@@ -25,13 +25,13 @@ def summary_commit(
     records = services.storage.get([memory.id for memory in replaced])
     ended = tuple(
         Put(
-            memory=_end(record.memory, summary, services.clock()),
+            memory=_end_summary(record.memory, summary, services.clock()),
             expected=record.memory.revision,
             embeddings=record.embeddings,
         )
         for record in records.values()
     )
-    links = [_supersedes(summary, memory) for memory in replaced]
+    links = [_make_supersedes_link(summary, memory) for memory in replaced]
     return Commit(
         puts=(Put(memory=summary, expected=0), *ended),
         links=(*links_to_sources(summary, sources), *links),
@@ -50,7 +50,7 @@ def are_unchanged(services: Services, sources: Sequence[Memory]) -> bool:
     )
 
 
-def _end(memory: Memory, by: Memory, now: datetime) -> Memory:
+def _end_summary(memory: Memory, by: Memory, now: datetime) -> Memory:
     return evolve(
         memory,
         status=Status.SUPERSEDED,
@@ -60,7 +60,7 @@ def _end(memory: Memory, by: Memory, now: datetime) -> Memory:
     )
 
 
-def _supersedes(summary: Memory, earlier: Memory) -> Link:
+def _make_supersedes_link(summary: Memory, earlier: Memory) -> Link:
     return Link(
         source=summary.id,
         target=earlier.id,
