@@ -126,7 +126,7 @@ class LazyStore:
         """
         begun = time.monotonic()
         with self._calls.running():
-            store = self._store_of(client)
+            store = self._choose_store(client)
             seconds = _SHARE_OF_CALL * store.config.limits.call_seconds
             deadline = Deadline(
                 at=begun + seconds,
@@ -136,7 +136,7 @@ class LazyStore:
             with within(deadline):
                 yield store
 
-    def _store_of(self, client: str | None) -> MemoryStore:
+    def _choose_store(self, client: str | None) -> MemoryStore:
         del client
         return self.get()
 

@@ -181,7 +181,7 @@ def _run_tool(
     budget = DEFAULT_TOKENS
     changes = [] if changes is None else changes
     try:
-        given, notes = understand(spec.arguments, arguments, partial(_page_size, memory))
+        given, notes = understand(spec.arguments, arguments, partial(_choose_page_size, memory))
         values = parse(spec.arguments, given)
         budget = getattr(values, "max_tokens", budget)
         with memory.call(client, changes=changes) as store:
@@ -205,7 +205,7 @@ def _run_tool(
     )
 
 
-def _page_size(memory: LazyStore) -> int:
+def _choose_page_size(memory: LazyStore) -> int:
     with memory.call() as store:
         return store.config.search.limit
 

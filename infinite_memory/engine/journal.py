@@ -43,8 +43,8 @@ def with_entry(
         actor=services.actor,
         operation=operation,
         memories=tuple(_make_memory_steps(commit)),
-        scopes=tuple(_scope_steps(commit)),
-        links=tuple(_link_steps(commit, {link.key: link for link in links})),
+        scopes=tuple(_make_scope_steps(commit)),
+        links=tuple(_make_link_steps(commit, {link.key: link for link in links})),
         undoes=undoes,
         reason=reason,
         access_key=access_key,
@@ -101,7 +101,7 @@ def _make_memory_steps(commit: Commit) -> Iterable[MemoryStep]:
     return steps.values()
 
 
-def _scope_steps(commit: Commit) -> Iterable[ScopeStep]:
+def _make_scope_steps(commit: Commit) -> Iterable[ScopeStep]:
     seen = commit.expect.scopes
     for scope in commit.scopes:
         yield ScopeStep(before=seen.get(scope.name), after=scope)
@@ -109,7 +109,7 @@ def _scope_steps(commit: Commit) -> Iterable[ScopeStep]:
         yield ScopeStep(before=seen.get(name), after=None)
 
 
-def _link_steps(commit: Commit, present: Mapping[LinkKey, Link]) -> Iterable[LinkStep]:
+def _make_link_steps(commit: Commit, present: Mapping[LinkKey, Link]) -> Iterable[LinkStep]:
     for link in commit.links:
         yield LinkStep(before=present.get(link.key), after=link)
     for key in commit.erased_links:

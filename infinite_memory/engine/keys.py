@@ -63,7 +63,7 @@ def nearest_keys(services: Services, key: str, scopes: Collection[str]) -> list[
 def _add_key_holders(services: Services, receipt: Receipt, memory: Memory, key: str) -> Receipt:
     scopes = services.storage.scopes()
     visible = visible_from(memory.scope, scopes)
-    related = [*visible, *_open_descendants(memory.scope, scopes)]
+    related = [*visible, *_list_open_descendants(memory.scope, scopes)]
     same = [
         holder
         for holder in _find_holders(
@@ -110,7 +110,7 @@ def _find_nearest(
     return None
 
 
-def _open_descendants(name: str, scopes: Mapping[str, Scope]) -> Iterator[str]:
+def _list_open_descendants(name: str, scopes: Mapping[str, Scope]) -> Iterator[str]:
     """Yield the scopes below `name` that a question may open; private scopes are not named."""
     for scope in scopes.values():
         is_open = scope.active and scope.sensitivity is Sensitivity.NORMAL

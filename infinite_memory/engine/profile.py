@@ -162,7 +162,7 @@ def _expect_key(services: Services, user: str, path: _Path, facts: Sequence[Memo
     """Return the expected holders of a key: `facts`, and memories outside of the profile."""
     key = profile_key(user, path)
     holders = find_by_key(services.storage, [GLOBAL], key, frozenset({Status.CURRENT}))
-    foreign = {memory.id for memory in holders if not _is_fact(memory, _tag_of(user))}
+    foreign = {memory.id for memory in holders if not _is_fact(memory, _make_tag(user))}
     return ExpectKey(scope=GLOBAL, key=key, ids=frozenset(foreign | {fact.id for fact in facts}))
 
 
@@ -178,7 +178,7 @@ def _make_draft(user: str, path: _Path, value: JsonValue, origin: Origin) -> Dra
         kind=Kind.FACT,
         scope=GLOBAL,
         key=key,
-        tags=(_TAG, _tag_of(user)),
+        tags=(_TAG, _make_tag(user)),
         origin=origin,
         context={"profile": {"user": user, "path": list(path), "value": value}},
     )
@@ -201,7 +201,7 @@ def _load_facts(services: Services, user: str) -> _Facts:
     A path has several facts if an undo brought back a fact that was replaced.
     """
     facts: defaultdict[_Path, list[Memory]] = defaultdict(list)
-    for memory in sorted(_find_facts(services, _tag_of(user)), key=_sort_key):
+    for memory in sorted(_find_facts(services, _make_tag(user)), key=_make_sort_key):
         owner, path = _read_owner_and_path(memory)
         if owner == user:
             facts[path].append(memory)
@@ -236,7 +236,7 @@ def _is_fact(memory: Memory, tag: str) -> bool:
     return is_tagged and memory.key == profile_key(user, path) and path[0] in SECTIONS
 
 
-def _sort_key(memory: Memory) -> tuple[object, ...]:
+def _make_sort_key(memory: Memory) -> tuple[object, ...]:
     return (memory.held_from, memory.stored_at, memory.id)
 
 
@@ -353,7 +353,7 @@ def _check_changes(services: Services, changes: object) -> dict[str, JsonValue]:
     return dict(checked)
 
 
-def _tag_of(user: str) -> str:
+def _make_tag(user: str) -> str:
     return f"{_TAG}:{user}"[:128]
 
 

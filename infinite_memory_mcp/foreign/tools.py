@@ -156,7 +156,7 @@ def _split_names(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield {"query": name}
 
 
-def _note_title(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _read_note_title(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     yield {"query": arguments["identifier"], "scope": arguments.get("project")}
 
 
@@ -181,8 +181,8 @@ _SHAPES: Mapping[str, Callable[[Mapping[str, Any]], Iterator[Mapping[str, Any]]]
     "open_nodes": _split_names,
     "delete_entities": _split_names,
     "delete_observations": _split_deletions,
-    "read_note": _note_title,
-    "delete_note": _note_title,
+    "read_note": _read_note_title,
+    "delete_note": _read_note_title,
     "build_context": _read_url,
 }
 """The functions that read the arguments of another shape than ours, by the tool's name."""

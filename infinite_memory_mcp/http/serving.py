@@ -77,7 +77,7 @@ class SharedStore(LazyStore):
         self._naming = threading.Lock()
         self._handles: dict[str, MemoryStore] = {}
 
-    def _store_of(self, client: str | None) -> MemoryStore:
+    def _choose_store(self, client: str | None) -> MemoryStore:
         store = self.get()
         if client is None or client == CLIENT:
             return store

@@ -116,7 +116,7 @@ def undo(store: MemoryStore, arguments: UndoChange) -> Answer:
     data = report.to_dict() | {"undone": _encode_entry(report.undone)}
     # The text has the changes, where it can quote them.
     del data["changes"]
-    return Answer(text="\n".join(_undo_lines(report, view)), data=data)
+    return Answer(text="\n".join(_describe_undo(report, view)), data=data)
 
 
 def _encode_entry(entry: Entry) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def _encode_entry(entry: Entry) -> dict[str, Any]:
     return data
 
 
-def _undo_lines(report: Undone, view: View) -> Iterator[str]:
+def _describe_undo(report: Undone, view: View) -> Iterator[str]:
     if report.entry is None:
         yield f"Nothing was changed. Would be undone: {_render_entry(report.undone, view)}"
     else:

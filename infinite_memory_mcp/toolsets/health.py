@@ -43,7 +43,7 @@ def get_metrics(store: MemoryStore, _arguments: NoArguments) -> Answer:
         *_describe_timings("method", metrics.operations),
         *_describe_timings("arm of the search", metrics.arms),
         *_describe_timings("conditions in", metrics.triggers),
-        *_cache_lines({**metrics.caches, **caches}),
+        *_describe_caches({**metrics.caches, **caches}),
     ]
     plain_tools = {name: timing.to_dict() for name, timing in tools.items()}
     return Answer(text="\n".join(lines), data={**metrics.to_dict(), "tools": plain_tools})
@@ -79,7 +79,7 @@ def _describe_timings(noun: str, timings: Mapping[str, Timing]) -> Iterator[str]
         )
 
 
-def _cache_lines(caches: Mapping[str, CacheUse]) -> Iterator[str]:
+def _describe_caches(caches: Mapping[str, CacheUse]) -> Iterator[str]:
     for name, use in caches.items():
         yield f"cache of {name}: {use.hits} of {use.hits + use.misses} found"
 

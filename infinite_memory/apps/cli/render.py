@@ -130,14 +130,14 @@ def receipt_sentence(receipt: Receipt) -> str:
     place = f"{receipt.id} in {receipt.scope}"
     if receipt.erased:
         erased = f"Erased {place}: {join_words(receipt.erased)}."
-        return " ".join([erased, *receipt_hints(receipt)])
+        return " ".join([erased, *list_hints(receipt)])
     number = f", revision {receipt.revision}" if receipt.revision > 1 else ""
     outcome = _DONE.get(receipt.outcome, str(receipt.outcome).capitalize())
     done = f"{outcome} {place}{number}: {_HOW[receipt.searchable]}."
-    return " ".join([done, *receipt_hints(receipt)])
+    return " ".join([done, *list_hints(receipt)])
 
 
-def receipt_hints(receipt: Receipt) -> Iterator[str]:
+def list_hints(receipt: Receipt) -> Iterator[str]:
     """Yield sentences on a write that its author should know."""
     if receipt.superseded_by is not None:
         yield f"It is already superseded: {receipt.superseded_by} began later and holds now."

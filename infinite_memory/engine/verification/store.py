@@ -136,7 +136,7 @@ def _verify_index(services: Services, damaged: frozenset[str]) -> tuple[int, lis
         model = services.models.answering()
         reader = model.index.load_snapshot() if isinstance(model.index, SearchIndex) else None
     except ValueError as error:
-        return 0, [_index_finding(f"the snapshot of the index is damaged: {error}")]
+        return 0, [_make_finding(f"the snapshot of the index is damaged: {error}")]
     if reader is None or not reader.segment_readers:
         return 0, []
     position = services.storage.position()
@@ -166,11 +166,11 @@ def _find_disagreements(
     later = {change.id for change in every_change(services.storage, reader.cursor, ())}
     for memory_id in differing:
         if memory_id not in later:
-            yield _index_finding(f"the index does not agree with memory {memory_id!r}", memory_id)
+            yield _make_finding(f"the index does not agree with memory {memory_id!r}", memory_id)
     matched |= {doc for memory_id in damaged if (doc := segment.find(memory_id)) is not None}
     if len(segment) > len(matched):
         what = f"the index has {len(segment) - len(matched)} documents of memories that are not"
-        yield _index_finding(f"{what} stored")
+        yield _make_finding(f"{what} stored")
 
 
 def _agrees_with_record(segment: Segment, doc: int, record: Record, model: str) -> bool:
@@ -201,7 +201,7 @@ def _agrees_with_record(segment: Segment, doc: int, record: Record, model: str) 
     )
 
 
-def _index_finding(what: str, memory_id: str | None = None) -> Finding:
+def _make_finding(what: str, memory_id: str | None = None) -> Finding:
     return Finding(part=RecordKind.INDEX, id=memory_id, what=what, way_out=_REBUILD)
 
 

@@ -54,7 +54,7 @@ def read_data_uri(text: str, *, max_bytes: int, media_type: str | None = None) -
         InvalidInput: it is no data URI, is empty, holds more than `max_bytes`, or is of another
             type than it says.
     """
-    head, comma, body = text[_end_of_scheme(text) :].partition(",")
+    head, comma, body = text[_find_end_of_scheme(text) :].partition(",")
     if not comma:
         raise InvalidInput(
             f"the data URI {text!r:.60} has no comma: give data:MEDIA/TYPE;base64,BYTES"
@@ -104,7 +104,7 @@ def check_media_type(value: object) -> str:
     return name
 
 
-def _end_of_scheme(text: str) -> int:
+def _find_end_of_scheme(text: str) -> int:
     match = _SCHEME.match(text)
     if match is None:
         raise InvalidInput(f"{text!r:.60} is no data URI: it begins with data:")

@@ -108,7 +108,7 @@ def search_memories(
     hits = _add_similarity(services, hits, search)
     is_open = not keywords and search.embedding is None
     hits = [hit for hit in hits if (is_open or _matches_question(hit)) and _has_score(hit, search)]
-    hits.sort(key=lambda hit: _sort_key(hit, order), reverse=not search.ascending)
+    hits.sort(key=lambda hit: _make_sort_key(hit, order), reverse=not search.ascending)
     found = tuple(hits[: search.limit])
     services.note_returned([hit.memory for hit in found], is_recall=True)
     return found
@@ -206,7 +206,7 @@ def _has_score(hit: ConversationHit, search: MemorySearch) -> bool:
     return is_enough and (search.max_score is None or hit.score <= search.max_score)
 
 
-def _sort_key(hit: ConversationHit, order: Order) -> tuple[float, float, str]:
+def _make_sort_key(hit: ConversationHit, order: Order) -> tuple[float, float, str]:
     moment = hit.memory.happened_at.timestamp()
     value = {Order.RELEVANCE: hit.relevance, Order.SCORE: hit.score, Order.TIME: moment}[order]
     return value, moment, hit.memory.id

@@ -89,7 +89,7 @@ class Relations:
                 continue
             for begin, end in ((link.source, link.target), (link.target, link.source)):
                 if begin in steps and len(steps[begin]) < _MOST_LINKS:
-                    steps[begin].append(_step_of_link(link, begin, end))
+                    steps[begin].append(_make_step(link, begin, end))
         return steps
 
     def _find_turns(self, memory: Memory) -> Iterator[PathStep]:
@@ -120,7 +120,7 @@ class Relations:
             for number, other in enumerate(window.values()):
                 yield from self._compare_contexts(memory, other)
                 if number < _MOST_NEAR_IN_TIME and Relation.TIME in self._wanted:
-                    yield from _near_in_time(memory, other)
+                    yield from _join_in_time(memory, other)
 
     def _compare_contexts(self, memory: Memory, other: Memory) -> Iterator[PathStep]:
         for relation, weight in _CONTEXT_WEIGHTS.items():
@@ -170,7 +170,7 @@ _LINK_TYPES = (
 )
 
 
-def _step_of_link(link: Link, begin: str, end: str) -> PathStep:
+def _make_step(link: Link, begin: str, end: str) -> PathStep:
     way = "to" if begin == link.source else "from"
     reason = f": {link.reason}" if link.reason else ""
     return PathStep(
@@ -182,7 +182,7 @@ def _step_of_link(link: Link, begin: str, end: str) -> PathStep:
     )
 
 
-def _near_in_time(memory: Memory, other: Memory) -> Iterator[PathStep]:
+def _join_in_time(memory: Memory, other: Memory) -> Iterator[PathStep]:
     gap = abs(other.happened_at - memory.happened_at)
     if gap >= _HOUR:
         return

@@ -176,7 +176,7 @@ def _load_linked(
     for memory_id, record in load_records(services, strongest[:_MOST_LINKED]).items():
         memory, score = record.memory, scores[memory_id]
         if memory.kind is Kind.SUMMARY:
-            score = _share_of(memory.sources, likely)
+            score = _measure_share(memory.sources, likely)
         if score >= _LEAST_SCORE and memory.is_indexed and question.criteria.admit(memory):
             linked.append(Hit(memory=memory, score=score))
     return linked
@@ -190,7 +190,7 @@ def _list_ways(link: Link) -> Iterator[tuple[str, str]]:
         yield link.target, link.source
 
 
-def _share_of(sources: Sequence[str], likely: Mapping[str, float]) -> float:
+def _measure_share(sources: Sequence[str], likely: Mapping[str, float]) -> float:
     """Return which share of the sources of a summary is likely, 0 for less than half or two."""
     number = sum(source in likely for source in sources)
     share = number / len(sources) if sources else 0.0

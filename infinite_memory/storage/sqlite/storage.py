@@ -268,7 +268,7 @@ class SqliteStorage:
     def measure(self) -> Size:
         """Return the size of the store; `size_bytes` is the database with its log."""
         with self._database.read() as snapshot:
-            oldest, newest = _time_bounds(snapshot)
+            oldest, newest = _read_time_bounds(snapshot)
             return Size(
                 memories=_count_memories(snapshot),
                 revisions=next(snapshot.rows("SELECT count(*) FROM revisions"))[0],
@@ -384,7 +384,7 @@ def _count_embedded(snapshot: Snapshot) -> dict[str, int]:
     return dict(counts)
 
 
-def _time_bounds(snapshot: Snapshot) -> tuple[datetime | None, datetime | None]:
+def _read_time_bounds(snapshot: Snapshot) -> tuple[datetime | None, datetime | None]:
     bounds = (
         next(snapshot.rows(f"SELECT min(happened_at) FROM memories WHERE {_REAL_TIME}"))[0],
         next(snapshot.rows(f"SELECT max(happened_at) FROM memories WHERE {_REAL_TIME}"))[0],

@@ -100,7 +100,7 @@ def backup_command(
     refuse_scopes(context, "backup")
     if context.invoked_subcommand is not None:
         return None
-    passphrase = given_passphrase(passphrase_file)
+    passphrase = read_passphrase(passphrase_file)
     if passphrase is None and encrypt:
         passphrase = ask_passphrase("Passphrase of the new backup", confirm=True)
         if passphrase is None:
@@ -284,7 +284,7 @@ def _restore_backup(context: click.Context, request: RestoreRequest) -> Restored
 
 def _call_with_passphrase(file: str | None, work: Callable[[str | None], Result]) -> Result:
     """Return the result of `work` for a passphrase, which is asked for if `work` needs it."""
-    passphrase = given_passphrase(file)
+    passphrase = read_passphrase(file)
     try:
         return work(passphrase)
     except WrongPassphrase:
@@ -375,7 +375,7 @@ def _emit_findings(findings: tuple[Finding, ...]) -> None:
         emit_table(("Part", "What was found", "What to do"), rows)
 
 
-def given_passphrase(file: str | None) -> str | None:
+def read_passphrase(file: str | None) -> str | None:
     """Return the passphrase in `file`, without the end of its line, or that of the environment.
 
     Raises:

@@ -210,7 +210,7 @@ def _change_entry(
         applied = apply_change(client, platform, entry, now=now, project=project, clean=clean)
         hooked = hook_plan and carry_out(hook_plan, platform, now=now, project=project)
     if wants_json(context):
-        document = applied_json(applied, entry, is_written=not dry_run)
+        document = describe_applied(applied, entry, is_written=not dry_run)
         emit_json({**document, "hooks": hooked and change_json(hooked, is_written=not dry_run)})
         return
     show_change(applied, platform, entry, dry_run=dry_run)
@@ -271,7 +271,7 @@ def _list_clients(context: click.Context, platform: Platform, *, project: bool) 
     found = [client for client in find_clients(platform) if client.project_file or not project]
     statuses = [read_status(client, platform, wanted, project=project) for client in found]
     if wants_json(context):
-        emit_json({"clients": [status_json(status) for status in statuses]})
+        emit_json({"clients": [describe_status(status) for status in statuses]})
         return ExitCode.DONE if statuses else ExitCode.NO
     rows = [
         (status.client.name, str(status.connection), platform.shorten(status.path))
@@ -421,7 +421,7 @@ def change_json(applied: Applied, *, is_written: bool) -> dict[str, Any]:
     }
 
 
-def applied_json(
+def describe_applied(
     applied: Applied, entry: ServerEntry | None, *, is_written: bool
 ) -> dict[str, Any]:
     """Return the change of a client's servers, with the entry as that client stores it."""
@@ -433,7 +433,7 @@ def applied_json(
     }
 
 
-def status_json(status: ClientStatus) -> dict[str, Any]:
+def describe_status(status: ClientStatus) -> dict[str, Any]:
     """Return the state of our server in the file of a client."""
     entry = status.entry
     # Not its environment, which may hold keys.

@@ -123,7 +123,7 @@ def undo_command(context: click.Context, entry: int | None, *, dry_run: bool) ->
     if wants_json(context):
         emit_json(done.to_dict())
         return
-    emit_lines(_undo_lines(done))
+    emit_lines(_format_undo(done))
     for skipped, reason in done.skipped[:_LISTED]:
         remark(f"Skipped entry {skipped.number}: {reason}.")
     if len(done.skipped) > _LISTED:
@@ -132,7 +132,7 @@ def undo_command(context: click.Context, entry: int | None, *, dry_run: bool) ->
         )
 
 
-def _undo_lines(done: Undone) -> Iterator[Line]:
+def _format_undo(done: Undone) -> Iterator[Line]:
     what = f"entry {done.undone.number}: {describe_action(done.undone.action)}."
     if done.entry is None:
         yield Line([(f"Would undo {what} Nothing was changed.", "")])

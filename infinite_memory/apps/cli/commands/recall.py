@@ -90,12 +90,12 @@ def _describe_recall(recalled: Recalled, zone: str | None) -> Iterator[str]:
         shown = f"{len(recalled):,} of {shown}"
     yield f"{shown}, {recalled.order}."
     if recalled.digest is not None:
-        yield from _digest_lines(recalled.digest, zone)
+        yield from _format_digest(recalled.digest, zone)
     if recalled.next is not None:
         yield f"There are more memories: go on with --after {recalled.next}"
 
 
-def _digest_lines(digest: Digest, zone: str | None) -> Iterator[str]:
+def _format_digest(digest: Digest, zone: str | None) -> Iterator[str]:
     for name, landmark in (("First", digest.first), ("Last", digest.last)):
         if landmark is not None:
             yield f"{name}: {_format_landmark(landmark, zone)}"

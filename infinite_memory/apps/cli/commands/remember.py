@@ -298,12 +298,12 @@ def read_drafts(
         try:
             _check_length(line, max_bytes)
             if line.strip() == b"{":
-                page = [line, *_rest_of_document(lines, max_bytes)]
-                listed += _page_drafts(_parse_line(b"".join(page)), page, number, defaults, zone)
+                page = [line, *_read_rest(lines, max_bytes)]
+                listed += _list_drafts(_parse_line(b"".join(page)), page, number, defaults, zone)
             elif line.strip():
                 fields = _parse_line(line)
                 if _is_page(fields):
-                    listed += _page_drafts(fields, [line], number, defaults, zone)
+                    listed += _list_drafts(fields, [line], number, defaults, zone)
                 else:
                     items.append((_make_draft(fields, defaults, zone), number))
         except InvalidInput as error:
@@ -351,7 +351,7 @@ def _check_length(line: bytes, max_bytes: int) -> None:
         raise InvalidInput(f"the line is longer than {max_bytes:,} bytes: split the text")
 
 
-def _rest_of_document(lines: Iterable[tuple[int, bytes]], max_bytes: int) -> Iterator[bytes]:
+def _read_rest(lines: Iterable[tuple[int, bytes]], max_bytes: int) -> Iterator[bytes]:
     """Yield the lines of an indented document after its first line, up to the closing brace."""
     for _, line in lines:
         _check_length(line, max_bytes)
@@ -365,7 +365,7 @@ def _is_page(fields: object) -> bool:
     return isinstance(fields, dict) and isinstance(fields.get("memories"), list)
 
 
-def _page_drafts(
+def _list_drafts(
     page: Any, lines: Sequence[bytes], first: int, defaults: Mapping[str, Any], zone: str | None
 ) -> Iterator[tuple[Draft, int]]:
     """Yield a draft of every memory of a page that was not forgotten, with the number of its line.

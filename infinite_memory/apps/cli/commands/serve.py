@@ -73,7 +73,7 @@ def serve_command(
         raise click.UsageError("--print-systemd and --print-launchd: print one at a time", context)
     options = [
         *("--http", address),
-        *_store_options(context),
+        *_list_store_options(context),
         *(["--require-keys"] if require_keys else []),
         *(part for name in host_names for part in ("--allow-host", name)),
         *([] if toolsets is None else ["--toolsets", toolsets]),
@@ -89,7 +89,7 @@ def serve_command(
     return 0
 
 
-def _store_options(context: click.Context) -> Iterator[str]:
+def _list_store_options(context: click.Context) -> Iterator[str]:
     """Yield the options that name the store; a service runs in another working directory."""
     home, store, scopes = wanted_home(context), wanted_store(context), wanted_scopes(context)
     if home is not None and store is not None:

@@ -257,7 +257,7 @@ def _make_stacked_chart(insights: Insights, series: Sequence[_Series], unit: str
             "tickangle": 0,
             "fixedrange": True,
         },
-        "yaxis": _number_axis(
+        "yaxis": _make_axis(
             unit, max(map(sum, zip(*(each.numbers for each in series), strict=True)))
         ),
     }
@@ -326,7 +326,7 @@ def _make_bar_layout(
         "showlegend": False,
         "barmode": "overlay",
         "annotations": annotations,
-        "xaxis": _number_axis(unit, longest),
+        "xaxis": _make_axis(unit, longest),
         "yaxis": {
             "type": "category",
             "range": [-0.5, len(labels) - 0.5],
@@ -337,7 +337,7 @@ def _make_bar_layout(
     }
 
 
-def _number_axis(unit: str, longest: float) -> dict[str, Any]:
+def _make_axis(unit: str, longest: float) -> dict[str, Any]:
     """Return the axis of numbers from zero on, with whole ones for what is counted."""
     axis = {"title": {"text": unit}, "rangemode": "tozero", "fixedrange": True}
     is_few = unit == _PIECES and longest <= _FEW

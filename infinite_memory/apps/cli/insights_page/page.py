@@ -115,7 +115,7 @@ def make_page(insights: Insights, *, made_at: datetime, zone: str | None) -> str
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en">',
-        *make_head(f"Insights: {_name_of(insights)}", scripts),
+        *make_head(f"Insights: {_name_place(insights)}", scripts),
         "<body>",
         *_write_summary(insights, made_at, zone),
         *(['<div class="grid">'] if sections else []),
@@ -129,12 +129,12 @@ def make_page(insights: Insights, *, made_at: datetime, zone: str | None) -> str
     return "\n".join(parts) + "\n"
 
 
-def _name_of(insights: Insights) -> str:
+def _name_place(insights: Insights) -> str:
     return "all repositories" if insights.scope is None else repository_name(insights.scope)
 
 
 def _write_summary(insights: Insights, made_at: datetime, zone: str | None) -> Iterator[str]:
-    yield f"<h1>Insights: {escape_html(_name_of(insights))}</h1>"
+    yield f"<h1>Insights: {escape_html(_name_place(insights))}</h1>"
     made = f"Made on {in_zone(made_at, zone):%Y-%m-%d %H:%M}"
     if insights.first is None or insights.last is None:
         yield f'<p class="soft">{made}.</p>'

@@ -71,7 +71,7 @@ def begin_run(services: Services, name: str, total: int) -> Part:
     return Part(group=group, name=name, number=0, done=0, total=total)
 
 
-def next_part(part: Part, count: int) -> Part:
+def find_next_part(part: Part, count: int) -> Part:
     """Return the part after `part`, which reads `count` memories."""
     done = min(part.done + count, part.total)
     return evolve(part, number=part.number + 1, done=done)
@@ -237,7 +237,7 @@ class _Store:
             links = plan_links(self._services, records, plan)
             if self._request.dry_run:
                 return plan, links
-            part = self._find_next_part(len(self._candidates))
+            part = self._advance_part(len(self._candidates))
             commit = evolve(plan.commit, links=links.new + links.leave_out(plan.attachment_links))
             try:
                 if commit.changes:
@@ -250,10 +250,10 @@ class _Store:
                 return plan, links
         raise AssertionError
 
-    def _find_next_part(self, count: int) -> Part:
+    def _advance_part(self, count: int) -> Part:
         if self._part is None:
             self._part = begin_run(self._services, self._request.path.name, self._outline.records)
-        return next_part(self._part, count)
+        return find_next_part(self._part, count)
 
     def _write_part(self, commit: Commit, links: Sequence[Link], part: Part) -> None:
         entry = with_entry(

@@ -177,23 +177,25 @@ class LocalJudge:
 
 def _judge(pair: Pair) -> Judgement:
     evidence = add_evidence(pair.meaning, pair.words)
-    is_linked = evidence >= _least_of(pair) and pair.shared_words >= _fewest_words_of(pair)
-    return Judgement(weight=_weight_of(evidence) if is_linked else 0.0, reason=_reason_of(pair))
+    is_linked = evidence >= _choose_least(pair) and pair.shared_words >= _choose_fewest_words(pair)
+    return Judgement(
+        weight=_weigh_evidence(evidence) if is_linked else 0.0, reason=_write_reason(pair)
+    )
 
 
-def _least_of(pair: Pair) -> float:
+def _choose_least(pair: Pair) -> float:
     if _are_apart(pair):
         return _LEAST_OF_MESSAGES_APART
-    is_supported = pair.shared_neighbors > 0 or _same_conversation(pair)
+    is_supported = pair.shared_neighbors > 0 or _share_conversation(pair)
     return _LEAST_SUPPORTED if is_supported else _LEAST
 
 
-def _fewest_words_of(pair: Pair) -> int:
+def _choose_fewest_words(pair: Pair) -> int:
     is_by_words = pair.meaning is None or _are_apart(pair)
     return _FEWEST_WORDS_ALONE if is_by_words else _FEWEST_WORDS
 
 
-def _same_conversation(pair: Pair) -> bool:
+def _share_conversation(pair: Pair) -> bool:
     conversation = pair.first.conversation_id
     return conversation is not None and conversation == pair.second.conversation_id
 
@@ -201,15 +203,15 @@ def _same_conversation(pair: Pair) -> bool:
 def _are_apart(pair: Pair) -> bool:
     """Return whether both are messages, and not of the same conversation."""
     are_messages = pair.first.kind is Kind.MESSAGE and pair.second.kind is Kind.MESSAGE
-    return are_messages and not _same_conversation(pair)
+    return are_messages and not _share_conversation(pair)
 
 
-def _weight_of(evidence: float) -> float:
+def _weigh_evidence(evidence: float) -> float:
     beyond = max(0.0, evidence - _LEAST_SUPPORTED)
     return round(1 - _WEIGHT_LEFT * math.exp(-beyond / _WEIGHT_WIDTH), 3)
 
 
-def _reason_of(pair: Pair) -> str:
+def _write_reason(pair: Pair) -> str:
     parts = []
     if pair.meaning is not None and pair.cosine is not None:
         parts.append(f"similar {pair.cosine:.2f}")

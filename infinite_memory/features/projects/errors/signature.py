@@ -88,7 +88,7 @@ def find_error(text: str) -> ErrorSignature | None:
     ratings = _rate_all(lines, frames)
     is_last = _PYTHON in normalized or _CAUSE in normalized
     headline = _choose_headline(ratings, is_last=is_last)
-    names = map(_name_in, [lines[headline], *lines])
+    names = map(_find_name, [lines[headline], *lines])
     message = lines[headline]
     if message.endswith((":", "(")):
         message = " ".join(lines[headline : headline + 2])
@@ -146,11 +146,11 @@ def _rate_all(lines: Sequence[str], frames: Sequence[str | None]) -> list[int]:
 def _rate_line(line: str) -> int:
     if _LOGGED.match(line):
         return 0
-    signs = (_name_in(line), _LABEL.search(line), _FAILS.search(line), _DENIES.search(line))
+    signs = (_find_name(line), _LABEL.search(line), _FAILS.search(line), _DENIES.search(line))
     return next((4 - place for place, sign in enumerate(signs) if sign), 0)
 
 
-def _name_in(line: str) -> str | None:
+def _find_name(line: str) -> str | None:
     found = [match["name"] for match in _CLASS_NAME.finditer(line)]
     if found:
         return found[0]

@@ -128,7 +128,7 @@ def update(
     for last in attempts():
         tracked = find_named(services, name, conversation, scope)
         changes: dict[str, Any] = {} if text is None else {"text": text}
-        fields = {} if checked is None else _trigger_fields(services, tracked, checked)
+        fields = {} if checked is None else _make_trigger_fields(services, tracked, checked)
         if situation is not None:
             fields[_UPDATED] = situation
         changes["context"] = {**tracked.memory.context, **fields}
@@ -282,14 +282,14 @@ def _replace_memory(services: Services, request: _Request, present: TrackedMemor
         "text": request.prompt,
         "title": request.name,
         "tags": request.tags,
-        "context": {**context, **_trigger_fields(services, present, request.trigger)},
+        "context": {**context, **_make_trigger_fields(services, present, request.trigger)},
     }
     if memory.status is not Status.CURRENT:
         changes |= {"status": Status.CURRENT, "happened_at": services.clock()}
     return _revise_memory(services, memory, changes, approves=True)
 
 
-def _trigger_fields(
+def _make_trigger_fields(
     services: Services, present: TrackedMemory, trigger: Trigger
 ) -> dict[str, JsonValue]:
     """Return the field of the context for a trigger; the firings of a new one begin with 0."""

@@ -35,7 +35,7 @@ class Reserve:
             held_bytes = self._count_held_bytes()
             if held_bytes >= RESERVE_BYTES:
                 return True
-            if _free_bytes(self._path.parent) < RESERVE_BYTES - held_bytes + _MARGIN_BYTES:
+            if _count_free_bytes(self._path.parent) < RESERVE_BYTES - held_bytes + _MARGIN_BYTES:
                 return False
             self._allocate_bytes()
         except OSError as error:
@@ -80,7 +80,7 @@ class Reserve:
             os.close(descriptor)
 
 
-def _free_bytes(folder: Path) -> int:
+def _count_free_bytes(folder: Path) -> int:
     if not hasattr(os, "statvfs"):  # pragma: no cover
         return RESERVE_BYTES + _MARGIN_BYTES
     disk = os.statvfs(folder)

@@ -100,7 +100,7 @@ def list_links(context: click.Context, memory_id: str) -> None:
         return
     emit_table(
         ("", "Type", "Weight", "Memory", "Made by", "Reason"),
-        [_link_row(link, memory_id, ends, zone) for link in links],
+        [_make_link_row(link, memory_id, ends, zone) for link in links],
     )
 
 
@@ -205,7 +205,7 @@ def _format_related(number: int, related: Related, zone: str | None) -> Iterator
     yield Line([(memory.id, "dim")], 3)
 
 
-def _link_row(
+def _make_link_row(
     link: Link, memory_id: str, ends: Mapping[str, Memory], zone: str | None
 ) -> tuple[str, ...]:
     max_chars = _TABLE_CHARS if is_terminal(sys.stdout) else _PIPE_CHARS

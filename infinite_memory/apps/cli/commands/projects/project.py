@@ -108,7 +108,7 @@ def project_command(context: click.Context) -> None:
         raise click.UsageError(f"give a command: {names}", context)
 
 
-def _limit_option(number: int) -> Callable[[Any], Any]:
+def _make_limit_option(number: int) -> Callable[[Any], Any]:
     return click.option(
         "--limit", "-n", type=int, default=number, show_default=True, help="Return at most so many."
     )
@@ -116,7 +116,7 @@ def _limit_option(number: int) -> Callable[[Any], Any]:
 
 @project_command.command("history")
 @repository_argument
-@_limit_option(20)
+@_make_limit_option(20)
 @common_options
 @click.pass_context
 def history(context: click.Context, /, repository: str | None, *, limit: int) -> int:
@@ -135,7 +135,7 @@ def history(context: click.Context, /, repository: str | None, *, limit: int) ->
     count = format_count(len(done.chunks), "piece of work", "pieces of work")
     more = " There are earlier ones: raise --limit." if done.more else ""
     return _emit_answer(
-        history_lines(done.chunks, zone),
+        format_history(done.chunks, zone),
         f"{count} in {repository_name(done.scope)}, newest first.{more}",
         f"No work is stored of {repository_name(done.scope)} yet. {_STORING}",
     )
@@ -173,7 +173,7 @@ def decisions(context: click.Context, /, repository: str | None, *, component: s
     in_force = sum(decision.in_force for decision in found)
     about = f" on {component}" if component else ""
     return _emit_answer(
-        decision_lines(found, zone),
+        format_decisions(found, zone),
         f"{format_count(len(found), 'decision')}{about}, {in_force:,} in force.",
         f"No decision{about} is stored of {_name_place(place)}."
         if place.repository is not None
@@ -194,7 +194,7 @@ def decisions(context: click.Context, /, repository: str | None, *, component: s
     help="How much the age counts, 0 to 1; with 1 a match of 90 days has half the score.",
 )
 @click.option("--min-score", type=float, metavar="X", help="Omit lower scores, 0 to 1.")
-@_limit_option(5)
+@_make_limit_option(5)
 @common_options
 @click.pass_context
 def problems(
@@ -244,7 +244,7 @@ def problems(
 @project_command.command("solutions")
 @click.argument("error", nargs=-1)
 @repository_option
-@_limit_option(3)
+@_make_limit_option(3)
 @common_options
 @click.pass_context
 def solutions(
@@ -281,7 +281,7 @@ def solutions(
 @click.argument("task", nargs=-1, required=True)
 @repository_option
 @file_option
-@_limit_option(8)
+@_make_limit_option(8)
 @common_options
 @click.pass_context
 def related(
@@ -349,7 +349,7 @@ def patterns(
     where = _ALL if found.scope is None else repository_name(found.scope)
     count = format_count(found.chunks, "piece of work", "pieces of work")
     return _emit_answer(
-        pattern_lines(found, zone),
+        format_patterns(found, zone),
         f"{format_count(len(found.patterns), 'pattern')} in {count} of {where}.",
         f"Nothing recurs in {count} of {where}.",
     )
@@ -420,7 +420,7 @@ def repository_name(scope: str) -> str:
     return scope.removeprefix(PREFIX)
 
 
-def history_lines(chunks: Iterable[Chunk], zone: str | None) -> list[Line]:
+def format_history(chunks: Iterable[Chunk], zone: str | None) -> list[Line]:
     """Return chunks as a list for scanning: each with its summary, its files and its id."""
     lines = []
     for chunk in chunks:
@@ -431,7 +431,7 @@ def history_lines(chunks: Iterable[Chunk], zone: str | None) -> list[Line]:
     return lines
 
 
-def decision_lines(decisions: Sequence[Decision], zone: str | None) -> list[Line]:
+def format_decisions(decisions: Sequence[Decision], zone: str | None) -> list[Line]:
     """Return decisions with their reasons; a superseded one with what replaces it."""
     summaries = {decision.chunk.id: decision.chunk.summary for decision in decisions}
     lines = []
@@ -482,7 +482,7 @@ def match_lines(matches: Iterable[WorkMatch], zone: str | None) -> list[Line]:
     return lines
 
 
-def pattern_lines(patterns: Patterns, zone: str | None) -> list[Line]:
+def format_patterns(patterns: Patterns, zone: str | None) -> list[Line]:
     """Return patterns, each with its number, its trend, examples, and the last fix."""
     return [line for pattern in patterns.patterns for line in _format_pattern(pattern, zone)]
 

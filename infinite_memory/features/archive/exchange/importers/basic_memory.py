@@ -72,7 +72,7 @@ def read_basic_memory(source: Source, options: Options) -> Iterator[Item]:
         except ValueError as error:
             yield ImportProblem(file=shown, where="", what=str(error))
             continue
-        note = _note_id(file)
+        note = _make_note_id(file)
         stem = file.removesuffix(".md")
         for name in (stem, PurePosixPath(stem).name, fields.get("title"), fields.get("permalink")):
             if name is not None:
@@ -96,7 +96,7 @@ def _fold_name(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 
-def _note_id(file: str, number: int = 0) -> str:
+def _make_note_id(file: str, number: int = 0) -> str:
     return import_id([_CLIENT, file, number])
 
 
@@ -123,7 +123,7 @@ def _read_note(
             where="",
             guesses_time=written is None,
             draft=Draft(
-                id=_note_id(file, number),
+                id=_make_note_id(file, number),
                 text=part,
                 title=title,
                 kind=_KINDS.get(kind, Kind.NOTE),

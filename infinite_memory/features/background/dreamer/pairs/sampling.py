@@ -87,7 +87,7 @@ class _Sampler:
 
     def __init__(self, view: CycleView, memories: int) -> None:
         self._view = view
-        self._criteria = told_memories(view)
+        self._criteria = load_told(view)
         self._number = memories
         self._model = view.services.models.answering()
         self._surroundings: dict[str, Surroundings] = {}
@@ -190,7 +190,7 @@ class Seed:
     with_older: bool = False
 
 
-def told_memories(view: CycleView) -> Criteria:
+def load_told(view: CycleView) -> Criteria:
     """Return the memories that the dreamer links: no attachments, and no topic summaries."""
     kinds = frozenset(Kind) - {Kind.ATTACHMENT}
     return evolve(view.criteria, kinds=kinds, topic_summaries=False)
@@ -207,7 +207,7 @@ class SeedScan:
 
     def __init__(self, view: CycleView) -> None:
         self._view = view
-        self._criteria = told_memories(view)
+        self._criteria = load_told(view)
         self._timeline = timeline_of(view.services, self._criteria)
         # A note may be seen by people who may not see every scope.
         scope = hashlib.sha256(view.scope.encode()).hexdigest()[:16]

@@ -96,7 +96,7 @@ def links_of(summary: Memory, before: Memory | None) -> Iterator[Link]:
             )
 
 
-def erased_links_of(summary: Memory, before: Memory | None) -> Iterator[LinkKey]:
+def list_erased_links(summary: Memory, before: Memory | None) -> Iterator[LinkKey]:
     """Yield the links to the sources that only the earlier summary had."""
     for source in () if before is None else before.sources:
         if source not in summary.sources:
@@ -195,7 +195,7 @@ def plan_topic(
         summary = build_topic(view, group, text, title=title, made_by=by)
         puts.append(_make_put(summary, present))
         links += links_of(summary, present)
-        erased_links += erased_links_of(summary, present)
+        erased_links += list_erased_links(summary, present)
     puts += [_make_put(archive_topic(view, topic), topic) for topic in archived]
     return TopicPlan(
         puts=tuple(puts),

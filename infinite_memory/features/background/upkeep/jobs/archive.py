@@ -90,7 +90,7 @@ def _is_short(text: str) -> bool:
     return len(words(text)) <= _MAX_WORDS
 
 
-def told_at(revisions: Sequence[Memory]) -> datetime:
+def date_text(revisions: Sequence[Memory]) -> datetime:
     """Return when a memory happened or got its text, whichever is later.
 
     `revisions` are all of its revisions, oldest first.
@@ -111,7 +111,7 @@ def judge_expired(
 
     The rule is for every memory of its scope, whatever it is. With `erase` it is also for memories
     that are archived, superseded or forgotten already. The age counts from `since`, by default from
-    the last change; with `erase` give `told_at`, so that archiving does not prolong a life. The
+    the last change; with `erase` give `date_text`, so that archiving does not prolong a life. The
     stored bytes of an attachment go with the attachment.
     """
     if is_content(memory):
@@ -170,7 +170,7 @@ def _judge_expired(
         if verdict is None and rules.erase:
             # Changed since it was told: by a new text, or only by being archived.
             revisions = context.services.storage.history(memory.id) or [memory]
-            verdict = judge_expired(memory, rules, context.now, since=told_at(revisions))
+            verdict = judge_expired(memory, rules, context.now, since=date_text(revisions))
         if verdict is not None:
             yield memory, verdict
 

@@ -88,9 +88,9 @@ def _find_exceeded(context: JobContext) -> Iterator[_Limit]:
     counts -= _count_topics(context)
     for name, rules in settings.scopes.items():
         if rules.max_memories is not None and counts[name] > rules.max_memories:
-            yield _number_limit(frozenset({name}), counts, rules.max_memories, name)
+            yield _make_limit(frozenset({name}), counts, rules.max_memories, name)
     if settings.max_memories is not None and counts.total() > settings.max_memories:
-        yield _number_limit(frozenset(counts), counts, settings.max_memories, "the store")
+        yield _make_limit(frozenset(counts), counts, settings.max_memories, "the store")
     if settings.max_megabytes is not None:
         most = settings.max_megabytes * _MEGABYTE
         # The texts are smaller than the files that hold them.
@@ -105,9 +105,7 @@ def _find_exceeded(context: JobContext) -> Iterator[_Limit]:
             )
 
 
-def _number_limit(
-    scopes: frozenset[str], counts: Mapping[str, int], most: int, name: str
-) -> _Limit:
+def _make_limit(scopes: frozenset[str], counts: Mapping[str, int], most: int, name: str) -> _Limit:
     number = sum(counts[scope] for scope in scopes)
     held = format_count(number, "current memory", "current memories")
     return _Limit(

@@ -51,7 +51,7 @@ def _plan_links(context: JobContext) -> Plan:
             return Plan()
         for link in _make_links(context, memory):
             links.setdefault(frozenset({link.source, link.target}), (link, memory))
-    present = _present_pairs(context, links)
+    present = _find_present_pairs(context, links)
     new = [pair for ids, pair in links.items() if ids not in present][:MAX_CHANGES]
     is_end = len(changes.items) < _MOST_READ
     return Plan(
@@ -110,7 +110,7 @@ def _make_links(context: JobContext, memory: Memory) -> Iterator[Link]:
         )
 
 
-def _present_pairs(
+def _find_present_pairs(
     context: JobContext, links: dict[frozenset[str], tuple[Link, Memory]]
 ) -> set[frozenset[str]]:
     """Return the pairs that are linked as near-duplicates already, in either direction."""

@@ -122,7 +122,7 @@ def weigh(sentence: Sentence, names: frozenset[str]) -> float:
     return weight
 
 
-def term_values(sentences: Sequence[Sentence], names: frozenset[str]) -> NDArray[np.float64]:
+def weigh_terms(sentences: Sequence[Sentence], names: frozenset[str]) -> NDArray[np.float64]:
     """Return what each term of a sentence is worth, shape (sentences, terms); 0 where it is not.
 
     A term is worth ln(1 + sentences / those with the term) (Spärck Jones, 1972), times
@@ -205,7 +205,7 @@ def _choose_by_coverage(
     sentences: Sequence[Sentence], weights: NDArray[np.float64], names: frozenset[str]
 ) -> Iterator[int]:
     """Yield the sentences, first those that add most for their length to those before them."""
-    values = term_values(sentences, names)
+    values = weigh_terms(sentences, names)
     costs = np.array([len(sentence.quote) + _COST_CHARS for sentence in sentences])
     is_left = weights > 0
     while is_left.any():
