@@ -172,10 +172,10 @@ class LocalJudge:
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
         """Return a judgement of each pair, in the same order."""
-        return [_judge(pair) for pair in pairs]
+        return [_judge_pair(pair) for pair in pairs]
 
 
-def _judge(pair: Pair) -> Judgement:
+def _judge_pair(pair: Pair) -> Judgement:
     evidence = add_evidence(pair.meaning, pair.words)
     is_linked = evidence >= _choose_least(pair) and pair.shared_words >= _choose_fewest_words(pair)
     return Judgement(
@@ -273,13 +273,13 @@ class EndpointJudge:
         return [
             {
                 "pair": number,
-                "first": self._describe(pair.first),
-                "second": self._describe(pair.second),
+                "first": self._describe_memory(pair.first),
+                "second": self._describe_memory(pair.second),
             }
             for number, pair in enumerate(pairs, 1)
         ]
 
-    def _describe(self, memory: Memory) -> Mapping[str, str]:
+    def _describe_memory(self, memory: Memory) -> Mapping[str, str]:
         return {
             "date": in_zone(memory.happened_at, self.zone).isoformat(timespec="minutes"),
             "text": memory.text[:_MAX_TEXT_CHARS],
@@ -291,12 +291,12 @@ class EndpointJudge:
         try:
             items = json.loads(answer[start : end + 1] if start >= 0 else answer)
         except (ValueError, RecursionError) as error:
-            raise self._unusable() from error
+            raise self._make_unusable_error() from error
         if not isinstance(items, list):
-            raise self._unusable()
+            raise self._make_unusable_error()
         return dict(filter(None, map(_read_item, items)))
 
-    def _unusable(self) -> JudgeError:
+    def _make_unusable_error(self) -> JudgeError:
         return JudgeError(
             f"the model {self.name!r:.100} gave an answer that is no JSON array of weights: nothing"
             " was linked, and the next cycle tries again"

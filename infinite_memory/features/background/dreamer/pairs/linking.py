@@ -97,7 +97,7 @@ class _Planner:
         if not all(map(_is_dreamed, present)):
             self.dropped += 1
         elif present:
-            self._strengthen(pair, present, judgement)
+            self._strengthen_links(pair, present, judgement)
         elif len(self.new) >= _MOST_NEW or not self._have_room(pair):
             self.dropped += 1
         else:
@@ -116,7 +116,7 @@ class _Planner:
             # The same pair may come twice.
             present.append(link)
 
-    def _strengthen(self, pair: Pair, present: Sequence[Link], judgement: Judgement) -> None:
+    def _strengthen_links(self, pair: Pair, present: Sequence[Link], judgement: Judgement) -> None:
         due = [link for link in present if self._now - link.made_at >= _DAY]
         if not due:
             return
@@ -124,7 +124,7 @@ class _Planner:
             self.dropped += 1
             return
         self._see_pair(pair)
-        self.strengthened.extend(_strengthen(link, judgement, self._now) for link in due)
+        self.strengthened.extend(_strengthen_link(link, judgement, self._now) for link in due)
 
     def _have_room(self, pair: Pair) -> bool:
         return all(self._degrees[end] < _MOST_OF_A_MEMORY for end in _find_ends(pair))
@@ -153,7 +153,7 @@ def _judge_pairs(pairs: Sequence[Pair], judge: Judge) -> list[tuple[Pair, Judgem
     )
 
 
-def _strengthen(link: Link, judgement: Judgement, now: datetime) -> Link:
+def _strengthen_link(link: Link, judgement: Judgement, now: datetime) -> Link:
     earlier = _FOUND_AGAIN.search(link.reason)
     number = 1 + (int(earlier[1] or 1) if earlier else 0)
     times = "once" if number == 1 else f"{number} times"

@@ -102,7 +102,7 @@ class _Sampler:
     def pair_seed(self, seed: Seed) -> None:
         """Add the pairs of a seed."""
         surroundings = self._survey_surroundings(seed.memory)
-        for other in self._load(_choose_partners(surroundings)):
+        for other in self._load_linkable(_choose_partners(surroundings)):
             self.add(seed.memory, other, f"{seed.reason}, near")
         if seed.with_older:
             for other in self._find_older(seed.memory):
@@ -149,9 +149,9 @@ class _Sampler:
         surroundings = self._survey_surroundings(memory)
         known = {neighbor.id: neighbor for neighbor in neighbors} | dict(surroundings.neighbors)
         self._surroundings[memory.id] = evolve(surroundings, neighbors=known)
-        yield from self._load([neighbor.id for neighbor in neighbors[:_MOST_OLDER]])
+        yield from self._load_linkable([neighbor.id for neighbor in neighbors[:_MOST_OLDER]])
 
-    def _load(self, ids: Iterable[str]) -> list[Memory]:
+    def _load_linkable(self, ids: Iterable[str]) -> list[Memory]:
         asked = list(ids)
         memories = load_memories(self._view.services, asked)
         found = (memories[memory_id] for memory_id in asked if memory_id in memories)
@@ -252,7 +252,7 @@ class SeedScan:
         number = 0
         for _ in range(_TIME_PAGES):
             page = self._timeline.page(position, _TIME_PAGE, newest_first=True)
-            memories = self._load([memory_id for _, memory_id in page])
+            memories = self._load_linkable([memory_id for _, memory_id in page])
             skipped = (
                 self._find_linked(memories) if round_name == _FIRST_ROUND else frozenset[str]()
             )
@@ -277,7 +277,7 @@ class SeedScan:
     def _find_recent(self) -> Iterator[Seed]:
         latest = self._timeline.page(None, _LATEST, newest_first=True)
         chosen = self._view.random.sample(latest, min(_RECENT, len(latest)))
-        for memory in self._load([memory_id for _, memory_id in chosen]).values():
+        for memory in self._load_linkable([memory_id for _, memory_id in chosen]).values():
             yield Seed(memory=memory, reason="recent", with_older=True)
 
     def _draw_random(self) -> Iterator[Seed]:
@@ -288,10 +288,10 @@ class SeedScan:
             same = [memory_id for found, memory_id in page if found == moment]
             if same:
                 chosen.append(random.choice(same))
-        for memory in self._load(chosen).values():
+        for memory in self._load_linkable(chosen).values():
             yield Seed(memory=memory, reason="at random")
 
-    def _load(self, ids: Iterable[str]) -> dict[str, Memory]:
+    def _load_linkable(self, ids: Iterable[str]) -> dict[str, Memory]:
         """Return the memories by id that may be linked, in the order of `ids`."""
         asked = list(ids)
         memories = load_memories(self._view.services, asked)

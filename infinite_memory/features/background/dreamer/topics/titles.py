@@ -275,7 +275,7 @@ def _cut_words(
             start=start,
             end=start + len(bare),
             text=bare,
-            tells=is_word if is_unspaced else _tells(bare, idle),
+            tells=is_word if is_unspaced else _tells_something(bare, idle),
             is_han=is_unspaced,
         )
 
@@ -286,7 +286,7 @@ def _tells_in_chinese(word: str) -> bool:
     return len(word) > 1 and not is_idle
 
 
-def _tells(word: str, idle: frozenset[str]) -> bool:
+def _tells_something(word: str, idle: frozenset[str]) -> bool:
     letters = sum(map(str.isalpha, word))
     is_long = letters >= _FEWEST_LETTERS or (letters > 1 and word.isupper())
     is_idle = word.lower() in idle or fold(word) in idle or _NEGATION.search(word) is not None
