@@ -94,7 +94,9 @@ def compare_contexts(sources: list[str]) -> None:
     context = json.dumps({"messages": [{"role": "user", "content": _MESSAGE}]})
 
     def check_fresh() -> int:
-        return sum(child._evaluate(source, context, 0.0)["value"] == "true" for source in sources)
+        return sum(
+            child._evaluate_condition(source, context, 0.0)["value"] == "true" for source in sources
+        )
 
     def check_shared() -> int:
         judge = child._make_judge("", context, 0.0)

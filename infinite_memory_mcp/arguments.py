@@ -55,19 +55,19 @@ def decode_json(value: Any) -> Any:
     return value
 
 
-def _as_list(value: Any) -> Any:
+def _make_list(value: Any) -> Any:
     """Return a list for a single string."""
     decoded = decode_json(value)
     return [decoded] if isinstance(decoded, str) else decoded
 
 
-def _as_objects(value: Any) -> Any:
+def _make_objects(value: Any) -> Any:
     """Return a list for a single object."""
     decoded = decode_json(value)
     return [decoded] if isinstance(decoded, dict) else decoded
 
 
-Labels = Annotated[list[str], BeforeValidator(_as_list)]
+Labels = Annotated[list[str], BeforeValidator(_make_list)]
 """Short names; a single name need not be in a list."""
 
 _OF_MEMORY = "id of a memory"
@@ -75,7 +75,7 @@ _OF_MEMORY = "id of a memory"
 MemoryId = Annotated[str, _OF_MEMORY]
 """The id of a stored memory, or its ending."""
 
-MemoryIds = Annotated[list[str], BeforeValidator(_as_list), _OF_MEMORY]
+MemoryIds = Annotated[list[str], BeforeValidator(_make_list), _OF_MEMORY]
 """Ids of stored memories, or their endings; a single id need not be in a list."""
 
 Scopes = Annotated[str | list[str] | None, BeforeValidator(decode_json)]
@@ -84,7 +84,7 @@ Scopes = Annotated[str | list[str] | None, BeforeValidator(decode_json)]
 Object = Annotated[dict[str, Any], BeforeValidator(decode_json)]
 """A JSON object."""
 
-Objects = Annotated[list[dict[str, Any]], BeforeValidator(_as_objects)]
+Objects = Annotated[list[dict[str, Any]], BeforeValidator(_make_objects)]
 """JSON objects; a single object need not be in a list."""
 
 Limit = Annotated[int, Field(ge=1, le=100)]
@@ -121,14 +121,14 @@ def understand(
             in part.
     """
     return understand_arguments(
-        _spread(kind, values),
+        _spread_values(kind, values),
         kind.model_fields,
         page_size,
         is_left_out=partial(_is_left_out, kind),
     )
 
 
-def _spread(kind: type[Arguments], values: Mapping[str, Any]) -> Mapping[str, Any]:
+def _spread_values(kind: type[Arguments], values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the values with those in the object of further arguments; what is beside it wins."""
     inner = decode_json(values.get(kind.spread)) if kind.spread is not None else None
     if not isinstance(inner, dict):
@@ -242,11 +242,12 @@ def _describe_problem(kind: type[Arguments], problem: Any, values: Mapping[str, 
         tool = kind.fallbacks.get(name)
         instead = "" if tool is None else f", or {suggest_call_of(tool, values)}"
         return f"the argument {name!r} is missing: give it{instead}"
-    return f"{name} {show_json(problem['input']):.100} cannot be used: give {_expected(kind, name)}"
+    expected = _list_expected(kind, name)
+    return f"{name} {show_json(problem['input']):.100} cannot be used: give {expected}"
 
 
 @cache
-def _expected(kind: type[Arguments], name: str) -> str:
+def _list_expected(kind: type[Arguments], name: str) -> str:
     """Return in words which values an argument takes."""
     field = kind.model_fields[name]
     types = {field.annotation, *get_args(field.annotation)}

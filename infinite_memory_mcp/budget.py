@@ -59,26 +59,28 @@ def cut_data(data: dict[str, Any], budget: int) -> dict[str, Any]:
         return data
     chars, entries = 4096, 256
     while chars > 1:
-        shorter: dict[str, Any] = {**_shorten(data, chars, entries), "cut": True}
+        shorter: dict[str, Any] = {**_shorten_value(data, chars, entries), "cut": True}
         if estimate_data(shorter) <= budget:
             return shorter
         chars, entries = chars // 2, max(1, entries // 2)
-    return {name: _empty(value) for name, value in data.items() if name != "digest"}
+    return {name: _empty_value(value) for name, value in data.items() if name != "digest"}
 
 
-def _shorten(value: Any, chars: int, entries: int) -> Any:
+def _shorten_value(value: Any, chars: int, entries: int) -> Any:
     if isinstance(value, str):
         return value if len(value) <= chars else f"{value[:chars]}…"
     if isinstance(value, list):
-        return [_shorten(entry, chars, entries) for entry in value[:entries]]
+        return [_shorten_value(entry, chars, entries) for entry in value[:entries]]
     if isinstance(value, dict):
         kept = list(value.items())[: max(entries, 24)]
         return {
-            (name if len(name) <= chars else f"{name[:chars]}…"): _shorten(inner, chars, entries)
+            (name if len(name) <= chars else f"{name[:chars]}…"): _shorten_value(
+                inner, chars, entries
+            )
             for name, inner in kept
         }
     return value
 
 
-def _empty(value: Any) -> Any:
+def _empty_value(value: Any) -> Any:
     return type(value)() if isinstance(value, str | list | dict) else value

@@ -51,16 +51,16 @@ class CallRates:
         with self._lock:
             now = self._clock()
             whose = self._owner
-            _check(self._calls, limits.calls_per_minute, now, whose)
+            _check_rate(self._calls, limits.calls_per_minute, now, whose)
             calls = [self._calls]
             if isinstance(conversation, str):
-                own = self._calls_of(conversation)
-                _check(own, limits.conversation_calls_per_minute, now, "this conversation")
+                own = self._find_calls(conversation)
+                _check_rate(own, limits.conversation_calls_per_minute, now, "this conversation")
                 calls.append(own)
             for counted in calls:
                 counted.append(now)
 
-    def _calls_of(self, conversation: str) -> deque[float]:
+    def _find_calls(self, conversation: str) -> deque[float]:
         calls = self._conversations.pop(conversation, deque())
         if len(self._conversations) >= _MAX_CONVERSATIONS:
             # The conversation whose last call is the longest ago is the first.
@@ -87,7 +87,7 @@ def count_request(memory: LazyStore, rates: CallRates) -> None:
         raise MCPError(code=LIMIT_EXCEEDED, message=str(refusal)) from refusal
 
 
-def _check(calls: deque[float], limit: int, now: float, whose: str) -> None:
+def _check_rate(calls: deque[float], limit: int, now: float, whose: str) -> None:
     while calls and calls[0] <= now - _WINDOW_SECONDS:
         calls.popleft()
     if not limit:

@@ -49,7 +49,7 @@ A client starts it by itself; `infinite-memory connect` adds it to yours. Ctrl-C
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the server; return the exit code of the process."""
     closed = open_standard_streams()
-    parser = _parser(sys.argv[1:] if arguments is None else arguments)
+    parser = _make_parser(sys.argv[1:] if arguments is None else arguments)
     flags = parser.parse_args(arguments)
     if flags.http is None and (flags.require_keys or flags.allow_host):
         parser.error("--require-keys and --allow-host go with --http")
@@ -78,8 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             server = infinite_memory_mcp.build_server(
                 memory,
-                _toolsets_of(flags),
-                tool_filter=_tool_filter(flags),
+                _choose_toolsets(flags),
+                tool_filter=_make_tool_filter(flags),
                 structured=flags.structured,
             )
         except infinite_memory.InvalidInput as error:
@@ -104,8 +104,8 @@ def _serve_http(settings: Settings, flags: argparse.Namespace) -> int:
         return 3
     options = HttpOptions(
         address=address,
-        toolsets=_toolsets_of(flags),
-        tool_filter=_tool_filter(flags),
+        toolsets=_choose_toolsets(flags),
+        tool_filter=_make_tool_filter(flags),
         require_keys=flags.require_keys,
         host_names=flags.allow_host,
         scopes=settings.scopes,
@@ -121,13 +121,13 @@ def _serve_http(settings: Settings, flags: argparse.Namespace) -> int:
         return infinite_memory_mcp.serve_http(memory, listener, options)
 
 
-def _toolsets_of(flags: argparse.Namespace) -> tuple[str, ...]:
+def _choose_toolsets(flags: argparse.Namespace) -> tuple[str, ...]:
     """Return the toolsets to choose from: all of them if the tools are named."""
     toolsets: tuple[str, ...] = flags.toolsets
     return toolsets if flags.tools is None else ALL_TOOLSETS
 
 
-def _tool_filter(flags: argparse.Namespace) -> ToolFilter:
+def _make_tool_filter(flags: argparse.Namespace) -> ToolFilter:
     return ToolFilter(only=flags.tools, excluded=flags.exclude_tools, read_only=flags.read_only)
 
 
@@ -156,7 +156,7 @@ class _Parser(argparse.ArgumentParser):
         super().error(mask_arguments(message, self.given))
 
 
-def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
+def _make_parser(given: Sequence[str]) -> argparse.ArgumentParser:
     parser = _Parser(
         prog="infinite-memory-mcp",
         allow_abbrev=False,
@@ -179,7 +179,7 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument(
         "--scopes",
         metavar="NAMES",
-        type=_scopes,
+        type=_parse_scopes,
         help="confine the server to these scopes, separated by commas; parents and Global only if "
         "named; default: all scopes",
     )
@@ -197,7 +197,7 @@ def _add_http_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--http",
         metavar="HOST:PORT",
-        type=_address,
+        type=_parse_address,
         help=f"serve over HTTP, such as {DEFAULT_ADDRESS}, and not over standard input and output",
     )
     parser.add_argument(
@@ -218,7 +218,7 @@ def _add_tool_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--toolsets",
         metavar="NAMES",
-        type=_toolsets,
+        type=_parse_toolsets,
         default=DEFAULT_TOOLSETS,
         help=f"{', '.join(ALL_TOOLSETS)}, separated by commas, or all; "
         f"default: {','.join(DEFAULT_TOOLSETS)}",
@@ -226,13 +226,13 @@ def _add_tool_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tools",
         metavar="NAMES",
-        type=_names,
+        type=_parse_names,
         help="offer these tools of any toolset and no others, separated by commas",
     )
     parser.add_argument(
         "--exclude-tools",
         metavar="NAMES",
-        type=_names,
+        type=_parse_names,
         default=(),
         help="do not offer these tools, separated by commas",
     )
@@ -241,14 +241,14 @@ def _add_tool_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _address(text: str) -> HttpAddress:
+def _parse_address(text: str) -> HttpAddress:
     try:
         return HttpAddress.parse(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def _names(text: str) -> tuple[str, ...]:
+def _parse_names(text: str) -> tuple[str, ...]:
     """Return the names of tools in a comma-separated list."""
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     if not names:
@@ -256,7 +256,7 @@ def _names(text: str) -> tuple[str, ...]:
     return names
 
 
-def _scopes(text: str) -> tuple[str, ...]:
+def _parse_scopes(text: str) -> tuple[str, ...]:
     """Return the scopes in a comma-separated list."""
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     if not names:
@@ -264,7 +264,7 @@ def _scopes(text: str) -> tuple[str, ...]:
     return names
 
 
-def _toolsets(text: str) -> tuple[str, ...]:
+def _parse_toolsets(text: str) -> tuple[str, ...]:
     """Return the toolsets in a comma-separated list."""
     if text == "all":
         return ALL_TOOLSETS

@@ -21,24 +21,24 @@ if TYPE_CHECKING:
 _MAX_VALUES = 100
 
 
-def _scopes(store: MemoryStore) -> Iterable[str]:
+def _list_scopes(store: MemoryStore) -> Iterable[str]:
     return (scope.name for scope in store.scopes)
 
 
-def _topics(store: MemoryStore) -> Iterable[str]:
+def _list_topics(store: MemoryStore) -> Iterable[str]:
     """Yield scopes and tags, which people call their topics."""
-    yield from _scopes(store)
+    yield from _list_scopes(store)
     yield from store.scopes.count_tags("ALL")
 
 
-def _ids(store: MemoryStore) -> Iterable[str]:
+def _list_ids(store: MemoryStore) -> Iterable[str]:
     return (memory.id for memory in store.browse(scope="ALL", limit=_MAX_VALUES).memories)
 
 
 COMPLETED: Mapping[str, Callable[[MemoryStore], Iterable[str]]] = {
-    "scope": _scopes,
-    "topic": _topics,
-    "id": _ids,
+    "scope": _list_scopes,
+    "topic": _list_topics,
+    "id": _list_ids,
     "repository": list_repositories,
 }
 """What an argument of that name may be."""
@@ -55,13 +55,13 @@ def add_completions(server: MCPServer[Any], memory: LazyStore) -> None:
         list_values = COMPLETED.get(argument.name)
         if list_values is None:
             return None
-        return await anyio.to_thread.run_sync(_complete, memory, list_values, argument.value)
+        return await anyio.to_thread.run_sync(_complete_value, memory, list_values, argument.value)
 
     # The SDK's decorator has no types.
     server.completion()(complete)  # type: ignore[no-untyped-call]
 
 
-def _complete(
+def _complete_value(
     memory: LazyStore, list_values: Callable[[MemoryStore], Iterable[str]], typed: str
 ) -> Completion:
     """Return the values that begin with what was `typed`, none if the store cannot be opened."""

@@ -115,7 +115,7 @@ def count_fitting(memories: Sequence[Memory], budget: int) -> int:
         2
         + max(
             estimate_tokens(render_memory(1, memory)),
-            estimate_data(_with_excerpt(compact(memory), beginning_of(memory))),
+            estimate_data(_add_excerpt(compact(memory), beginning_of(memory))),
         )
         for memory in memories
     ]
@@ -133,7 +133,7 @@ def memories_to_data(
     data: dict[str, Any] = {
         "notice": NOTICE,
         "hits": [
-            _with_excerpt(compact(memory), window_of(memory, offset, share))
+            _add_excerpt(compact(memory), window_of(memory, offset, share))
             for memory in memories[:count]
         ],
     }
@@ -144,7 +144,7 @@ def page_to_data(memories: Iterable[Memory], cursor: str | None) -> dict[str, An
     """Return a page of memories and the cursor of the next page."""
     data: dict[str, Any] = {
         "notice": NOTICE,
-        "hits": [_with_excerpt(compact(memory), beginning_of(memory)) for memory in memories],
+        "hits": [_add_excerpt(compact(memory), beginning_of(memory)) for memory in memories],
     }
     if cursor is not None:
         data["cursor"] = cursor
@@ -170,7 +170,7 @@ def recall_page_to_data(recalled: Recalled) -> dict[str, Any]:
 def _cut_hit(hit: Hit, row: dict[str, Any], depth: Depth, summary: str | None) -> dict[str, Any]:
     """Return the data of a hit with the part of its text that is shown."""
     data = compact({**row, "highlight": None, "covered_by": summary})
-    data = _with_excerpt(data, excerpt_of(hit, depth, covered=summary is not None))
+    data = _add_excerpt(data, excerpt_of(hit, depth, covered=summary is not None))
     if depth is Depth.EXHAUSTIVE:
         for name in ("context", "sources", "attachments"):
             if data.pop(name, None):
@@ -178,7 +178,7 @@ def _cut_hit(hit: Hit, row: dict[str, Any], depth: Depth, summary: str | None) -
     return data
 
 
-def _with_excerpt(data: dict[str, Any], excerpt: Excerpt) -> dict[str, Any]:
+def _add_excerpt(data: dict[str, Any], excerpt: Excerpt) -> dict[str, Any]:
     """Return `data` with its text, and how to read on if the text is cut."""
     data = {**data, "text": excerpt.shown}
     if excerpt.is_cut:

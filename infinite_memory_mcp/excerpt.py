@@ -56,7 +56,7 @@ def excerpt_of(hit: Hit, depth: Depth, *, covered: bool) -> Excerpt:
         heading = hit.memory.heading
         is_heading = heading != text
         return Excerpt(shown=heading, start=0, end=len(text), length=len(text), heading=is_heading)
-    return _part(text, *((0, len(text)) if hit.highlight is None else hit.highlight))
+    return _make_part(text, *((0, len(text)) if hit.highlight is None else hit.highlight))
 
 
 def beginning_of(memory: Memory) -> Excerpt:
@@ -65,7 +65,7 @@ def beginning_of(memory: Memory) -> Excerpt:
     if len(text) <= _WHOLE_TOKENS or (
         len(text) < _CHUNK_CHARS and estimate_tokens(text) <= _WHOLE_TOKENS
     ):
-        return _part(text, 0, len(text))
+        return _make_part(text, 0, len(text))
     return window_of(memory, 0, _BEGINNING_TOKENS)
 
 
@@ -85,7 +85,7 @@ def window_of(memory: Memory, offset: int, tokens: int) -> Excerpt:
     if end < len(whole):
         space = whole.rfind(" ", offset + low // 2, end)
         end = end if space < 0 else space + 1
-    return _part(whole, offset, end)
+    return _make_part(whole, offset, end)
 
 
 def excerpt_lines(memory: Memory, excerpt: Excerpt) -> Iterator[str]:
@@ -98,6 +98,6 @@ def excerpt_lines(memory: Memory, excerpt: Excerpt) -> Iterator[str]:
         yield excerpt.remark
 
 
-def _part(text: str, start: int, end: int) -> Excerpt:
+def _make_part(text: str, start: int, end: int) -> Excerpt:
     shown = f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
     return Excerpt(shown=shown, start=start, end=end, length=len(text))

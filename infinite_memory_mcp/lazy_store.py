@@ -126,7 +126,7 @@ class LazyStore:
         """
         begun = time.monotonic()
         with self._calls.running():
-            store = self._store_of(client)
+            store = self._choose_store(client)
             seconds = _SHARE_OF_CALL * store.config.limits.call_seconds
             deadline = Deadline(
                 at=begun + seconds,
@@ -136,7 +136,7 @@ class LazyStore:
             with within(deadline):
                 yield store
 
-    def _store_of(self, client: str | None) -> MemoryStore:
+    def _choose_store(self, client: str | None) -> MemoryStore:
         del client
         return self.get()
 
@@ -207,7 +207,7 @@ class LazyStore:
             finally:
                 self._working.release()
 
-    def _ingest(self, store: MemoryStore) -> None:
+    def _ingest_notes(self, store: MemoryStore) -> None:
         try:
             store.conversations.ingest_spool(stop=lambda: self.is_stopping)
         except OSError as error:
@@ -231,7 +231,7 @@ class LazyStore:
             store = self.get()
             store.models.warm_up()
             if self._ingests:
-                self._ingest(store)
+                self._ingest_notes(store)
             store.models.catch_up(limit=_EVERYTHING, stop=lambda: self.is_stopping)
             self._start_worker(store)
         except StoreClosed:

@@ -229,7 +229,7 @@ def render_hits(
 def _render_nearest(hits: Hits, view: View) -> str:
     """Return the matches that come nearest to a question without an answer, each as a line."""
     lines = [
-        f"{' · '.join(_header_fields(hit.memory, view, ended=hit.ended))}\n"
+        f"{' · '.join(_list_header_fields(hit.memory, view, ended=hit.ended))}\n"
         f"{quote_lines(one_line(hit.text, max_chars=_NEAREST_CHARS))}"
         for hit in hits.nearest
     ]
@@ -298,7 +298,7 @@ def count_memories(number: int) -> str:
 
 def _render_hit(number: int, hit: Hit, depth: Depth, summary: str | None, view: View) -> str:
     """Return a hit; `summary` is the id of the summary that covers it, if any."""
-    header = list(_header_fields(hit.memory, view, ended=hit.ended))
+    header = list(_list_header_fields(hit.memory, view, ended=hit.ended))
     if view.has_scores or hit.explanation is not None:
         header.append(f"score {hit.score:.2f}")
     if summary is not None:
@@ -319,13 +319,13 @@ def render_memory(
 ) -> str:
     """Return a memory with its header; of its text the `excerpt`, by default its beginning."""
     shown = beginning_of(memory) if excerpt is None else excerpt
-    lines = [f"[{number}] {' · '.join(_header_fields(memory, view))}"]
+    lines = [f"[{number}] {' · '.join(_list_header_fields(memory, view))}"]
     if memory.title is not None:
         lines.append(f"title: {quote_label(memory.title)}")
     return "\n".join([*lines, *excerpt_lines(memory, shown)])
 
 
-def _header_fields(memory: Memory, view: View, *, ended: bool = False) -> Iterable[str]:
+def _list_header_fields(memory: Memory, view: View, *, ended: bool = False) -> Iterable[str]:
     """Yield the date and the id of a memory, and its fields that say more than their default."""
     yield view.format_date(memory.happened_at)
     yield f"id {view.shorten(memory.id)}"
@@ -337,7 +337,7 @@ def _header_fields(memory: Memory, view: View, *, ended: bool = False) -> Iterab
         yield str(memory.kind)
     if memory.important:
         yield "important"
-    yield from _validity_fields(memory, view, ended=ended)
+    yield from _list_validity_fields(memory, view, ended=ended)
     if memory.tags:
         yield f"tags {', '.join(quote_label(tag) for tag in memory.tags)}"
     if memory.conversation_id is not None:
@@ -348,7 +348,7 @@ def _header_fields(memory: Memory, view: View, *, ended: bool = False) -> Iterab
         yield f"revision {memory.revision}"
 
 
-def _validity_fields(memory: Memory, view: View, *, ended: bool) -> Iterable[str]:
+def _list_validity_fields(memory: Memory, view: View, *, ended: bool) -> Iterable[str]:
     if memory.status is not Status.CURRENT:
         yield f"status {memory.status}"
     if memory.valid_from is not None:

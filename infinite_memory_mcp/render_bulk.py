@@ -49,7 +49,7 @@ def render_preview(
         f" {advice}. {NOTICE}"
     )
     for number, memory in enumerate(preview.memories, 1):
-        lines += [_render_header(number, memory), quote_lines(_shorten(memory.text))]
+        lines += [_render_header(number, memory), quote_lines(_shorten_text(memory.text))]
     rest = preview.count - len(preview.memories)
     if rest:
         lines.append(f"and {rest:,} more")
@@ -58,7 +58,9 @@ def render_preview(
         "by_scope": dict(preview.by_scope),
         "advice": advice,
         "notice": NOTICE,
-        "hits": [{**compact(memory), "text": _shorten(memory.text)} for memory in preview.memories],
+        "hits": [
+            {**compact(memory), "text": _shorten_text(memory.text)} for memory in preview.memories
+        ],
     }
     return Answer(text="\n".join(lines), data=data)
 
@@ -98,6 +100,6 @@ def _render_header(number: int, memory: Memory) -> str:
     )
 
 
-def _shorten(text: str) -> str:
+def _shorten_text(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _TEXT_CHARS else f"{line[: _TEXT_CHARS - 1]}…"

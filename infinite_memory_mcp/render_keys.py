@@ -26,7 +26,7 @@ def advise_on_keys(receipt: Receipt, view: View = PLAIN) -> str:
     sentences = []
     nearest = receipt.nearest_key
     if nearest is not None:
-        arguments = [f'id="{view.shorten(receipt.id)}"', f"key={_quote(nearest.key)}"]
+        arguments = [f'id="{view.shorten(receipt.id)}"', f"key={_quote_key(nearest.key)}"]
         if nearest.scope == receipt.scope:
             arguments.append(f'supersedes=["{view.shorten(nearest.id)}"]')
         sentences.append(
@@ -54,5 +54,5 @@ def _render_holder(holder: KeyHolder, receipt: Receipt, view: View) -> str:
     return "\n".join(lines)
 
 
-def _quote(key: str) -> str:
+def _quote_key(key: str) -> str:
     return quote_label(key, max_chars=MAX_LABEL_CHARS, always=True)

@@ -49,7 +49,7 @@ def show_related(
     history = [present(m) for m in store.journal.history(ids[0])] if single else []
     usage = store.usage(ids[0]) if single else None
     shown = [*memories, *history, *(item.memory for item in related)]
-    further = [i for item in related for i in _ids_of(item)]
+    further = [i for item in related for i in _list_ids(item)]
     view = view_of_memories(store, shown, [*further, *(single.sources if single else ())])
     parts = [
         render_memories(memories, budget=budget // 2, view=view),
@@ -60,7 +60,7 @@ def show_related(
     parts.append(_render_related(related, view, left))
     data: dict[str, Any] = {
         **memories_to_data(memories, budget=budget // 2),
-        "history": [_revision_to_data(memory) for memory in history[-_MOST_REVISIONS:]],
+        "history": [_encode_revision(memory) for memory in history[-_MOST_REVISIONS:]],
         "related": [compact({**item.to_dict(), "text": None}) for item in related],
     }
     if single:
@@ -121,11 +121,11 @@ def _render_item(number: int, item: Related, view: View) -> str:
     return f"{header}\n{reason}{over}\n{quote_lines(item.snippet)}"
 
 
-def _ids_of(item: Related) -> Iterator[str]:
+def _list_ids(item: Related) -> Iterator[str]:
     for step in item.path:
         yield step.source
         yield step.target
 
 
-def _revision_to_data(memory: Memory) -> dict[str, Any]:
+def _encode_revision(memory: Memory) -> dict[str, Any]:
     return {**compact(memory), "text": shorten(memory.text, _TEXT_CHARS)}

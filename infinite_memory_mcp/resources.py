@@ -192,10 +192,10 @@ def add_resources(server: MCPServer[Any], store: LazyStore) -> None:
     for spec in RESOURCES:
         server.resource(
             spec.uri, title=spec.title, description=inspect.getdoc(spec.run), mime_type="text/plain"
-        )(_reader(spec, store))
+        )(_make_reader(spec, store))
 
 
-def _reader(spec: ResourceSpec, store: LazyStore) -> Callable[..., str]:
+def _make_reader(spec: ResourceSpec, store: LazyStore) -> Callable[..., str]:
     """Return the function that the SDK calls: `run` without its first parameter."""
     parameters = list(inspect.signature(spec.run).parameters.values())[1:]
 
@@ -203,7 +203,7 @@ def _reader(spec: ResourceSpec, store: LazyStore) -> Callable[..., str]:
         address = spec.uri
         for name, value in variables.items():
             address = address.replace(f"{{+{name}}}", value)
-        return _read(partial(spec.run, **variables), spec, address, store)
+        return _read_resource(partial(spec.run, **variables), spec, address, store)
 
     read.__name__ = spec.run.__name__
     read.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
@@ -213,7 +213,7 @@ def _reader(spec: ResourceSpec, store: LazyStore) -> Callable[..., str]:
     return read
 
 
-def _read(
+def _read_resource(
     run: Callable[[MemoryStore], str], spec: ResourceSpec, address: str, store: LazyStore
 ) -> str:
     try:

@@ -35,7 +35,7 @@ def package_version() -> str:
         return "0+source"
 
 
-def _working_folder() -> str | None:
+def _find_working_folder() -> str | None:
     """Return the folder that this process was started in, None if it is gone."""
     try:
         return str(Path.cwd())
@@ -59,7 +59,7 @@ class Settings:
     log_level: str | None = None
     scopes: tuple[str, ...] | None = None
     client: str = CLIENT
-    folder: str | None = field(factory=_working_folder)
+    folder: str | None = field(factory=_find_working_folder)
     environment: Mapping[str, str] = field(factory=lambda: dict(os.environ), repr=False)
 
     def config(self) -> infinite_memory.Config:

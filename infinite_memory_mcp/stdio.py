@@ -49,16 +49,16 @@ def serve(server: MCPServer[Any], memory: LazyStore) -> int:
     """
     source, target = take_over_stdio()
     try:
-        anyio.run(_serve, server, memory, source, target)
+        anyio.run(_serve_pipes, server, memory, source, target)
     except BaseException:  # noqa: BLE001 - the boundary of the process
         # Even for SystemExit from a tool: otherwise the thread that reads standard input would keep
         # the process alive without a server.
         _log.exception("the server failed")
-        _end(memory, 1)
+        _end_process(memory, 1)
     return 0
 
 
-async def _serve(
+async def _serve_pipes(
     server: MCPServer[Any], memory: LazyStore, source: BinaryIO, target: BinaryIO
 ) -> None:
     pipes = Pipes(source, target)
@@ -81,24 +81,24 @@ async def _leave_on_signal(
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         task_status.started()
         async for number in signals:
-            await _leave(memory, pipes, signal.Signals(number).name)
+            await _leave_process(memory, pipes, signal.Signals(number).name)
 
 
 async def _leave_on_hang_up(memory: LazyStore, pipes: Pipes) -> None:
     await pipes.wait_for_hang_up()
-    await _leave(memory, pipes, "a client that no longer reads")
+    await _leave_process(memory, pipes, "a client that no longer reads")
 
 
-async def _leave(memory: LazyStore, pipes: Pipes, reason: str) -> None:
+async def _leave_process(memory: LazyStore, pipes: Pipes, reason: str) -> None:
     _log.info("stopping on %s", reason)
     threading.Timer(_GRACE_SECONDS, os._exit, (1,)).start()
     await anyio.to_thread.run_sync(memory.close, limiter=anyio.CapacityLimiter(1))
     # A client without an answer does not know whether its memory was stored.
     await pipes.write_answers(_LAST_ANSWERS_SECONDS)
-    _end(memory, 0)
+    _end_process(memory, 0)
 
 
-def _end(memory: LazyStore, code: int) -> NoReturn:
+def _end_process(memory: LazyStore, code: int) -> NoReturn:
     memory.close()
     flush_spans(_LAST_SPANS_SECONDS)
     logging.shutdown()
@@ -168,8 +168,8 @@ class Pipes:
         received, to_read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         sending, to_write = anyio.create_memory_object_stream[SessionMessage](0)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._read, received, sending.clone())
-            tasks.start_soon(self._write, to_write)
+            tasks.start_soon(self._read_messages, received, sending.clone())
+            tasks.start_soon(self._write_messages, to_write)
             yield to_read, sending
 
     async def wait_for_hang_up(self) -> None:
@@ -194,9 +194,9 @@ class Pipes:
         with anyio.move_on_after(seconds, shield=True):
             await self._open_requests.wait_for_none()
 
-    async def _read(self, received: SentLines, sending: SendStream) -> None:
+    async def _read_messages(self, received: SentLines, sending: SendStream) -> None:
         async with received, sending:
-            while line := await self._next_line():
+            while line := await self._read_next_line():
                 if not line.isspace():
                     await self._pass_on(line, received, sending)
             with anyio.move_on_after(_DRAIN_SECONDS):
@@ -220,12 +220,12 @@ class Pipes:
         metadata = ServerMessageMetadata(on_request_unanswered=self._open_requests.remove)
         await received.send(SessionMessage(message, metadata))
 
-    async def _next_line(self) -> bytes:
+    async def _read_next_line(self) -> bytes:
         return await anyio.to_thread.run_sync(
             _read_line, self._source, abandon_on_cancel=True, limiter=self._read_limiter
         )
 
-    async def _write(self, to_write: ReceiveStream) -> None:
+    async def _write_messages(self, to_write: ReceiveStream) -> None:
         async with to_write:
             async for item in to_write:
                 await self._write_line(write_frame(item.message))

@@ -86,10 +86,10 @@ class ToolSpec(Generic[ArgumentsT]):
             fn_metadata=FuncMetadata(arg_model=ArgModelBase, output_schema=schema),
             is_async=False,
             context_kwarg=None,
-            annotations=self._annotations(),
+            annotations=self._make_annotations(),
         )
 
-    def _annotations(self) -> ToolAnnotations:
+    def _make_annotations(self) -> ToolAnnotations:
         if self.reads:
             # The protocol defines the destructive and idempotent hints only for tools that write.
             return ToolAnnotations(read_only_hint=True, open_world_hint=False)
@@ -181,7 +181,7 @@ def _run_tool(
     budget = DEFAULT_TOKENS
     changes = [] if changes is None else changes
     try:
-        given, notes = understand(spec.arguments, arguments, partial(_page_size, memory))
+        given, notes = understand(spec.arguments, arguments, partial(_choose_page_size, memory))
         values = parse(spec.arguments, given)
         budget = getattr(values, "max_tokens", budget)
         with memory.call(client, changes=changes) as store:
@@ -205,7 +205,7 @@ def _run_tool(
     )
 
 
-def _page_size(memory: LazyStore) -> int:
+def _choose_page_size(memory: LazyStore) -> int:
     with memory.call() as store:
         return store.config.search.limit
 

@@ -76,7 +76,9 @@ def check_request(
     elif method == "resources/read":
         _check_resource(values.get("uri"), offer.resources)
     elif method.endswith("/list") and not isinstance(values.get("cursor"), str | None):
-        raise _refusal(f"cursor {show_json(values['cursor']):.100} is not a string: leave it out")
+        raise _make_refusal(
+            f"cursor {show_json(values['cursor']):.100} is not a string: leave it out"
+        )
 
 
 def client_name(method: str, params: Mapping[str, Any] | None) -> str | None:
@@ -116,21 +118,21 @@ def _check_call(
 ) -> None:
     name, arguments = params.get("name"), params.get("arguments")
     if not isinstance(name, str):
-        raise _refusal(f"name {show_json(name):.100} is not a string: give the name of a tool")
+        raise _make_refusal(f"name {show_json(name):.100} is not a string: give the name of a tool")
     if name not in tools or name in withheld:
         # Another server may have a tool of that name.
         call = suggest(name, arguments if isinstance(arguments, Mapping) else {})
         if name in withheld:
             instead = "" if call is None else f"; without it, {call}"
-            raise _refusal(f"the tool {name!r} {withheld[name]}{instead}")
+            raise _make_refusal(f"the tool {name!r} {withheld[name]}{instead}")
         if call is not None:
-            raise _refusal(f"there is no tool {name!r:.100} here: {call}")
-        raise _refusal(
+            raise _make_refusal(f"there is no tool {name!r:.100} here: {call}")
+        raise _make_refusal(
             f"there is no tool {name!r:.100}: the nearest is {suggest_name(name, tools)!r},"
             f" all are {', '.join(tools)}"
         )
     if arguments is not None and not isinstance(arguments, Mapping):
-        raise _refusal(
+        raise _make_refusal(
             f"arguments {show_json(arguments):.100} are not an object: give names and values"
         )
 
@@ -139,11 +141,11 @@ def _check_prompt(name: object, arguments: object, prompts: Mapping[str, Collect
     required = prompts.get(name) if isinstance(name, str) else None
     if required is None:
         names = f"the prompts are {', '.join(prompts)}" if prompts else "there are none"
-        raise _refusal(f"there is no prompt {show_json(name):.100}: {names}")
+        raise _make_refusal(f"there is no prompt {show_json(name):.100}: {names}")
     given = arguments if isinstance(arguments, Mapping) else {}
     missing = [argument for argument in required if argument not in given]
     if missing:
-        raise _refusal(f"the prompt {name!r} needs {', '.join(missing)}: give a text")
+        raise _make_refusal(f"the prompt {name!r} needs {', '.join(missing)}: give a text")
 
 
 def _check_resource(uri: object, resources: Collection[str]) -> None:
@@ -154,7 +156,9 @@ def _check_resource(uri: object, resources: Collection[str]) -> None:
         if address == resource or (brace and address.startswith(fixed)):
             return
     names = f"the resources are {', '.join(resources)}" if resources else "there are none"
-    raise _refusal(f"there is no resource {address!r:.100}: {names}", data=resource_data(address))
+    raise _make_refusal(
+        f"there is no resource {address!r:.100}: {names}", data=resource_data(address)
+    )
 
 
 def resource_data(address: str) -> dict[str, str]:
@@ -162,6 +166,6 @@ def resource_data(address: str) -> dict[str, str]:
     return {"uri": disarm_tags(address)[:_MAX_ADDRESS_CHARS]}
 
 
-def _refusal(reason: str, data: Mapping[str, str] | None = None) -> MCPError:
+def _make_refusal(reason: str, data: Mapping[str, str] | None = None) -> MCPError:
     message = f"{disarm_tags(reason)}; nothing was done"
     return MCPError(code=INVALID_PARAMS, message=message, data=data)

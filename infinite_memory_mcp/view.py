@@ -72,7 +72,7 @@ PLAIN = View()
 def view_of_hits(store: MemoryStore, hits: Hits, *, has_times: bool = False) -> View:
     """Return the view of the hits of a search."""
     memories = [hit.memory for hit in (*hits, *hits.nearest)]
-    view = view_of_memories(store, memories, _related_ids(hits), has_times=has_times)
+    view = view_of_memories(store, memories, _list_related_ids(hits), has_times=has_times)
     return evolve(view, has_scores=not hits.likely)
 
 
@@ -116,7 +116,7 @@ def receipt_ids(receipt: Receipt) -> Iterator[str]:
         yield receipt.superseded_by
 
 
-def _related_ids(hits: Hits) -> Iterator[str]:
+def _list_related_ids(hits: Hits) -> Iterator[str]:
     for hit in hits:
         for ids in (hit.twins, hit.covers, hit.outdated):
             yield from ids[:MAX_IDS]

@@ -17,6 +17,7 @@ import pytest
 import infinite_memory
 import infinite_memory.core.errors
 from infinite_memory.core.config import Config, environment_name, keys
+from tests.harness.reference import list_names_in_modules
 
 ROOT = Path(__file__).parents[1]
 FIRST_PAGES = ("README.md", "tutorial.md")
@@ -192,6 +193,14 @@ def test_every_public_name_is_in_the_reference() -> None:
     store = infinite_memory.MemoryStore
     methods = [name for name in dir(store) if not name.startswith("_")]
     assert [name for name in methods if f"`{name}" not in page] == []
+
+
+def test_a_name_that_the_reference_lists_by_its_module_is_defined_there_and_only_there() -> None:
+    listed = list_names_in_modules()
+    assert len(listed) > 50
+    for name in listed:
+        assert pkgutil.resolve_name(name) is not None
+        assert name.rpartition(".")[2] not in infinite_memory.__all__
 
 
 def test_every_setting_is_in_the_reference_with_its_default() -> None:

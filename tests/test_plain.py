@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import pytest
@@ -12,11 +13,13 @@ from attrs import fields_dict, has
 from hypothesis import given
 
 import infinite_memory
-from infinite_memory import Draft, Kind, Memory, MemoryStore
+from infinite_memory import Draft, Kind, Memory, MemoryStore, Occasion
+from infinite_memory.core.config import Effective
 from infinite_memory.core.plain import PlainData, to_plain
 from infinite_memory.core.values.codec import to_json
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.strategies import memories
+from tests.harness.reference import list_names_in_modules
 
 
 @given(memories())
@@ -26,11 +29,12 @@ def test_a_memory_is_what_the_command_line_prints_of_it(memory: Memory) -> None:
 
 
 def test_every_public_value_can_be_given_as_plain_data() -> None:
-    values = [getattr(infinite_memory, name) for name in infinite_memory.__all__]
+    names = {f"infinite_memory.{name}" for name in infinite_memory.__all__}
+    values = [resolve_name(name) for name in names | list_names_in_modules()]
     kinds = [kind for kind in values if isinstance(kind, type) and has(kind)]
     # Callers give drafts, and evaluators are given occasions; the configuration in force is for the
     # command line.
-    others = {Draft, infinite_memory.Effective, infinite_memory.Occasion}
+    others = {Draft, Effective, Occasion}
     assert {kind for kind in kinds if not issubclass(kind, PlainData)} == others
 
 

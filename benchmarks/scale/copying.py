@@ -21,9 +21,10 @@ from pathlib import Path
 
 from benchmarks.environment import describe_environment
 from benchmarks.scale import corpus
-from infinite_memory import Config, CopyStep, copy_store
+from infinite_memory import Config, copy_store
 from infinite_memory.core.protocols import Storage
 from infinite_memory.core.values.address import MANAGED
+from infinite_memory.core.values.archive.copying import CopyStep
 from infinite_memory.core.values.commit import Commit
 from infinite_memory.core.values.scope import Scope
 from infinite_memory.storage.open import open_storage

@@ -156,7 +156,7 @@ class _Watch:
 def _sabotage(broken: str | None) -> None:
     """Break this process in a way that the soak must notice."""
     if broken == "unchecked":
-        ArchiveReader._finish = _finish_unchecked  # type: ignore[method-assign]
+        ArchiveReader._finish_reading = _finish_unchecked  # type: ignore[method-assign]
         Decoder.check_manifest = lambda *_: None  # type: ignore[method-assign]
     elif broken == "hungry":
         reader.is_ratio_allowed = lambda *_: True  # type: ignore[attr-defined]
@@ -165,7 +165,7 @@ def _sabotage(broken: str | None) -> None:
     elif broken == "outside":
         Import.run = _run_outside  # type: ignore[method-assign]
     elif broken == "rude":
-        ArchiveReader._damaged = lambda *_: RuntimeError()  # type: ignore
+        ArchiveReader._make_damage_error = lambda *_: RuntimeError()  # type: ignore
 
 
 def _finish_unchecked(self: ArchiveReader, _: int, content: bytes) -> None:

@@ -44,7 +44,7 @@ def find_zone(name: str) -> tzinfo:
         ) from error
 
 
-def _never() -> bool:
+def _answer_no() -> bool:
     return False
 
 
@@ -61,7 +61,7 @@ class Deadline:
 
     at: float = math.inf
     clock: Callable[[], float] = time.monotonic
-    is_stopping: Callable[[], bool] = _never
+    is_stopping: Callable[[], bool] = _answer_no
     changes: list[int] = field(factory=list, eq=False)
 
     @property

@@ -34,7 +34,7 @@ def find_user_home(way_out: str = "set HOME") -> Path:
     if home.is_absolute():
         return home
     state = "empty" if "HOME" in os.environ else "not set"
-    reason = f"HOME is {state} and the user {_user()} has no entry in passwd"
+    reason = f"HOME is {state} and the user {_name_user()} has no entry in passwd"
     if given:
         reason = f"HOME is {given!r:.200}, which is not an absolute path"
     raise ConfigurationError(f"there is no home folder: {reason}; {way_out}")
@@ -90,5 +90,5 @@ def _name_folder_of_entry() -> str:
         return ""
 
 
-def _user() -> str:
+def _name_user() -> str:
     return "" if sys.platform == "win32" else str(os.getuid())

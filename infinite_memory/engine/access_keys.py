@@ -59,12 +59,12 @@ def create_key(
                 f"the active access key {holder.id} is named {holder.name!r}: choose another name,"
                 " or revoke that key first"
             )
-        key_id = _new_id(services, present)
-        secret = f"im_{key_id}_{_random_text(services, _SECRET_BYTES)}"
+        key_id = _make_id(services, present)
+        secret = f"im_{key_id}_{_make_random_text(services, _SECRET_BYTES)}"
         key = AccessKey(
             id=key_id,
             name=label,
-            digest=_digest(secret),
+            digest=_digest_secret(secret),
             rights=granted,
             scopes=patterns,
             created_at=now,
@@ -72,7 +72,7 @@ def create_key(
             expires_at=expiry,
         )
         with attempt:
-            _commit_key(services, Operation.CREATE_KEY, key, present, _describe(key))
+            _commit_key(services, Operation.CREATE_KEY, key, present, _describe_key(key))
             break
     return NewKey(key=key, secret=secret)
 
@@ -100,7 +100,7 @@ def add_keys(
                 refused.append(_refuse_name(key, holder))
                 break
             with attempt:
-                described = f"{reason}: {_describe(key)}"
+                described = f"{reason}: {_describe_key(key)}"
                 _commit_key(services, Operation.CREATE_KEY, key, present, described)
                 added += 1
                 break
@@ -171,19 +171,21 @@ def check_key(services: Services, secret: object) -> AccessKey:
     match = _SHOWN.fullmatch(secret) if isinstance(secret, str) else None
     key_id = "" if match is None else match[1]
     key = services.storage.access_keys([key_id]).get(key_id)
-    digest = _digest("" if match is None else match[0])
+    digest = _digest_secret("" if match is None else match[0])
     is_equal = hmac.compare_digest(_NO_DIGEST if key is None else key.digest, digest)
     if match is None:
-        raise _denied("what was shown has not the form of an access key, im_ID_SECRET")
+        raise _make_denial("what was shown has not the form of an access key, im_ID_SECRET")
     if key is None:
-        raise _denied(f"no access key has the id {key_id!r}")
+        raise _make_denial(f"no access key has the id {key_id!r}")
     if not is_equal:
-        raise _denied(f"the secret is not that of the access key {key.name!r} ({key.id})")
+        raise _make_denial(f"the secret is not that of the access key {key.name!r} ({key.id})")
     state = key.state_at(services.clock())
     if state is KeyState.REVOKED:
-        raise _denied(f"the access key {key.name!r} ({key.id}) was revoked {iso(key.revoked_at)}")
+        raise _make_denial(
+            f"the access key {key.name!r} ({key.id}) was revoked {iso(key.revoked_at)}"
+        )
     if state is KeyState.EXPIRED:
-        raise _denied(f"the access key {key.name!r} ({key.id}) expired {iso(key.expires_at)}")
+        raise _make_denial(f"the access key {key.name!r} ({key.id}) expired {iso(key.expires_at)}")
     return key
 
 
@@ -192,7 +194,7 @@ def _refuse_other_handles(services: Services) -> None:
         raise no_keys_here()
 
 
-def _denied(detail: str) -> AccessDenied:
+def _make_denial(detail: str) -> AccessDenied:
     return AccessDenied(_NOT_ACCEPTED, detail=detail)
 
 
@@ -227,25 +229,25 @@ def _commit_key(
     )
 
 
-def _describe(key: AccessKey) -> str:
+def _describe_key(key: AccessKey) -> str:
     ends = "" if key.expires_at is None else f", until {iso(key.expires_at)}"
-    return f"{key.name} ({key.id}): {_join(key.rights)} in {', '.join(key.scopes)}{ends}"
+    return f"{key.name} ({key.id}): {_join_rights(key.rights)} in {', '.join(key.scopes)}{ends}"
 
 
-def _join(rights: tuple[Right, ...]) -> str:
+def _join_rights(rights: tuple[Right, ...]) -> str:
     return ", ".join(map(str, rights))
 
 
-def _new_id(services: Services, present: Mapping[str, AccessKey]) -> str:
-    while (key_id := _random_text(services, _ID_BYTES)) in present:
+def _make_id(services: Services, present: Mapping[str, AccessKey]) -> str:
+    while (key_id := _make_random_text(services, _ID_BYTES)) in present:
         pass
     return key_id
 
 
-def _random_text(services: Services, count: int) -> str:
+def _make_random_text(services: Services, count: int) -> str:
     return b32encode(services.random_bytes(count)).decode().rstrip("=").lower()
 
 
-def _digest(secret: str) -> bytes:
+def _digest_secret(secret: str) -> bytes:
     """Return the SHA-256 of a secret; nobody can try 256 random bits, so no slow hash is needed."""
     return sha256(secret.encode()).digest()

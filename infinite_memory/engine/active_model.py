@@ -162,7 +162,7 @@ class Models:
         if self._storage.pending(self.configured.name, limit=1):
             return
         with self._deciding:
-            preparation = self._prepare()
+            preparation = self._prepare_model()
         preparation.join()
 
     def save(self) -> None:
@@ -198,7 +198,7 @@ class Models:
             self._finish_change()
             return None
         is_under_way = self._preparation is not None and self._preparation.is_alive()
-        return None if is_under_way else self._prepare()
+        return None if is_under_way else self._prepare_model()
 
     def _try_former(self, active: str) -> Model | None:
         """Open the former model; return None, with a `failure`, if it is not the active model."""
@@ -224,7 +224,7 @@ class Models:
             return False
         return not self._storage.measure().embedded.get(former.name)
 
-    def _prepare(self) -> threading.Thread:
+    def _prepare_model(self) -> threading.Thread:
         """Return the thread that prepares the configured model; the caller holds the lock."""
         if self._preparation is None or not self._preparation.is_alive():
             self._preparation = threading.Thread(

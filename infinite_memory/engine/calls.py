@@ -59,7 +59,7 @@ class Calls:
             try:
                 yield
             finally:
-                self._leave(thread)
+                self._leave_call(thread)
 
     def check(self) -> None:
         """Raise if a new call would be refused.
@@ -91,7 +91,7 @@ class Calls:
                 self._changed.release()
         release()
 
-    def _leave(self, thread: int) -> None:
+    def _leave_call(self, thread: int) -> None:
         with self._changed:
             self._running[thread] -= 1
             if self._running[thread]:

@@ -161,7 +161,7 @@ def embed_again(services: Services, ids: Sequence[str]) -> int:
     done = 0
     models = dict.fromkeys((services.models.configured, services.models.answering()))
     for batch in _load_batches(services, ids):
-        attached = [_attach(services, model.embedder, batch) for model in models]
+        attached = [_attach_vectors(services, model.embedder, batch) for model in models]
         if not all(attached):
             break
         done += len(batch)
@@ -208,13 +208,13 @@ def _attach_each(
 
     Stops at a memory where the model fails with any text, and when `stop` returns True.
     """
-    if _attach(services, embedder, memories, stop):
+    if _attach_vectors(services, embedder, memories, stop):
         return len(memories)
     for done, memory in enumerate(memories):
         for _attempt in range(_ATTEMPTS):
             if stop() or not _can_embed(services, embedder, memory):
                 return done
-            if _attach(services, embedder, [memory], stop):
+            if _attach_vectors(services, embedder, [memory], stop):
                 break
         else:
             if stop() or not _can_embed(services, embedder, memory):
@@ -280,7 +280,7 @@ def drop_others(services: Services) -> dict[str, int]:
     return removed
 
 
-def _attach(
+def _attach_vectors(
     services: Services, embedder: Embedder, memories: Sequence[Memory], stop: Stop = never
 ) -> bool:
     """Embed stored memories and store their vectors; return whether that was possible."""

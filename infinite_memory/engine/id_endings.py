@@ -30,10 +30,10 @@ def shorten_ids(services: Services, ids: Iterable[str]) -> dict[str, str]:
     wanted = list(dict.fromkeys(ids))
     stored = services.storage.find_ids({ending_of(memory_id) for memory_id in wanted})
     alike: dict[str, list[str]] = {}
-    for memory_id in _nameable(services, stored):
+    for memory_id in _list_nameable(services, stored):
         alike.setdefault(ending_of(memory_id), []).append(memory_id)
     return {
-        memory_id: _shortest_ending(memory_id, alike.get(ending_of(memory_id), ()), stored)
+        memory_id: _find_shortest_ending(memory_id, alike.get(ending_of(memory_id), ()), stored)
         for memory_id in wanted
     }
 
@@ -49,12 +49,12 @@ def resolve_id(services: Services, given: str, *, whole: bool = False) -> str:
         return given  # the call that takes it accepts or refuses it
     storage = services.storage
     stored = storage.find_ids({ending_of(given)})
-    matches = sorted(i for i in _nameable(services, stored) if i.endswith(given))
+    matches = sorted(i for i in _list_nameable(services, stored) if i.endswith(given))
     if not matches or given in stored or storage.erased([given]):
         return given
     if len(matches) == 1 and not whole:
         return matches[0]
-    described = "; ".join(_describe(services, matches[:_MAX_LISTED]))
+    described = "; ".join(_describe_ids(services, matches[:_MAX_LISTED]))
     rest = len(matches) - _MAX_LISTED
     more = f"; and {rest} more" if rest > 0 else ""
     if whole and len(matches) == 1:
@@ -68,13 +68,13 @@ def resolve_id(services: Services, given: str, *, whole: bool = False) -> str:
     )
 
 
-def _nameable(services: Services, stored: Mapping[str, str]) -> list[str]:
+def _list_nameable(services: Services, stored: Mapping[str, str]) -> list[str]:
     """Return the ids in `stored` whose scope a call may name."""
     scopes = {scope for scope in stored.values() if may_name_scope(services, scope)}
     return [memory_id for memory_id, scope in stored.items() if scope in scopes]
 
 
-def _shortest_ending(memory_id: str, alike: Collection[str], stored: Mapping[str, str]) -> str:
+def _find_shortest_ending(memory_id: str, alike: Collection[str], stored: Mapping[str, str]) -> str:
     if memory_id not in alike:
         return memory_id
     others = [other for other in alike if other != memory_id]
@@ -86,15 +86,15 @@ def _shortest_ending(memory_id: str, alike: Collection[str], stored: Mapping[str
     return memory_id
 
 
-def _describe(services: Services, ids: Sequence[str]) -> Iterator[str]:
+def _describe_ids(services: Services, ids: Sequence[str]) -> Iterator[str]:
     """Yield each id, with the date and first words of a memory that an error may quote."""
     memories = load_memories(services, ids)
     for memory_id in ids:
         memory = memories.get(memory_id)
         quotable = memory is not None and may_quote(services, memory)
-        yield f"{memory_id} ({_first_words(memory)})" if quotable and memory else memory_id
+        yield f"{memory_id} ({_quote_first_words(memory)})" if quotable and memory else memory_id
 
 
-def _first_words(memory: Memory) -> str:
+def _quote_first_words(memory: Memory) -> str:
     words = " ".join(memory.text[: 4 * _TEXT_CHARS].split())
     return f"{str(iso(memory.happened_at))[:10]}, {words!r:.{_TEXT_CHARS}}"

@@ -42,9 +42,9 @@ def with_entry(
         at=services.clock(),
         actor=services.actor,
         operation=operation,
-        memories=tuple(_memory_steps(commit)),
-        scopes=tuple(_scope_steps(commit)),
-        links=tuple(_link_steps(commit, {link.key: link for link in links})),
+        memories=tuple(_make_memory_steps(commit)),
+        scopes=tuple(_make_scope_steps(commit)),
+        links=tuple(_make_link_steps(commit, {link.key: link for link in links})),
         undoes=undoes,
         reason=reason,
         access_key=access_key,
@@ -91,7 +91,7 @@ def _read_sound(storage: Storage, before: int | None, page: int) -> Sequence[Ent
             before = error.number
 
 
-def _memory_steps(commit: Commit) -> Iterable[MemoryStep]:
+def _make_memory_steps(commit: Commit) -> Iterable[MemoryStep]:
     """Return a step for every memory, from its first to its last revision in the commit."""
     steps: dict[str, MemoryStep] = {}
     for memory_id, expected, revision in commit.revisions():
@@ -101,7 +101,7 @@ def _memory_steps(commit: Commit) -> Iterable[MemoryStep]:
     return steps.values()
 
 
-def _scope_steps(commit: Commit) -> Iterable[ScopeStep]:
+def _make_scope_steps(commit: Commit) -> Iterable[ScopeStep]:
     seen = commit.expect.scopes
     for scope in commit.scopes:
         yield ScopeStep(before=seen.get(scope.name), after=scope)
@@ -109,7 +109,7 @@ def _scope_steps(commit: Commit) -> Iterable[ScopeStep]:
         yield ScopeStep(before=seen.get(name), after=None)
 
 
-def _link_steps(commit: Commit, present: Mapping[LinkKey, Link]) -> Iterable[LinkStep]:
+def _make_link_steps(commit: Commit, present: Mapping[LinkKey, Link]) -> Iterable[LinkStep]:
     for link in commit.links:
         yield LinkStep(before=present.get(link.key), after=link)
     for key in commit.erased_links:

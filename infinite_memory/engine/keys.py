@@ -37,7 +37,7 @@ def add_key_holders(services: Services, receipt: Receipt, memory: Memory) -> Rec
     if memory.key is None or not is_current:
         return receipt
     with AfterCommit("the search for its key in other memories") as step:
-        return _with_key_holders(services, receipt, memory, memory.key)
+        return _add_key_holders(services, receipt, memory, memory.key)
     advice = f"{step.failure}; look at the history of the key before you rely on it"
     return evolve(receipt, pending=(*receipt.pending, advice))
 
@@ -54,16 +54,16 @@ def nearest_keys(services: Services, key: str, scopes: Collection[str]) -> list[
     for known in list_keys(services.storage, scopes, limit=_COMPARED_KEYS):
         if known == key or is_profile_key(known):
             continue
-        distance = _distance(key, known)
+        distance = _measure_distance(key, known)
         if distance is not None:
             near.append((distance, known))
     return [known for _, known in sorted(near)]
 
 
-def _with_key_holders(services: Services, receipt: Receipt, memory: Memory, key: str) -> Receipt:
+def _add_key_holders(services: Services, receipt: Receipt, memory: Memory, key: str) -> Receipt:
     scopes = services.storage.scopes()
     visible = visible_from(memory.scope, scopes)
-    related = [*visible, *_open_descendants(memory.scope, scopes)]
+    related = [*visible, *_list_open_descendants(memory.scope, scopes)]
     same = [
         holder
         for holder in _find_holders(
@@ -72,12 +72,16 @@ def _with_key_holders(services: Services, receipt: Receipt, memory: Memory, key:
         if not holder.ended_by(services.clock())
     ]
     same.sort(key=lambda holder: related.index(holder.scope))
-    same_key = tuple(_describe(holder, visible) for holder in same[:_MOST])
+    same_key = tuple(_describe_holder(holder, visible) for holder in same[:_MOST])
     receipt = evolve(receipt, same_key=same_key)
     if any(holder.scope in visible for holder in same) or _was_known(services, memory, key):
         return receipt
     nearest = _find_nearest(services, memory, key, visible)
-    return receipt if nearest is None else evolve(receipt, nearest_key=_describe(nearest, visible))
+    return (
+        receipt
+        if nearest is None
+        else evolve(receipt, nearest_key=_describe_holder(nearest, visible))
+    )
 
 
 def _find_holders(services: Services, key: str, scopes: Collection[str]) -> Sequence[Memory]:
@@ -106,15 +110,15 @@ def _find_nearest(
     return None
 
 
-def _open_descendants(name: str, scopes: Mapping[str, Scope]) -> Iterator[str]:
+def _list_open_descendants(name: str, scopes: Mapping[str, Scope]) -> Iterator[str]:
     """Yield the scopes below `name` that a question may open; private scopes are not named."""
     for scope in scopes.values():
         is_open = scope.active and scope.sensitivity is Sensitivity.NORMAL
-        if is_open and scope.parent is not None and name in _ancestors(scope, scopes):
+        if is_open and scope.parent is not None and name in _list_ancestors(scope, scopes):
             yield scope.name
 
 
-def _ancestors(scope: Scope, scopes: Mapping[str, Scope]) -> list[str]:
+def _list_ancestors(scope: Scope, scopes: Mapping[str, Scope]) -> list[str]:
     ancestors: list[str] = []
     step = scope.parent
     while step is not None and step not in ancestors:
@@ -123,7 +127,7 @@ def _ancestors(scope: Scope, scopes: Mapping[str, Scope]) -> list[str]:
     return ancestors
 
 
-def _describe(holder: Memory, visible: Collection[str]) -> KeyHolder:
+def _describe_holder(holder: Memory, visible: Collection[str]) -> KeyHolder:
     return KeyHolder(
         id=holder.id,
         key=str(holder.key),
@@ -133,7 +137,7 @@ def _describe(holder: Memory, visible: Collection[str]) -> KeyHolder:
     )
 
 
-def _distance(key: str, known: str) -> int | None:
+def _measure_distance(key: str, known: str) -> int | None:
     """Return how far two canonical keys are apart, None if they are about different facts."""
     if key.replace("/", "") == known.replace("/", ""):
         return 0

@@ -61,14 +61,14 @@ class KindFollower(Generic[Value]):
         position = self._storage.position()
         if self._cursor is None or self._cursor > position:
             # An older copy may have replaced the store.
-            self._values = dict(self._load())
+            self._values = dict(self._load_values())
             self._cursor = position
             self._version += 1
         while self._cursor < self._storage.position():
-            if not self._follow(self._cursor):
+            if not self._follow_changes(self._cursor):
                 break
 
-    def _load(self) -> Iterator[tuple[str, Value]]:
+    def _load_values(self) -> Iterator[tuple[str, Value]]:
         criteria = Criteria(kinds=self._kinds, statuses=_CURRENT)
         after: str | None = None
         while True:
@@ -81,7 +81,7 @@ class KindFollower(Generic[Value]):
             if after is None:
                 return
 
-    def _follow(self, cursor: int) -> bool:
+    def _follow_changes(self, cursor: int) -> bool:
         """Apply the next changes, and return whether the cursor has moved."""
         changes = self._storage.changes(cursor, limit=_PAGE, models=())
         for change in changes.items:

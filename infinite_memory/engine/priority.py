@@ -60,14 +60,14 @@ def compute_priority(
     `usage` has its recalls, None for none; activations do not count. `link_weights` are the weights
     of the links from and to it, each in (0, 1].
     """
-    odds = _base_odds(memory, usage, now)
+    odds = _compute_base_odds(memory, usage, now)
     odds *= _IMPORTANT if memory.important else 1.0
     odds *= _SUMMARY if memory.kind is Kind.SUMMARY else 1.0
     odds *= 2 - math.prod(1 - weight for weight in link_weights)
     return odds / (1 + odds)
 
 
-def _base_odds(memory: Memory, usage: Usage | None, now: datetime) -> float:
+def _compute_base_odds(memory: Memory, usage: Usage | None, now: datetime) -> float:
     """Return the sum of t⁻ᵈ over the uses of a memory, t in days."""
     first = min(memory.happened_at, memory.stored_at)
     age = max((now - first) / _DAY, _LEAST_DAYS)

@@ -72,7 +72,7 @@ def is_profile_fact(memory: Memory) -> bool:
 def users(services: Services) -> list[str]:
     """Return the ids of the users who have a profile, sorted."""
     _check_confinement(services)
-    return sorted({_owner_and_path(memory)[0] for memory in _find_facts(services, _TAG)})
+    return sorted({_read_owner_and_path(memory)[0] for memory in _find_facts(services, _TAG)})
 
 
 def update_profile(
@@ -88,7 +88,7 @@ def update_profile(
     made_by = check_choice(origin, Origin, "origin")
     for attempt in attempts():
         facts = _load_facts(services, user)
-        after = dict(_leaves(_merge_changes(_build_tree(facts), wanted)))
+        after = dict(_list_leaves(_merge_changes(_build_tree(facts), wanted)))
         placed, commit = _plan_commit(services, user, facts, after, made_by)
         if not commit.changes:
             return get_profile(services, user)
@@ -109,7 +109,7 @@ def _load_or_build_profile(
     """Return the profile after a commit; if it cannot be read, build it from the commit."""
     with AfterCommit("the reading of the profile"):
         return get_profile(services, user)
-    new = {_owner_and_path(memory)[1]: [memory] for memory in placed.memories.values()}
+    new = {_read_owner_and_path(memory)[1]: [memory] for memory in placed.memories.values()}
     return _build_profile(user, {path: new.get(path) or facts[path] for path in after})
 
 
@@ -125,8 +125,8 @@ def _plan_commit(
     scopes = services.storage.scopes()
     supersession = Supersession(services, now)
     for path, value in after.items():
-        if path not in facts or _value_of(facts[path][-1]) != value:
-            draft = _draft(user, path, value, origin)
+        if path not in facts or _read_value(facts[path][-1]) != value:
+            draft = _make_draft(user, path, value, origin)
             supersession.place(build_memory(draft, services, scopes, now), timed=False)
     placed = supersession.placement()
     gone = [memory for path in facts if path not in after for memory in facts[path]]
@@ -149,7 +149,7 @@ def _plan_commit(
     seen = [
         _expect_key(services, user, path, facts.get(path, ()))
         for path in facts.keys() | after.keys()
-        if path not in after or path not in facts or _value_of(facts[path][-1]) != after[path]
+        if path not in after or path not in facts or _read_value(facts[path][-1]) != after[path]
     ]
     return placed, merge_commits(placed.commit, Commit(expect=Expect(keys=seen), puts=closed))
 
@@ -158,11 +158,11 @@ def _expect_key(services: Services, user: str, path: _Path, facts: Sequence[Memo
     """Return the expected holders of a key: `facts`, and memories outside of the profile."""
     key = profile_key(user, path)
     holders = find_by_key(services.storage, [GLOBAL], key, frozenset({Status.CURRENT}))
-    foreign = {memory.id for memory in holders if not _is_fact(memory, _tag_of(user))}
+    foreign = {memory.id for memory in holders if not _is_fact(memory, _make_tag(user))}
     return ExpectKey(scope=GLOBAL, key=key, ids=frozenset(foreign | {fact.id for fact in facts}))
 
 
-def _draft(user: str, path: _Path, value: JsonValue, origin: Origin) -> Draft:
+def _make_draft(user: str, path: _Path, value: JsonValue, origin: Origin) -> Draft:
     key = profile_key(user, path)
     if len(key) > _MAX_KEY_CHARS:
         raise InvalidInput(
@@ -174,7 +174,7 @@ def _draft(user: str, path: _Path, value: JsonValue, origin: Origin) -> Draft:
         kind=Kind.FACT,
         scope=GLOBAL,
         key=key,
-        tags=(_TAG, _tag_of(user)),
+        tags=(_TAG, _make_tag(user)),
         origin=origin,
         context={"profile": {"user": user, "path": list(path), "value": value}},
     )
@@ -197,8 +197,8 @@ def _load_facts(services: Services, user: str) -> _Facts:
     A path has several facts if an undo brought back a fact that was replaced.
     """
     facts: defaultdict[_Path, list[Memory]] = defaultdict(list)
-    for memory in sorted(_find_facts(services, _tag_of(user)), key=_sort_key):
-        owner, path = _owner_and_path(memory)
+    for memory in sorted(_find_facts(services, _make_tag(user)), key=_make_sort_key):
+        owner, path = _read_owner_and_path(memory)
         if owner == user:
             facts[path].append(memory)
     return facts
@@ -224,7 +224,7 @@ def _find_facts(services: Services, tag: str) -> Iterator[Memory]:
 
 def _is_fact(memory: Memory, tag: str) -> bool:
     try:
-        user, path = _owner_and_path(memory)
+        user, path = _read_owner_and_path(memory)
     except (KeyError, TypeError):
         return False
     tags = {fold_name(name) for name in memory.tags}
@@ -232,16 +232,16 @@ def _is_fact(memory: Memory, tag: str) -> bool:
     return is_tagged and memory.key == profile_key(user, path) and path[0] in SECTIONS
 
 
-def _sort_key(memory: Memory) -> tuple[object, ...]:
+def _make_sort_key(memory: Memory) -> tuple[object, ...]:
     return (memory.held_from, memory.stored_at, memory.id)
 
 
-def _owner_and_path(memory: Memory) -> tuple[str, _Path]:
+def _read_owner_and_path(memory: Memory) -> tuple[str, _Path]:
     payload: Any = memory.context["profile"]
     return payload["user"], tuple(payload["path"])
 
 
-def _value_of(memory: Memory) -> JsonValue:
+def _read_value(memory: Memory) -> JsonValue:
     payload: Any = memory.context["profile"]
     value: JsonValue = payload["value"]
     return value
@@ -269,14 +269,16 @@ def _build_tree(facts: _Facts) -> dict[str, JsonValue]:
             if not isinstance(inner, dict):
                 inner = node[name] = {}
             node = inner
-        node[path[-1]] = _value_of(memories[-1])
+        node[path[-1]] = _read_value(memories[-1])
     return tree
 
 
-def _leaves(tree: Mapping[str, JsonValue], path: _Path = ()) -> Iterator[tuple[_Path, JsonValue]]:
+def _list_leaves(
+    tree: Mapping[str, JsonValue], path: _Path = ()
+) -> Iterator[tuple[_Path, JsonValue]]:
     for name, value in tree.items():
         if isinstance(value, dict):
-            yield from _leaves(value, (*path, name))
+            yield from _list_leaves(value, (*path, name))
         else:
             yield (*path, name), value
 
@@ -338,7 +340,7 @@ def _check_changes(services: Services, changes: object) -> dict[str, JsonValue]:
             raise InvalidInput(f"name must be a text, not {value!r:.100}")
         if name in ("preferences", "contacts") and not isinstance(value, dict | None):
             raise InvalidInput(f"{name} must be an object of names and values, not {value!r:.100}")
-    for path, value in _leaves(checked):
+    for path, value in _list_leaves(checked):
         for name in path:
             if check_label(name, "a name in a profile", max_chars=_MAX_NAME_CHARS) != name:
                 raise InvalidInput(f"a name in a profile {name!r} has white space around it")
@@ -347,7 +349,7 @@ def _check_changes(services: Services, changes: object) -> dict[str, JsonValue]:
     return dict(checked)
 
 
-def _tag_of(user: str) -> str:
+def _make_tag(user: str) -> str:
     return f"{_TAG}:{user}"[:128]
 
 

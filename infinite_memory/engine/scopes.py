@@ -136,7 +136,7 @@ def choose_scopes(
         names |= {name for name, scope in scopes.items() if _is_open(scope)}
         if len(names) == len(scopes):
             return ScopeChoice(scopes=None)
-    return ScopeChoice(scopes=_with_visible(names, scopes), own=frozenset(names))
+    return ScopeChoice(scopes=_add_visible(names, scopes), own=frozenset(names))
 
 
 def _choose_unasked(
@@ -153,7 +153,7 @@ def _choose_unasked(
     if own or active:
         # An active scope need not exist before something is stored in it.
         own = own | named or frozenset({GLOBAL})
-        return ScopeChoice(scopes=_with_visible(own, scopes), own=own, active=active, named=named)
+        return ScopeChoice(scopes=_add_visible(own, scopes), own=own, active=active, named=named)
     everything = list_open_scopes(services)
     whole = None if len(everything) == len(scopes) else frozenset(everything)
     return ScopeChoice(scopes=whole, named=named)
@@ -181,7 +181,7 @@ def list_open_scopes(services: Services) -> set[str]:
     }
 
 
-def _with_visible(names: Iterable[str], scopes: Mapping[str, Scope]) -> frozenset[str]:
+def _add_visible(names: Iterable[str], scopes: Mapping[str, Scope]) -> frozenset[str]:
     return frozenset(seen for name in names for seen in visible_from(name, scopes))
 
 
@@ -203,7 +203,7 @@ def choose_key_scopes(
     if asked is not None:
         return choose_scopes(asked, services).scopes
     scopes = services.storage.scopes()
-    return _with_visible(_find_home_scopes(services, None, scopes), scopes)
+    return _add_visible(_find_home_scopes(services, None, scopes), scopes)
 
 
 def create_scope(
@@ -237,7 +237,7 @@ def create_scope(
         check_new_scope_name(scope.name)
     else:
         raise Conflict(f"the scope {existing.name!r} exists and is different: update it instead")
-    seen = {scope.name: None, **_ancestors_of(scope.parent, scopes)}
+    seen = {scope.name: None, **_find_ancestors(scope.parent, scopes)}
     commit = Commit(expect=Expect(scopes=seen), scopes=(scope,))
     services.storage.commit(with_entry(services, Operation.SCOPE, commit))
     return scope
@@ -264,7 +264,7 @@ def update_scope(
     if description is not None:
         scope = evolve(scope, description=_check_description(description))
     if parent is not None:
-        scope = evolve(scope, parent=_known_parent(services, parent, scopes))
+        scope = evolve(scope, parent=_find_parent(services, parent, scopes))
     if keywords is not None:
         scope = evolve(scope, keywords=check_labels(keywords, "keywords"))
     if active is not None:
@@ -277,7 +277,7 @@ def update_scope(
         raise InvalidInput(
             f"{scope.parent!r} cannot be the parent of {scope.name!r}, its own ancestor"
         )
-    seen = {scope.name: scopes[scope.name], **_ancestors_of(scope.parent, scopes)}
+    seen = {scope.name: scopes[scope.name], **_find_ancestors(scope.parent, scopes)}
     commit = Commit(expect=Expect(scopes=seen), scopes=(scope,))
     services.storage.commit(with_entry(services, Operation.SCOPE, commit))
     return scope
@@ -316,11 +316,11 @@ def with_known_spelling(memory: Memory, scopes: Mapping[str, Scope]) -> Memory:
     return memory if spelled is None else evolve(memory, scope=spelled)
 
 
-def _known_parent(services: Services, parent: str, scopes: Mapping[str, Scope]) -> str | None:
+def _find_parent(services: Services, parent: str, scopes: Mapping[str, Scope]) -> str | None:
     return known_scope(parent, scopes, services.confinement).name if parent else None
 
 
-def _ancestors_of(parent: str | None, scopes: Mapping[str, Scope]) -> dict[str, Scope | None]:
+def _find_ancestors(parent: str | None, scopes: Mapping[str, Scope]) -> dict[str, Scope | None]:
     """Return `parent` and its ancestors, which must not change, so that no circle arises."""
     if parent is None:
         return {}

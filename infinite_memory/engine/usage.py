@@ -41,9 +41,11 @@ class UsageCounter:
         """Add one use at the moment `now` to every memory in `ids`; this takes microseconds."""
         with self._lock:
             for memory_id in ids:
-                self._add(memory_id, Usage(count=1, last=now))
+                self._add_usage(memory_id, Usage(count=1, last=now))
             if self._waiting and self._thread is None and not self._closed.is_set():
-                self._thread = threading.Thread(target=self._run, name="usage", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._write_regularly, name="usage", daemon=True
+                )
                 self._thread.start()
 
     def store(self, used: Mapping[str, Usage]) -> None:
@@ -83,13 +85,13 @@ class UsageCounter:
             with limit_to_brief_calls(self._storage):
                 self.flush()
 
-    def _add(self, memory_id: str, usage: Usage) -> None:
+    def _add_usage(self, memory_id: str, usage: Usage) -> None:
         known = self._waiting.pop(memory_id, None)
         self._waiting[memory_id] = usage if known is None else known.plus(usage)
         if len(self._waiting) > _MAX_WAITING:
             del self._waiting[next(iter(self._waiting))]
 
-    def _run(self) -> None:
+    def _write_regularly(self) -> None:
         while not self._closed.wait(self._seconds):
             with self._lock:
                 if not self._waiting:

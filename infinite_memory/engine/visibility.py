@@ -16,7 +16,7 @@ def may_quote(services: Services, memory: Memory, scope: str | None = None) -> b
     this process has recalled the memory within the hour and its scope is not private.
     """
     scopes = services.storage.scopes()
-    if memory.scope in _visible_from_call(services, scope, scopes):
+    if memory.scope in _list_visible(services, scope, scopes):
         return True
     return _is_public(memory.scope, scopes) and services.recent_recalls.was_recalled(
         memory.id, services.clock()
@@ -26,7 +26,7 @@ def may_quote(services: Services, memory: Memory, scope: str | None = None) -> b
 def may_name_scope(services: Services, name: str, scope: str | None = None) -> bool:
     """Return whether an error may name a scope: it is not private, or visible from the call."""
     scopes = services.storage.scopes()
-    return _is_public(name, scopes) or name in _visible_from_call(services, scope, scopes)
+    return _is_public(name, scopes) or name in _list_visible(services, scope, scopes)
 
 
 def quote_text(
@@ -45,11 +45,11 @@ def public_names(scopes: Mapping[str, Scope]) -> list[str]:
 
 def visible_names(services: Services, scopes: Mapping[str, Scope]) -> list[str]:
     """Return the names of the scopes that are not private, or visible from the default scope."""
-    visible = _visible_from_call(services, None, scopes)
+    visible = _list_visible(services, None, scopes)
     return [name for name in scopes if name in visible or _is_public(name, scopes)]
 
 
-def _visible_from_call(
+def _list_visible(
     services: Services, scope: str | None, scopes: Mapping[str, Scope]
 ) -> frozenset[str]:
     viewpoint = services.default_scope if scope is None else scope

@@ -37,8 +37,8 @@ def select_attachments(
     attachments: dict[str, Memory] = {}
     level: Collection[str] = frozenset(gone)
     while level:
-        candidates = _targets(storage, level) - gone
-        unshared = _unshared(storage, candidates, gone, hidden=hidden)
+        candidates = _find_targets(storage, level) - gone
+        unshared = _find_unshared(storage, candidates, gone, hidden=hidden)
         attachments |= unshared
         gone |= unshared.keys()
         level = unshared
@@ -50,8 +50,8 @@ def select_all_attachments(storage: Storage, ids: Sequence[str]) -> dict[str, Me
     attachments: dict[str, Memory] = {}
     given = level = frozenset(ids)
     while level:
-        targets = _targets(storage, level) - attachments.keys() - given
-        memories, _ = _read(storage, targets)
+        targets = _find_targets(storage, level) - attachments.keys() - given
+        memories, _ = _read_memories(storage, targets)
         attachments |= memories
         level = frozenset(memories)
     return attachments
@@ -63,12 +63,12 @@ def select_content_in_use(
     """Return the `ids` of stored bytes that an attachment outside `gone`, not forgotten, has."""
     links = [link for link in storage.links(list(ids)) if _points_at(link, ids)]
     sources = {link.source for link in links}.difference(gone)
-    memories, damaged = _read(storage, sources)
+    memories, damaged = _read_memories(storage, sources)
     alive = {i for i, memory in memories.items() if memory.status is not Status.FORGOTTEN}
     return frozenset(link.target for link in links if link.source in alive | damaged)
 
 
-def _targets(storage: Storage, ids: Collection[str]) -> set[str]:
+def _find_targets(storage: Storage, ids: Collection[str]) -> set[str]:
     sources, targets = list(ids), set[str]()
     for start in range(0, len(sources), _PAGE):
         links = storage.links(sources[start : start + _PAGE])
@@ -80,19 +80,19 @@ def _points_at(link: Link, ids: Collection[str]) -> bool:
     return is_reference(link) and link.target in ids
 
 
-def _unshared(
+def _find_unshared(
     storage: Storage, candidates: Collection[str], gone: Collection[str], *, hidden: bool
 ) -> dict[str, Memory]:
     """Return the memories of `candidates` to which no memory outside `gone` refers."""
     if not candidates:
         return {}
     links = [link for link in storage.links(list(candidates)) if _points_at(link, candidates)]
-    memories, damaged = _read(storage, {*candidates, *(link.source for link in links)})
+    memories, damaged = _read_memories(storage, {*candidates, *(link.source for link in links)})
     named: set[str] = set()
     shared: set[str] = set()
     for link in links:
         source, target = memories.get(link.source), memories.get(link.target)
-        if target is None or not (link.source in damaged or _refers(source, target)):
+        if target is None or not (link.source in damaged or _refers_to(source, target)):
             continue
         if link.source in gone:
             named.add(target.id)
@@ -105,12 +105,14 @@ def _unshared(
     }
 
 
-def _refers(source: Memory | None, target: Memory) -> bool:
+def _refers_to(source: Memory | None, target: Memory) -> bool:
     """Return whether a memory still names an attachment; stored bytes belong to what has a link."""
     return source is not None and (is_content(target) or target.id in source.attachments)
 
 
-def _read(storage: Storage, ids: Collection[str]) -> tuple[dict[str, Memory], frozenset[str]]:
+def _read_memories(
+    storage: Storage, ids: Collection[str]
+) -> tuple[dict[str, Memory], frozenset[str]]:
     """Return the undamaged memories by id, and the ids of damaged memories."""
     try:
         records = storage.get(list(ids), models=())

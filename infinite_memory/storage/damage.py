@@ -103,7 +103,7 @@ class DamageLog:
             )
             for memory_id, model in embeddings
         ]
-        return (*map(_finding, records), *lost)
+        return (*map(_make_finding, records), *lost)
 
     def skip_record(self, name: str) -> None:
         """Note a damaged record, which results leave out."""
@@ -111,7 +111,7 @@ class DamageLog:
             known = name in self._records
             self._records.add(name)
         if not known:
-            self._warn(name, "is damaged: it is left out of every result")
+            self._warn_of(name, "is damaged: it is left out of every result")
 
     def skip_embedding(self, memory_id: str, model: str) -> None:
         """Note a damaged embedding, so that its memory counts as not embedded by `model`."""
@@ -119,7 +119,9 @@ class DamageLog:
             known = (memory_id, model) in self._embeddings
             self._embeddings.add((memory_id, model))
         if not known:
-            self._warn(memory_id, f"has a damaged embedding by {model}: it will be embedded again")
+            self._warn_of(
+                memory_id, f"has a damaged embedding by {model}: it will be embedded again"
+            )
 
     def refuse_record(self, name: str) -> RecordDamaged:
         """Note a damaged memory that was requested by id, and return the error to raise."""
@@ -142,11 +144,11 @@ class DamageLog:
                 return
             for erase in commit.erases:
                 self._records -= {erase.id, USAGE + erase.id}
-                self._renew(erase.id, None)
+                self._renew_sums(erase.id, None)
             for put in commit.puts:
-                self._renew(put.memory.id, None)
+                self._renew_sums(put.memory.id, None)
             for attach in commit.attaches:
-                self._renew(attach.id, attach.embedding.model)
+                self._renew_sums(attach.id, attach.embedding.model)
             for key in [*commit.erased_links, *(link.key for link in commit.links)]:
                 self._records.discard(link_name(*key))
             for access_key in commit.access_keys:
@@ -157,7 +159,7 @@ class DamageLog:
         with self._lock:
             self._records.discard(name)
 
-    def _renew(self, memory_id: str, model: str | None) -> None:
+    def _renew_sums(self, memory_id: str, model: str | None) -> None:
         if self._embeddings:
             self._embeddings = {
                 embedding
@@ -165,13 +167,13 @@ class DamageLog:
                 if embedding[0] != memory_id or model not in (None, embedding[1])
             }
 
-    def _warn(self, name: str, finding: str) -> None:
+    def _warn_of(self, name: str, finding: str) -> None:
         if _silent.get():
             return
         _logger.warning("%s: the record %r %s", self._place, name, finding)
 
 
-def _finding(name: str) -> Finding:
+def _make_finding(name: str) -> Finding:
     part = next((p for prefix, p in _PARTS.items() if name.startswith(prefix)), RecordKind.MEMORY)
     what = f"memory {name!r}" if part is RecordKind.MEMORY else f"the {name}"
     way_out = "restore it from a backup, or forget it for good"
@@ -179,13 +181,13 @@ def _finding(name: str) -> Finding:
         way_out = LOST_KEY
     return Finding(
         part=part,
-        id=_subject(name, part),
+        id=_find_subject(name, part),
         what=f"{what} is damaged",
         way_out=way_out,
     )
 
 
-def _subject(name: str, part: RecordKind) -> str | None:
+def _find_subject(name: str, part: RecordKind) -> str | None:
     if part is RecordKind.LINK:
         return None
     prefix = next((prefix for prefix, p in _PARTS.items() if p is part), "")

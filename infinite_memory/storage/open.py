@@ -181,9 +181,9 @@ def resolve(target: str | os.PathLike[str] | None, config: Config | None) -> tup
         _refuse_unserved(address)
     if config is None:
         home = address if address is not None and is_folder(address) else None
-        config = load(home=None if home is None else _folder(home)).config
+        config = load(home=None if home is None else _resolve_folder(home)).config
     address = address or address_of(config)
-    return config, _folder(address) if is_folder(address) else Address(address)
+    return config, _resolve_folder(address) if is_folder(address) else Address(address)
 
 
 def _refuse_unserved(address: str) -> None:
@@ -191,5 +191,5 @@ def _refuse_unserved(address: str) -> None:
         raise ConfigurationError(f"the store {problem}")
 
 
-def _folder(path: str) -> str:
+def _resolve_folder(path: str) -> str:
     return str(absolute_path(path))

@@ -139,13 +139,13 @@ def refuse_changes(commit: Commit, present: Present) -> None:
         _refuse_used_scopes(commit, present)
     for key in expect.keys:
         if key.ids != frozenset(present.holders(key)):
-            raise _conflict([f"who holds the key {key.key!r} in the scope {key.scope!r}"])
+            raise _make_conflict([f"who holds the key {key.key!r} in the scope {key.scope!r}"])
     for content in expect.contents:
         if content.ids != frozenset(present.with_content(content)):
             names = ", ".join(sorted(content.scopes))
-            raise _conflict([f"which memories in {names} have the same content"])
+            raise _make_conflict([f"which memories in {names} have the same content"])
     if expect.access_keys is not None and expect.access_keys != present.access_keys():
-        raise _conflict(["the access keys"])
+        raise _make_conflict(["the access keys"])
     if expect.entry_number is not None:
         _refuse_other_number(expect.entry_number, present.journal_end)
     if expect.lease is not None and expect.lease != present.lease_number():
@@ -176,7 +176,7 @@ def refuse_conflicts(commit: Commit, revision_of: Callable[[str], int]) -> None:
                 )
         revisions[memory_id] = revision
     if conflicts:
-        raise _conflict(list(conflicts.values()))
+        raise _make_conflict(list(conflicts.values()))
 
 
 def refuse_replacement(position: int, entries: int, present: int, end: JournalEnd) -> None:
@@ -202,7 +202,7 @@ def _refuse_changed_scopes(
     for name, scope in expected.items():
         changed = fold_name(name) in folded if scope is None else scopes.get(name) != scope
         if changed:
-            raise _conflict([f"the scope {name!r}"])
+            raise _make_conflict([f"the scope {name!r}"])
 
 
 def _refuse_used_scopes(commit: Commit, present: Present) -> None:
@@ -214,15 +214,17 @@ def _refuse_used_scopes(commit: Commit, present: Present) -> None:
     written = memories.keys() | {erase.id for erase in commit.erases}
     for name in sorted(commit.expect.unused):
         if name in used or present.holds(name, written):
-            raise _conflict([f"the scope {name!r}, which is now in use"])
+            raise _make_conflict([f"the scope {name!r}, which is now in use"])
 
 
 def _refuse_other_number(number: int, end: JournalEnd) -> None:
     if number != end.number + 1:
-        raise _conflict([f"the journal, in which entry {end.number + 1} is next, not {number}"])
+        raise _make_conflict(
+            [f"the journal, in which entry {end.number + 1} is next, not {number}"]
+        )
 
 
-def _conflict(conflicts: list[str]) -> Conflict:
+def _make_conflict(conflicts: list[str]) -> Conflict:
     more = f" and {len(conflicts) - 20} more" if len(conflicts) > 20 else ""
     return Conflict(
         f"nothing was stored, since others changed {', '.join(conflicts[:20])}{more}: "

@@ -38,7 +38,7 @@ class ReadOnlyStorage:
         """
         if commit.is_empty:
             return self._inner.position()
-        raise _refusal()
+        raise _make_refusal()
 
     def get(
         self, ids: Collection[str], *, models: Collection[str] | None = None
@@ -111,7 +111,7 @@ class ReadOnlyStorage:
             ReadOnly: there are counts.
         """
         if used:
-            raise _refusal()
+            raise _make_refusal()
 
     def measure(self) -> Size:
         """Count the stored records."""
@@ -138,5 +138,5 @@ class ReadOnlyStorage:
         self._inner.close()
 
 
-def _refusal() -> ReadOnly:
+def _make_refusal() -> ReadOnly:
     return ReadOnly("this store was opened for reading only: nothing was changed")

@@ -215,17 +215,17 @@ class _Opening:
         self._opened: AsyncMemoryStore | None = None
 
     def __await__(self) -> Generator[Any, None, AsyncMemoryStore]:
-        return self._open().__await__()
+        return self._open_in_thread().__await__()
 
     async def __aenter__(self) -> AsyncMemoryStore:
-        self._opened = await self._open()
+        self._opened = await self._open_in_thread()
         return self._opened
 
     async def __aexit__(self, *_: object) -> None:
         if self._opened is not None:
             await self._opened.close()
 
-    async def _open(self) -> AsyncMemoryStore:
+    async def _open_in_thread(self) -> AsyncMemoryStore:
         opening = asyncio.ensure_future(asyncio.to_thread(self._open_store))
         try:
             return AsyncMemoryStore(await asyncio.shield(opening), threads=self._threads)

@@ -29,7 +29,7 @@ def confine_lifetime(
         StoreClosed: the store is closed.
     """
     services = parent.services
-    names = _narrow(check_scope_patterns(scopes), services.confinement)
+    names = _narrow_scopes(check_scope_patterns(scopes), services.confinement)
     name = services.actor.client if client is None else check_label(client, "client")
     with ExitStack() as owned:
         storage, models = services.storage, services.models
@@ -59,7 +59,7 @@ def confine_lifetime(
         )
 
 
-def _narrow(names: tuple[str, ...], outer: Confinement | None) -> tuple[str, ...] | None:
+def _narrow_scopes(names: tuple[str, ...], outer: Confinement | None) -> tuple[str, ...] | None:
     """Return the scopes of a handle within `outer`, None for all scopes of the whole store."""
     if EVERYTHING not in names:
         return names

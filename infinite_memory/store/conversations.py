@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     Messages = Iterable[ChatMessage | Mapping[str, Any]]
 
 
-def _never() -> bool:
+def _answer_no() -> bool:
     return False
 
 
@@ -258,7 +258,7 @@ class Conversations(Group):
         )
 
     @count_call
-    def ingest_spool(self, *, stop: Callable[[], bool] = _never) -> Ingested:
+    def ingest_spool(self, *, stop: Callable[[], bool] = _answer_no) -> Ingested:
         """Store the messages of the sessions that hooks have noted in the home folder.
 
         Each message becomes a memory of kind message, with its conversation, in the scope of the

@@ -119,7 +119,7 @@ class Exchange(Group):
         location = check_path(path)
         skips = check_choice(on_error, OnError, "on_error")
         check_flag(dry_run, "dry_run")
-        with _typed_errors(location), open_source(location) as source:
+        with _raise_typed_errors(location), open_source(location) as source:
             chosen = choose_format(source, format)
             config = self._services.config
             options = Options(limits=config.limits, zone=config.time_zone)
@@ -136,7 +136,7 @@ class Exchange(Group):
 
 
 @contextmanager
-def _typed_errors(path: Path) -> Iterator[None]:
+def _raise_typed_errors(path: Path) -> Iterator[None]:
     """Turn an error of the system, such as an unreadable file, into an error of the library."""
     try:
         yield

@@ -126,13 +126,13 @@ class Lifetime:
         """
         if self._parent is not None and self.services.confinement is None:
             return self._parent.clients()
-        return self._clients()
+        return self._list_clients()
 
-    def _clients(self) -> list[Actor]:
+    def _list_clients(self) -> list[Actor]:
         with self._lock:
             handles = list(self._handles)
         actors = [
-            actor for handle in handles if handle._open_services for actor in handle._clients()
+            actor for handle in handles if handle._open_services for actor in handle._list_clients()
         ]
         return [self.services.actor, *sorted(actors, key=lambda actor: actor.client)]
 
@@ -147,9 +147,9 @@ class Lifetime:
         with self._lock:
             services, self._open_services = self._open_services, None
         if services is not None:
-            services.calls.end(seconds, release=partial(self._release, services))
+            services.calls.end(seconds, release=partial(self._release_parts, services))
 
-    def _release(self, services: Services) -> None:
+    def _release_parts(self, services: Services) -> None:
         # Their calls were counted as calls of this store, so they were waited for.
         for handle in list(self._handles):
             handle.close(seconds=0)

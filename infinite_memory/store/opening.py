@@ -102,7 +102,7 @@ def open_lifetime(
         storage, folder = _open_storage(effective, address, owned, given=storage)
         reads = _open_read_log(effective, place, storage)
         if names is not None and EVERYTHING not in names:
-            storage, folder = _confine(storage, folder, names)
+            storage, folder = _confine_storage(storage, folder, names)
         models = _open_models(effective, parts, storage, folder, open_embedder)
         owned.callback(models.close)
         recorder, evaluators = Recorder(), owned.enter_context(ExitStack())
@@ -120,7 +120,7 @@ def open_lifetime(
             reads=reads,
             recorder=recorder,
             open_evaluators=_choose_evaluators(effective, parts, recorder, evaluators),
-            **_plugged_in(parts),
+            **_choose_plugged_in(parts),
         )
         return Lifetime(services, owned.pop_all())
 
@@ -224,7 +224,7 @@ class _PluggedIn(TypedDict):
     summariser: Summariser | None
 
 
-def _plugged_in(parts: Parts) -> _PluggedIn:
+def _choose_plugged_in(parts: Parts) -> _PluggedIn:
     return {
         "segmenter": parts.get("segmenter"),
         "judge": parts.get("judge"),
@@ -270,7 +270,7 @@ def _open_read_log(config: Config, place: Place, storage: Storage) -> ReadLog | 
     return FileReadLog(place.folder / "logs" / name, config.audit)
 
 
-def _confine(
+def _confine_storage(
     storage: Storage, folder: Path | None, scopes: Sequence[str]
 ) -> tuple[Storage, Path | None]:
     """Return storage and snapshots of a store in which only `scopes` exist."""

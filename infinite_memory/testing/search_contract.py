@@ -62,7 +62,7 @@ def put_text(
     storage.commit(Commit(puts=[put]))
 
 
-def _ids(search: Search, asked: Question) -> list[str]:
+def _list_ids(search: Search, asked: Question) -> list[str]:
     return [candidate.id for candidate in search.search(asked).candidates]
 
 
@@ -116,10 +116,10 @@ class SearchContract:
 
     def test_each_arm_alone_finds_what_it_can(self, search: Search) -> None:
         by_words = question("green", arms=frozenset({Arm.WORDS}))
-        assert sorted(_ids(search, by_words)) == ["late", "tea"]
+        assert sorted(_list_ids(search, by_words)) == ["late", "tea"]
         by_meaning = question("green", arms=frozenset({Arm.MEANING}))
-        assert "late" not in _ids(search, by_meaning)
-        assert _ids(search, by_meaning)[0] == "tea"
+        assert "late" not in _list_ids(search, by_meaning)
+        assert _list_ids(search, by_meaning)[0] == "tea"
 
     def test_a_memory_without_a_vector_is_found_by_its_words_and_counted(
         self, search: Search
@@ -158,14 +158,14 @@ class SearchContract:
         }
         put_text(storage, embedder, "topic", "who likes green tea", **topic)
         put_text(storage, embedder, "told", "Alice drinks tea", kind=Kind.SUMMARY)
-        assert "told" in _ids(search, asked)
+        assert "told" in _list_ids(search, asked)
         storage.commit(Commit(erases=[Erase(id="told", expected=1)]))
         assert search.search(asked) == before
         everything = search.search(evolve(asked, criteria=Criteria()))
         assert everything.candidates[0].id == "topic"
         assert everything.eligible == before.eligible + 1
         summaries = Criteria(kinds=frozenset({Kind.SUMMARY}))
-        assert _ids(search, question("tea", summaries)) == ["topic"]
+        assert _list_ids(search, question("tea", summaries)) == ["topic"]
         assert search.search(question("tea", without, about="topic")).place is None
         vector = embedder.embed_query("who likes green tea")
         assert "topic" in dict(search.nearest(vector, Criteria(), limit=9))
@@ -214,24 +214,24 @@ class SearchContract:
     def test_every_commit_before_a_call_is_seen_by_it(
         self, search: Search, storage: Storage, embedder: HashingEmbedder
     ) -> None:
-        assert "new" not in _ids(search, question("a parrot"))
+        assert "new" not in _list_ids(search, question("a parrot"))
         put_text(storage, embedder, "new", "a parrot")
-        assert _ids(search, question("a parrot"))[0] == "new"
+        assert _list_ids(search, question("a parrot"))[0] == "new"
         put_text(storage, embedder, "new", "an owl", revision=2)
-        assert _ids(search, question("owl"))[0] == "new"
-        assert _ids(search, question("parrot", arms=frozenset({Arm.WORDS}))) == []
+        assert _list_ids(search, question("owl"))[0] == "new"
+        assert _list_ids(search, question("parrot", arms=frozenset({Arm.WORDS}))) == []
         assert search.nearest(embedder.embed_query("an owl"), Criteria(), limit=1)[0][0] == "new"
 
     def test_what_was_erased_is_never_given(
         self, search: Search, storage: Storage, embedder: HashingEmbedder
     ) -> None:
-        assert _ids(search, question("green tea"))[0] == "tea"
+        assert _list_ids(search, question("green tea"))[0] == "tea"
         storage.commit(Commit(erases=[Erase(id="tea", expected=1)]))
-        assert "tea" not in _ids(search, question("green tea"))
+        assert "tea" not in _list_ids(search, question("green tea"))
         near = search.nearest(embedder.embed_query("green tea"), Criteria(), limit=10)
         assert "tea" not in dict(near)
         put_text(storage, embedder, "tea", "a kettle")
-        assert _ids(search, question("kettle"))[0] == "tea"
+        assert _list_ids(search, question("kettle"))[0] == "tea"
 
     def test_a_new_search_of_the_same_storage_gives_the_same(
         self, search: Search, storage: Storage, embedder: HashingEmbedder

@@ -134,16 +134,16 @@ class _StorageMachine(RuleBasedStateMachine):
     @rule(memory=memories(), wrong=_revision_errors, made=several_embeddings)
     def put(self, memory: Memory, wrong: int, made: tuple[Embedding, ...]) -> None:
         """Store or replace a memory, now and then expecting a wrong revision."""
-        self.commit(Commit(puts=[self._put(memory, wrong, made)]))
+        self.commit(Commit(puts=[self._make_put(memory, wrong, made)]))
 
     @rule(batch=st.lists(memories(), min_size=2, max_size=4), wrong=_revision_errors)
     def put_many(self, batch: list[Memory], wrong: int) -> None:
         """Store several at once, all or none."""
         unique = {memory.id: memory for memory in batch}
-        puts = [self._put(memory, 0) for memory in list(unique.values())[1:]]
-        self.commit(Commit(puts=[*puts, self._put(batch[0], wrong)] if puts else []))
+        puts = [self._make_put(memory, 0) for memory in list(unique.values())[1:]]
+        self.commit(Commit(puts=[*puts, self._make_put(batch[0], wrong)] if puts else []))
 
-    def _put(self, memory: Memory, wrong: int, made: tuple[Embedding, ...] = ()) -> Put:
+    def _make_put(self, memory: Memory, wrong: int, made: tuple[Embedding, ...] = ()) -> Put:
         expected = max(0, self.revision(memory.id) + wrong)
         return Put(memory=evolve(memory, revision=expected + 1), expected=expected, embeddings=made)
 
@@ -218,7 +218,7 @@ class _StorageMachine(RuleBasedStateMachine):
     @rule(memory=memories(), action=actions(), wrong=_revision_errors)
     def put_and_log(self, memory: Memory, action: Action, wrong: int) -> None:
         """Store a memory with an entry of the journal, both or neither."""
-        self.commit(Commit(puts=[self._put(memory, wrong)], entry=action))
+        self.commit(Commit(puts=[self._make_put(memory, wrong)], entry=action))
 
     @rule(
         scope=st.sampled_from(["Global", "apollo"]),
@@ -309,13 +309,13 @@ class _StorageMachine(RuleBasedStateMachine):
     @rule(memory=memories(), call=st.integers(1, 12))
     def fail_in_a_commit(self, memory: Memory, call: int) -> None:
         """Let the disk fail in a commit: it is there whole or not at all, on the same handle."""
-        write, storage, disk = self._put(memory, 0), self.storage, self._disk()
+        write, storage, disk = self._make_put(memory, 0), self.storage, self._get_disk()
         disk.fail_at(call)
         try:
             storage.commit(Commit(puts=[write]))
         except StorageUnavailable:
             disk.fail_at(0)
-            self._settle(storage, write)
+            self._settle_write(storage, write)
         else:
             disk.fail_at(0)
             self.model.commit(Commit(puts=[write]))
@@ -324,28 +324,28 @@ class _StorageMachine(RuleBasedStateMachine):
     @rule(memory=memories(), call=st.integers(1, 12))
     def crash_in_a_commit(self, memory: Memory, call: int) -> None:
         """Cut the power in the middle of a commit, which is there whole or not at all."""
-        write = self._put(memory, 0)
-        self._disk().cut_at(call)
+        write = self._make_put(memory, 0)
+        self._get_disk().cut_at(call)
         self.storage.commit(Commit(puts=[write]))
-        self._crash()
-        self._settle(self.handles[0], write)
+        self._crash_process()
+        self._settle_write(self.handles[0], write)
 
     @precondition(lambda self: self.disk is not None)
     @rule()
     def crash(self) -> None:
         """Cut the power between two commits, which loses nothing."""
-        self._crash()
+        self._crash_process()
 
-    def _disk(self) -> Hardship:
+    def _get_disk(self) -> Hardship:
         assert self.disk is not None, "no hardship was given"
         return self.disk
 
-    def _crash(self) -> None:
+    def _crash_process(self) -> None:
         self.lost += self.handles
-        self.home = self._disk().crash(self.home)
+        self.home = self._get_disk().crash(self.home)
         self.handles = [self.open(self.home)]
 
-    def _settle(self, storage: Storage, write: Put) -> None:
+    def _settle_write(self, storage: Storage, write: Put) -> None:
         """Let the model follow a commit of which the storage alone knows the outcome."""
         record = storage.get([write.memory.id]).get(write.memory.id)
         if record == Record(memory=write.memory, embeddings=write.embeddings):

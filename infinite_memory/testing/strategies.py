@@ -150,14 +150,14 @@ _VALUES: Mapping[FieldType, st.SearchStrategy[Any]] = {
 }
 
 
-def _values_of(field: MemoryField) -> st.SearchStrategy[Any]:
+def _draw_values(field: MemoryField) -> st.SearchStrategy[Any]:
     if field.name in _OWN_VALUES:
         return _OWN_VALUES[field.name]
     values = _VALUES[field.value_type] if field.choices is None else st.sampled_from(field.choices)
     return st.none() | values if field.optional else values
 
 
-_field_values = st.fixed_dictionaries({field.name: _values_of(field) for field in MEMORY_FIELDS})
+_field_values = st.fixed_dictionaries({field.name: _draw_values(field) for field in MEMORY_FIELDS})
 
 
 @st.composite

@@ -283,36 +283,36 @@ class _Reader:
 
     def read(self, name: str, value: Any) -> None:
         if name in self._known:
-            self._store(name, name, value)
+            self._store_value(name, name, value)
             return
         plain = fold_camel_case(name)
         if plain in self._known:
-            self._store(plain, name, value)
+            self._store_value(plain, name, value)
         elif plain in {"updates", "filters"} and isinstance(value, Mapping):
-            self._unpack(name, value)
+            self._unpack_object(name, value)
         elif plain == "messages" and "text" in self._known and isinstance(value, list):
             check_messages(name, value)
-            self._store("text", name, join_messages(value))
+            self._store_value("text", name, join_messages(value))
         elif "changes" in self._known and plain in SECTIONS:
-            self._store("changes", name, {plain: value})
+            self._store_value("changes", name, {plain: value})
         elif plain in _SEVERAL and "id" in self._known:
-            self._store("id", name, _read_single(value))
+            self._store_value("id", name, _read_single(value))
         elif plain == "page":
             self._page = value if isinstance(value, int) and value > 1 else None
         elif plain in _MATCHES and "tags" in self._known:
             self._any_tag = str(value).casefold() in _ANY_OF
         else:
-            self._rename(name, plain, value)
+            self._rename_argument(name, plain, value)
 
     def finish(self) -> None:
         """Convert values that depend on several arguments."""
         if self._bounds:
             start, end = self._bounds.get("since"), self._bounds.get("until")
             words = f"{start} to {end}" if start and end else None
-            self._set("when", words or (f"since {start}" if start else f"before {end}"))
+            self._set_value("when", words or (f"since {start}" if start else f"before {end}"))
             self.notes.append(f"when: {self.values['when']}")
         if self._page is not None and "offset" in self._known:
-            self._set("offset", (self._page - 1) * self._limit())
+            self._set_value("offset", (self._page - 1) * self._choose_limit())
         tags = self.values.get("tags")
         if self._any_tag and isinstance(tags, list) and len(tags) > 1:
             calls = " and ".join(f'{{"tags": ["{tag}"]}}' for tag in tags)
@@ -321,19 +321,19 @@ class _Reader:
                 f" call this tool once for each, with {calls}"
             )
 
-    def _limit(self) -> int:
+    def _choose_limit(self) -> int:
         try:
             return int(self.values["limit"])
         except (KeyError, TypeError, ValueError, OverflowError):
             # A value that is no number is refused together with the other arguments.
             if self._page_size is not None:
                 return self._page_size()
-        self._set("limit", _PAGE_SIZE)
+        self._set_value("limit", _PAGE_SIZE)
         return _PAGE_SIZE
 
-    def _rename(self, name: str, plain: str, value: Any) -> None:
+    def _rename_argument(self, name: str, plain: str, value: Any) -> None:
         if (ours := find_argument(plain, self._known)) is not None:
-            self._store(ours, name, value)
+            self._store_value(ours, name, value)
             return
         bound = next((b for b in ("since", "until") if plain in (b, *NAMES[b])), None)
         if bound is not None and "when" in self._known:
@@ -344,7 +344,7 @@ class _Reader:
         else:
             self.values[name] = value
 
-    def _store(self, ours: str, name: str, value: Any) -> None:
+    def _store_value(self, ours: str, name: str, value: Any) -> None:
         is_alias = name != ours
         read = self._read_value(ours, name, value)
         if read is None:
@@ -353,12 +353,12 @@ class _Reader:
             return
         if is_alias:
             shown = f"{name} as {ours}"
-            self.notes.append(shown if read == value else f"{shown}: {_shorten(read)}")
+            self.notes.append(shown if read == value else f"{shown}: {_shorten_value(read)}")
         elif read != value and ours not in ("tags", "kinds", "context"):
-            self.notes.append(f"{ours} {_shorten(value)} as {_shorten(read)}")
-        self._set(ours, read)
+            self.notes.append(f"{ours} {_shorten_value(value)} as {_shorten_value(read)}")
+        self._set_value(ours, read)
 
-    def _set(self, ours: str, value: Any) -> None:
+    def _set_value(self, ours: str, value: Any) -> None:
         present = self.values.get(ours)
         if present is None or present == value:
             self.values[ours] = value
@@ -368,7 +368,8 @@ class _Reader:
             self.values[ours] = {**value, **present}
         else:
             raise InvalidInput(
-                f"{ours} is given twice, as {_shorten(present)} and {_shorten(value)}: give it once"
+                f"{ours} is given twice, as {_shorten_value(present)} and {_shorten_value(value)}:"
+                " give it once"
             )
 
     def _read_value(self, ours: str, name: str, value: Any) -> Any:
@@ -376,16 +377,16 @@ class _Reader:
         is_alias = name != ours
         match ours, value:
             case "important", _ if not isinstance(value, bool):
-                return self._important(value)
+                return self._read_importance(value)
             case "kind" | "type", str():
-                return self._kind(value, is_alias=is_alias)
+                return self._read_kind(value, is_alias=is_alias)
             case "context", _ if "text" in self._known:
-                return self._context(name, value)
+                return self._read_context(name, value)
             case "mode" | "depth", _ if self._is_foreign_mode(ours, value):
                 self._leave_out(ours, value)
                 return None
             case "kinds", _:
-                return self._kinds(value, is_alias=is_alias)
+                return self._read_kinds(value, is_alias=is_alias)
             case "happened_at", int() | float() if not isinstance(value, bool):
                 return read_epoch(value)
             case "limit", int() if value > _MAX_LIMIT:
@@ -398,27 +399,27 @@ class _Reader:
             return value in (1, 2)
         return isinstance(value, str) and value in _SEARCH_MODES
 
-    def _important(self, value: Any) -> Any:
+    def _read_importance(self, value: Any) -> Any:
         read = read_importance(value)
         if read is not None and read != value and "context" in self._known:
             # What the caller said is kept: the scale is not ours.
-            self._set("context", {"importance": value})
+            self._set_value("context", {"importance": value})
         return value if read is None else read
 
-    def _kind(self, value: str, *, is_alias: bool) -> str | None:
+    def _read_kind(self, value: str, *, is_alias: bool) -> str | None:
         read = match_kind(value)
         if read is not None:
             if read != value and "tags" in self._known:
-                self._set("tags", [value])
+                self._set_value("tags", [value])
             return read
         if not is_alias:
             return value
         if "tags" in self._known:
-            self._set("tags", [value])
-            self.notes.append(f"{_shorten(value)}, which is no kind here, as a tag")
+            self._set_value("tags", [value])
+            self.notes.append(f"{_shorten_value(value)}, which is no kind here, as a tag")
         return None
 
-    def _kinds(self, value: Any, *, is_alias: bool) -> Any:
+    def _read_kinds(self, value: Any, *, is_alias: bool) -> Any:
         listed = split_labels(value)
         if not isinstance(listed, list):
             return None if is_alias else value
@@ -429,10 +430,10 @@ class _Reader:
             self._leave_out("kinds", [item for item in listed if match_kind(str(item)) is None])
         kinds = list(dict.fromkeys(kinds))
         if not is_alias and kinds != listed:
-            self.notes.append(f"kinds {_shorten(value)} as {_shorten(kinds)}")
+            self.notes.append(f"kinds {_shorten_value(value)} as {_shorten_value(kinds)}")
         return kinds or None
 
-    def _context(self, given: str, value: Any) -> Any:
+    def _read_context(self, given: str, value: Any) -> Any:
         """Return `context` without tags and type, which some servers put into it."""
         if isinstance(value, str):
             if value.lstrip()[:1] != "{":
@@ -449,11 +450,11 @@ class _Reader:
             if name in rest and ours in self._known and name not in self._known:
                 self.read(name, rest.pop(name))
             elif name in rest and ours == name and ours in self._known:
-                self._set(ours, split_labels(rest.pop(name)))
+                self._set_value(ours, split_labels(rest.pop(name)))
         check_context(given, rest, self._known)
         return rest
 
-    def _unpack(self, given: str, value: Mapping[str, Any]) -> None:
+    def _unpack_object(self, given: str, value: Mapping[str, Any]) -> None:
         """Read the arguments in an object, as `updates` and `filters` hold them.
 
         Raises:
@@ -467,7 +468,7 @@ class _Reader:
                 for part in inner:
                     if not isinstance(part, Mapping):
                         raise refuse_part(given, f"{name} {part!r:.60}", self._known)
-                    self._unpack(given, part)
+                    self._unpack_object(given, part)
             elif isinstance(inner, Mapping) and ours not in ("context", "changes"):
                 raise refuse_part(given, f"{name} {inner!r:.60}", self._known)
             elif ours is not None or name in UNUSED:
@@ -477,10 +478,10 @@ class _Reader:
 
     def _leave_out(self, name: str, value: Any) -> None:
         if "text" in self._known and "context" in self._known and name not in ("mode", "depth"):
-            self._set("context", {name: value})
+            self._set_value("context", {name: value})
             self.notes.append(f"{name} into context")
         else:
-            self.notes.append(f"without {name} {_shorten(value)}, which has no meaning here")
+            self.notes.append(f"without {name} {_shorten_value(value)}, which has no meaning here")
 
 
 def _read_plain(ours: str, value: Any, *, is_alias: bool) -> Any:
@@ -512,7 +513,7 @@ def _read_single(value: Any) -> Any:
     )
 
 
-def _shorten(value: Any) -> str:
+def _shorten_value(value: Any) -> str:
     shown = f"{value!r}"
     return shown if len(shown) <= 60 else f"{shown[:59]}…"
 

@@ -81,15 +81,15 @@ def suggest_call(
     if ours is None or ours not in tools:
         return None
     calls = [
-        f"{ours} with {_encode(_complete(ours, values, tools[ours]))}"
-        for values in _split(name, arguments)
+        f"{ours} with {_encode_arguments(_complete_example(ours, values, tools[ours]))}"
+        for values in _split_call(name, arguments)
     ]
     more = len(calls) - _MAX_CALLS
     rest = f"; and so on, {more} more" if more > 0 else ""
     return f"call {'; then '.join(calls[:_MAX_CALLS])}{rest}"
 
 
-def _complete(ours: str, values: Mapping[str, Any], known: list[str]) -> dict[str, Any]:
+def _complete_example(ours: str, values: Mapping[str, Any], known: list[str]) -> dict[str, Any]:
     try:
         read, _ = understand_arguments(values, known)
     except InvalidInput:
@@ -108,7 +108,7 @@ _EXAMPLES: Mapping[str, dict[str, Any]] = {
 }
 
 
-def _encode(values: Mapping[str, Any]) -> str:
+def _encode_arguments(values: Mapping[str, Any]) -> str:
     """Return the arguments as JSON; a long text is cut, since the caller has it."""
     short = {
         name: f"{value[:_MAX_VALUE_CHARS]}…"
@@ -119,7 +119,7 @@ def _encode(values: Mapping[str, Any]) -> str:
     return json.dumps(short, ensure_ascii=False, default=str)
 
 
-def _split(name: str, arguments: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _split_call(name: str, arguments: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the arguments of every call here that together replace a foreign call."""
     shape = _SHAPES.get(name)
     try:
@@ -129,60 +129,60 @@ def _split(name: str, arguments: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return calls or [arguments]
 
 
-def _entities(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _split_entities(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for entity in arguments["entities"]:
         for observation in entity["observations"]:
             yield {"text": f"{entity['name']}: {observation}", "tags": [entity["entityType"]]}
 
 
-def _observations(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _split_observations(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for item in arguments["observations"]:
         for content in item.get("contents") or item["observations"]:
             yield {"text": f"{item['entityName']}: {content}"}
 
 
-def _relations(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _split_relations(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for relation in arguments["relations"]:
         words = str(relation["relationType"]).replace("_", " ")
         yield {"text": f"{relation['from']} {words} {relation['to']}"}
 
 
-def _triplet(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _join_triplet(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     yield {"text": arguments["fact"]}
 
 
-def _names(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _split_names(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for name in arguments.get("names") or arguments["entityNames"]:
         yield {"query": name}
 
 
-def _note_title(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _read_note_title(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     yield {"query": arguments["identifier"], "scope": arguments.get("project")}
 
 
-def _url(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _read_url(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     yield {"query": arguments["url"].removeprefix("memory://").replace("/", " ").replace("*", "")}
 
 
-def _deletions(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _split_deletions(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for item in arguments["deletions"]:
         for observation in item["observations"]:
             yield {"query": f"{item['entityName']}: {observation}"}
 
 
 _SHAPES: Mapping[str, Callable[[Mapping[str, Any]], Iterator[Mapping[str, Any]]]] = {
-    "create_entities": _entities,
-    "add_observations": _observations,
-    "create_relations": _relations,
+    "create_entities": _split_entities,
+    "add_observations": _split_observations,
+    "create_relations": _split_relations,
     "delete_relations": lambda arguments: (
-        {"query": call["text"]} for call in _relations(arguments)
+        {"query": call["text"]} for call in _split_relations(arguments)
     ),
-    "add_triplet": _triplet,
-    "open_nodes": _names,
-    "delete_entities": _names,
-    "delete_observations": _deletions,
-    "read_note": _note_title,
-    "delete_note": _note_title,
-    "build_context": _url,
+    "add_triplet": _join_triplet,
+    "open_nodes": _split_names,
+    "delete_entities": _split_names,
+    "delete_observations": _split_deletions,
+    "read_note": _read_note_title,
+    "delete_note": _read_note_title,
+    "build_context": _read_url,
 }
 """The functions that read the arguments of another shape than ours, by the tool's name."""

@@ -78,10 +78,10 @@ class HttpAddress:
             listener.listen(_BACKLOG)
         except OSError as error:
             listener.close()
-            raise AddressTaken(self._explain(error)) from error
+            raise AddressTaken(self._explain_error(error)) from error
         return listener
 
-    def _explain(self, error: OSError) -> str:
+    def _explain_error(self, error: OSError) -> str:
         if error.errno == errno.EADDRINUSE:
             return (
                 f"port {self.port} of {self.host} is in use by another program, or by a server"

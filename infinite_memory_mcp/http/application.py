@@ -149,7 +149,7 @@ class HttpApplication:
         self._exchanges.add(exchange)
         try:
             with exchange.scope:
-                await self._answer(scope, receive, exchange)
+                await self._answer_request(scope, receive, exchange)
             if exchange.scope.cancelled_caught:
                 await exchange.end()
         except ClientLeft:
@@ -159,9 +159,9 @@ class HttpApplication:
             self._exchanges.discard(exchange)
             self._fewer.set()
 
-    async def _answer(self, scope: Scope, receive: Receive, exchange: _Exchange) -> None:
+    async def _answer_request(self, scope: Scope, receive: Receive, exchange: _Exchange) -> None:
         try:
-            await self._route(scope, receive, exchange)
+            await self._route_request(scope, receive, exchange)
         except Refusal as refusal:
             if not exchange.has_started:
                 await refusal.send(exchange.send)
@@ -175,7 +175,7 @@ class HttpApplication:
                     exchange.send
                 )
 
-    async def _route(self, scope: Scope, receive: Receive, exchange: _Exchange) -> None:
+    async def _route_request(self, scope: Scope, receive: Receive, exchange: _Exchange) -> None:
         path = scope["path"].rstrip("/")
         if path not in _PATHS:
             raise Refusal(404, f"nothing is served here: the paths are {', '.join(_PATHS)}")
@@ -194,12 +194,14 @@ class HttpApplication:
 
     async def _answer_readiness(self, send: Send) -> None:
         if self._is_draining:
-            raise _stopping()
+            raise _make_stopping_refusal()
         is_ready = False
         # One look at a time, however many ask.
         async with self._ready_check:
             with anyio.move_on_after(_READY_SECONDS):
-                is_ready = await anyio.to_thread.run_sync(self._look, abandon_on_cancel=True)
+                is_ready = await anyio.to_thread.run_sync(
+                    self._look_at_store, abandon_on_cancel=True
+                )
         if not is_ready:
             raise Refusal(
                 503,
@@ -223,7 +225,7 @@ class HttpApplication:
         )
         await send_content(exchange.send, 200, content, content_type)
 
-    def _look(self) -> bool:
+    def _look_at_store(self) -> bool:
         try:
             with self._memory.call() as store:
                 store.journal.entries(limit=1)
@@ -236,21 +238,21 @@ class HttpApplication:
         self, path: str, scope: Scope, receive: Receive, exchange: _Exchange
     ) -> None:
         if self._is_draining:
-            raise _stopping()
+            raise _make_stopping_refusal()
         stripped, secret = take_secret(scope)
         is_early = secret is None and self._keys.is_undecided
         exchange.key = key = None if is_early else await self._keys.authenticate(secret)
         send: Send = exchange.send
         if path == "/sse":
             exchange.is_stream = True
-            send = _with_key_in_endpoint(send, scope, secret)
+            send = _add_key_to_endpoint(send, scope, secret)
         else:
             body = await read_body(scope, receive, seconds=_BODY_SECONDS)
             if read_method(body) not in _ABOUT_THE_SERVER and is_early:
                 exchange.key = key = await self._keys.authenticate(None)
             receive = replay(body, receive)
         if self._is_draining:
-            raise _stopping()
+            raise _make_stopping_refusal()
         await self._pass_on(key, path, stripped, receive, send)
 
     async def _pass_on(
@@ -264,13 +266,13 @@ class HttpApplication:
             await app(
                 {**scope, "path": inner, "raw_path": inner.encode()},
                 receive,
-                refuse_in_json(send, _explain),
+                refuse_in_json(send, _explain_refusal),
             )
         finally:
             handle.open_requests -= 1
 
 
-def _explain(status: int, text: str) -> str:
+def _explain_refusal(status: int, text: str) -> str:
     """Return the way out of a refusal of the SDK, which sends a text alone."""
     if "Content-Type" in text:
         return "the body is no JSON by its header: send 'content-type: application/json'"
@@ -303,12 +305,12 @@ def _write_line(scope: Scope, exchange: _Exchange) -> None:
     _log.log(level, "%s %s", fields["route"], fields["outcome"], extra={"fields": fields})
 
 
-def _stopping() -> Refusal:
+def _make_stopping_refusal() -> Refusal:
     headers = {"retry-after": "1", "connection": "close"}
     return Refusal(503, "the server is stopping: try again in a moment", headers=headers)
 
 
-def _with_key_in_endpoint(send: Send, scope: Scope, secret: str | None) -> Send:
+def _add_key_to_endpoint(send: Send, scope: Scope, secret: str | None) -> Send:
     """Return a `send` that adds a key of the query to the address to which a client is led."""
     marker = b"event: endpoint"
     if secret is None or b"key=" not in scope["query_string"]:

@@ -62,7 +62,7 @@ class KeyCheck:
         """
         try:
             if secret is not None:
-                return await self._check(secret)
+                return await self._check_secret(secret)
             if not await self._is_required():
                 return None
         except InfiniteMemoryError as error:
@@ -74,13 +74,13 @@ class KeyCheck:
             ) from error
         raise Refusal(401, f"a key is needed: {_WAYS}", headers={"www-authenticate": _CHALLENGE})
 
-    async def _check(self, secret: str) -> AccessKey:
+    async def _check_secret(self, secret: str) -> AccessKey:
         # A digest, so that no secret stays in memory for longer than its request.
         name = sha256(secret.encode("utf-8", "surrogatepass")).digest()
         at, key = self._results.get(name, (0.0, None))
         if name not in self._results or self._clock() - at >= _FRESH_SECONDS:
             now = self._clock()
-            key = await anyio.to_thread.run_sync(self._ask, secret)
+            key = await anyio.to_thread.run_sync(self._ask_store, secret)
             self._results[name] = now, key
             self._results.move_to_end(name)
             if len(self._results) > _MAX_REMEMBERED:
@@ -95,7 +95,7 @@ class KeyCheck:
         self._required = True
         return key
 
-    def _ask(self, secret: str) -> AccessKey | None:
+    def _ask_store(self, secret: str) -> AccessKey | None:
         with self._memory.call() as store:
             try:
                 return store.keys.check(secret)
@@ -106,11 +106,11 @@ class KeyCheck:
     async def _is_required(self) -> bool:
         if not self._required and self._clock() - self._looked_at >= _FRESH_SECONDS:
             now = self._clock()
-            self._required = await anyio.to_thread.run_sync(self._look)
+            self._required = await anyio.to_thread.run_sync(self._look_at_keys)
             self._looked_at = now
         return self._required
 
-    def _look(self) -> bool:
+    def _look_at_keys(self) -> bool:
         with self._memory.call() as store:
             return has_keys(store)
 
@@ -124,7 +124,7 @@ def take_secret(scope: Scope) -> tuple[Scope, str | None]:
     """Return a request without its key, so that nothing behind can log it, and the key."""
     pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     in_query = [value for name, value in pairs if name == "key"]
-    in_headers = [_secret_in(name, value) for name, value in scope["headers"]]
+    in_headers = [_find_secret(name, value) for name, value in scope["headers"]]
     kept = [
         line for line, secret in zip(scope["headers"], in_headers, strict=True) if secret is None
     ]
@@ -136,7 +136,7 @@ def take_secret(scope: Scope) -> tuple[Scope, str | None]:
     return stripped, shown[0] if shown else None
 
 
-def _secret_in(name: bytes, value: bytes) -> str | None:
+def _find_secret(name: bytes, value: bytes) -> str | None:
     text = value.decode("latin-1").strip()
     if name == b"x-memory-key":
         return text

@@ -36,7 +36,7 @@ async def read_body(scope: Scope, receive: Receive, *, seconds: float) -> bytes:
     """
     declared = header(scope, b"content-length")
     if declared is not None and declared.isdigit() and int(declared) > MAX_BODY_BYTES:
-        raise _too_long()
+        raise _make_too_long_refusal()
     body = bytearray()
     with anyio.move_on_after(seconds):
         while True:
@@ -45,7 +45,7 @@ async def read_body(scope: Scope, receive: Receive, *, seconds: float) -> bytes:
                 raise ClientLeft
             body += message.get("body", b"")
             if len(body) > MAX_BODY_BYTES:
-                raise _too_long()
+                raise _make_too_long_refusal()
             if not message.get("more_body", False):
                 return bytes(body)
     raise Refusal(
@@ -94,7 +94,7 @@ def replay(body: bytes, receive: Receive) -> Receive:
     return receive_again
 
 
-def _too_long() -> Refusal:
+def _make_too_long_refusal() -> Refusal:
     return Refusal(
         413,
         f"the body is longer than {MAX_BODY_BYTES:,} bytes: split it into several requests",

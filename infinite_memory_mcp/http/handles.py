@@ -75,7 +75,7 @@ class Handles:
         """Keep handles for the duration of the block; close all at its end."""
         async with anyio.create_task_group() as tasks, anyio.create_task_group() as sweeping:
             self._tasks = tasks
-            sweeping.start_soon(self._sweep)
+            sweeping.start_soon(self._sweep_handles)
             try:
                 yield
             finally:
@@ -89,12 +89,12 @@ class Handles:
         async with self._making:
             if name not in self._handles:
                 assert self._tasks is not None
-                self._handles[name] = await self._make(key)
+                self._handles[name] = await self._make_handle(key)
         handle = self._handles[name]
         handle.used_at = self._clock()
         return handle
 
-    async def _make(self, key: AccessKey | None) -> Handle:
+    async def _make_handle(self, key: AccessKey | None) -> Handle:
         memory = self._open_memory(key)
         server = await anyio.to_thread.run_sync(self._build_server, memory, key)
         streamable = server.streamable_http_app(
@@ -112,10 +112,10 @@ class Handles:
         )
         handle = Handle(key=key, memory=memory, server=server, streamable=streamable, sse=sse)
         assert self._tasks is not None
-        await self._tasks.start(self._keep, handle)
+        await self._tasks.start(self._keep_handle, handle)
         return handle
 
-    async def _keep(
+    async def _keep_handle(
         self, handle: Handle, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
     ) -> None:
         try:
@@ -126,7 +126,7 @@ class Handles:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(handle.memory.close)
 
-    async def _sweep(self) -> None:
+    async def _sweep_handles(self) -> None:
         while True:
             await anyio.sleep(_SWEEP_SECONDS)
             self.close_idle()

@@ -20,7 +20,7 @@ class HostCheck:
 
     def __init__(self, address: HttpAddress, names: Iterable[str] = ()) -> None:
         """Accept the names of this machine, those in `names`, and the host of `address`."""
-        self._names = {_host_of(name) for name in names} | {address.host.casefold()}
+        self._names = {_find_host(name) for name in names} | {address.host.casefold()}
         self._accepts_addresses = not address.is_loopback
 
     def check(self, host: str | None, origin: str | None) -> None:
@@ -31,15 +31,15 @@ class HostCheck:
         """
         if host is None:
             raise Refusal(421, "the request names no host: send the header Host")
-        if not self._accepts(_host_of(host)):
+        if not self._accepts_host(_find_host(host)):
             raise Refusal(
                 421,
                 f"the host {host!r:.100} is not served here: connect by an address of this machine,"
-                f" or start the server with --allow-host {_host_of(host) or 'NAME':.100}",
+                f" or start the server with --allow-host {_find_host(host) or 'NAME':.100}",
             )
-        if origin is None or _authority_of(origin) == host.casefold():
+        if origin is None or _find_authority(origin) == host.casefold():
             return
-        name = _host_of(_authority_of(origin))
+        name = _find_host(_find_authority(origin))
         if not name:
             raise Refusal(
                 403,
@@ -53,7 +53,7 @@ class HostCheck:
                 f" --allow-host {name:.100}",
             )
 
-    def _accepts(self, host: str) -> bool:
+    def _accepts_host(self, host: str) -> bool:
         if host in self._names or is_loopback_host(host):
             return True
         return self._accepts_addresses and _is_address(host)
@@ -67,14 +67,14 @@ def _is_address(host: str) -> bool:
     return True
 
 
-def _authority_of(origin: str) -> str:
+def _find_authority(origin: str) -> str:
     try:
         return urlsplit(origin).netloc.casefold()
     except ValueError:
         return ""
 
 
-def _host_of(authority: str) -> str:
+def _find_host(authority: str) -> str:
     """Return the host of "HOST" or "HOST:PORT", without the brackets of an IPv6 address."""
     try:
         return urlsplit(f"//{authority}").hostname or ""

@@ -36,7 +36,7 @@ class HeadDeadlineProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first request."""
         super().connection_made(transport)
-        self._wait()
+        self._wait_for_head()
 
     def data_received(self, data: bytes) -> None:
         """Stop waiting when a request has begun, and wait again for a request in parts."""
@@ -49,11 +49,11 @@ class HeadDeadlineProtocol(H11Protocol):
         if self._is_answering():
             self._stop_waiting()
         elif self._deadline is None:
-            self._wait()
+            self._wait_for_head()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002
         """Refuse what is no HTTP request."""
-        self._refuse(
+        self._refuse_request(
             400,
             "this is no HTTP request that can be read: send a request of HTTP/1.1 with one header"
             " Host, and with a body of the length that it declares",
@@ -67,7 +67,7 @@ class HeadDeadlineProtocol(H11Protocol):
     def _is_answering(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
 
-    def _wait(self) -> None:
+    def _wait_for_head(self) -> None:
         self._deadline = self.loop.call_later(_HEAD_SECONDS, self._give_up)
 
     def _stop_waiting(self) -> None:
@@ -78,11 +78,11 @@ class HeadDeadlineProtocol(H11Protocol):
     def _give_up(self) -> None:
         self._deadline = None
         if not self._is_answering() and not self.transport.is_closing():
-            self._refuse(
+            self._refuse_request(
                 408, f"the head was not complete after {_HEAD_SECONDS:g} seconds: send it again"
             )
 
-    def _refuse(self, status: int, reason: str) -> None:
+    def _refuse_request(self, status: int, reason: str) -> None:
         """Answer with an error, unless an answer has begun, and close the connection."""
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             content = Refusal(status, reason).content

@@ -34,17 +34,17 @@ class Refusal(Exception):
     def content(self) -> bytes:
         """The body of the answer."""
         error = {"code": self.code, "message": f"{self}; nothing was done"}
-        return _encode({"jsonrpc": "2.0", "id": None, "error": error})
+        return _encode_body({"jsonrpc": "2.0", "id": None, "error": error})
 
 
 async def send_json(
     send: Send, status: int, body: Mapping[str, Any], headers: Mapping[str, str] | None = None
 ) -> None:
     """Send a whole response."""
-    await send_content(send, status, _encode(body), "application/json", headers)
+    await send_content(send, status, _encode_body(body), "application/json", headers)
 
 
-def _encode(body: Mapping[str, Any]) -> bytes:
+def _encode_body(body: Mapping[str, Any]) -> bytes:
     # ASCII: a lone surrogate in what the client sent stays an escape.
     return json.dumps(body).encode("ascii")
 

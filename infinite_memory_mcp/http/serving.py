@@ -77,7 +77,7 @@ class SharedStore(LazyStore):
         self._naming = threading.Lock()
         self._handles: dict[str, MemoryStore] = {}
 
-    def _store_of(self, client: str | None) -> MemoryStore:
+    def _choose_store(self, client: str | None) -> MemoryStore:
         store = self.get()
         if client is None or client == CLIENT:
             return store
@@ -102,7 +102,7 @@ def build_application(memory: LazyStore, options: HttpOptions) -> HttpApplicatio
             # Not the store itself, which outlives the handle.
             return SharedStore(
                 lambda: base().confine(scopes="*", client=CLIENT),
-                recorder=_recorder_of(memory, options, "*"),
+                recorder=_choose_recorder(memory, options, "*"),
                 stopping=memory.stopping,
             )
         return LazyStore(
@@ -114,7 +114,7 @@ def build_application(memory: LazyStore, options: HttpOptions) -> HttpApplicatio
             ),
             client=key.name,
             key_name=key.name,
-            recorder=_recorder_of(memory, options, key.scopes),
+            recorder=_choose_recorder(memory, options, key.scopes),
             stopping=memory.stopping,
         )
 
@@ -122,7 +122,7 @@ def build_application(memory: LazyStore, options: HttpOptions) -> HttpApplicatio
         name = "" if key is None else key.id
         return build_server(
             handle,
-            options.toolsets if key is None else _toolsets_of(key, options.toolsets),
+            options.toolsets if key is None else _choose_toolsets(key, options.toolsets),
             tool_filter=options.tool_filter,
             structured=options.structured,
             rights=RIGHTS if key is None else key.rights,
@@ -140,14 +140,14 @@ def build_application(memory: LazyStore, options: HttpOptions) -> HttpApplicatio
     )
 
 
-def _recorder_of(memory: LazyStore, options: HttpOptions, scopes: Collection[str]) -> Recorder:
+def _choose_recorder(memory: LazyStore, options: HttpOptions, scopes: Collection[str]) -> Recorder:
     """Return the recorder of a handle; a handle of the whole store sees every call."""
     if options.scopes is None and "*" in scopes:
         return memory.recorder
     return Recorder(within=memory.recorder)
 
 
-def _toolsets_of(key: AccessKey, toolsets: Sequence[str]) -> Sequence[str]:
+def _choose_toolsets(key: AccessKey, toolsets: Sequence[str]) -> Sequence[str]:
     if key.allows(Right.ADMIN) and "admin" not in toolsets:
         return (*toolsets, "admin")
     return toolsets
@@ -176,14 +176,14 @@ def serve_http(memory: LazyStore, listener: socket, options: HttpOptions) -> int
     application = build_application(memory, options)
     _allow_many_files()
     try:
-        anyio.run(_serve, application, memory, listener, options)
+        anyio.run(_serve_application, application, memory, listener, options)
     except KeyboardInterrupt:
         # Only where signals cannot be received: on Windows.
         _log.info("stopping")
     except BaseException:  # noqa: BLE001 - the boundary of the process
         _log.exception("the server failed")
-        _end(memory, 1)
-    return _end(memory, 0)
+        _end_process(memory, 1)
+    return _end_process(memory, 0)
 
 
 def _find_problem(memory: LazyStore, options: HttpOptions) -> str | None:
@@ -211,21 +211,21 @@ class _Server(uvicorn.Server):
         yield
 
 
-async def _serve(
+async def _serve_application(
     application: HttpApplication, memory: LazyStore, listener: socket, options: HttpOptions
 ) -> None:
-    server = _Server(_configure(application))
+    server = _Server(_configure_server(application))
     async with anyio.create_task_group() as tasks:
         if sys.platform != "win32":
             await tasks.start(_stop_on_signal, application, server)
         async with application.running():
-            _announce(listener, options)
+            _announce_address(listener, options)
             memory.warm_up_when_quiet()
             await server.serve(sockets=[listener])
         tasks.cancel_scope.cancel()
 
 
-def _configure(application: HttpApplication) -> uvicorn.Config:
+def _configure_server(application: HttpApplication) -> uvicorn.Config:
     return uvicorn.Config(
         application,
         http=HeadDeadlineProtocol,
@@ -237,7 +237,7 @@ def _configure(application: HttpApplication) -> uvicorn.Config:
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        limit_concurrency=_max_connections(),
+        limit_concurrency=_choose_max_connections(),
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=int(_GRACE_SECONDS),
     )
@@ -256,10 +256,10 @@ async def _stop_on_signal(
                 _log.info("stopping on %s", signal.Signals(number).name)
                 if server.should_exit or tasks.cancel_scope.cancel_called:
                     os._exit(1)
-                tasks.start_soon(_stop, application, server)
+                tasks.start_soon(_stop_server, application, server)
 
 
-async def _stop(application: HttpApplication, server: uvicorn.Server) -> None:
+async def _stop_server(application: HttpApplication, server: uvicorn.Server) -> None:
     _exit_after(_DRAIN_SECONDS + _GRACE_SECONDS)
     with anyio.move_on_after(_DRAIN_SECONDS):
         await application.drain()
@@ -273,7 +273,7 @@ def _exit_after(seconds: float) -> None:
     timer.start()
 
 
-def _end(memory: LazyStore, code: int) -> NoReturn:
+def _end_process(memory: LazyStore, code: int) -> NoReturn:
     memory.close()
     flush_spans(_LAST_SPANS_SECONDS)
     logging.shutdown()
@@ -281,7 +281,7 @@ def _end(memory: LazyStore, code: int) -> NoReturn:
     os._exit(code)
 
 
-def _announce(listener: socket, options: HttpOptions) -> None:
+def _announce_address(listener: socket, options: HttpOptions) -> None:
     url = options.address.url(listener.getsockname()[1])
     who = "every client needs a key"
     if options.address.is_loopback and not options.require_keys:
@@ -298,7 +298,7 @@ def _allow_many_files() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def _max_connections() -> int:
+def _choose_max_connections() -> int:
     """Return how many connections leave enough files for the store."""
     if sys.platform == "win32":
         return 1000

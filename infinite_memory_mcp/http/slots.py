@@ -56,7 +56,7 @@ class FairSlots:
             ToolError: it could not begin in time; nothing was done.
             TimeoutError: it has begun, and not ended in time.
         """
-        await self._take(owner)
+        await self._take_slot(owner)
         loop = asyncio.get_running_loop()
 
         def call_and_release() -> CallToolResult:
@@ -65,7 +65,7 @@ class FairSlots:
             finally:
                 # The loop may have ended meanwhile.
                 with suppress(RuntimeError):
-                    loop.call_soon_threadsafe(self._release, owner)
+                    loop.call_soon_threadsafe(self._release_slot, owner)
 
         with anyio.CancelScope(shield=True), anyio.move_on_after(self._seconds):
             return await anyio.to_thread.run_sync(
@@ -73,9 +73,9 @@ class FairSlots:
             )
         raise TimeoutError
 
-    async def _take(self, owner: str) -> None:
+    async def _take_slot(self, owner: str) -> None:
         if self._free and self._held[owner] < self._max_held and owner not in self._waiting:
-            self._grant(owner)
+            self._grant_slot(owner)
             return
         turns = self._waiting.setdefault(owner, deque())
         if len(turns) >= self._max_waiting:
@@ -90,10 +90,10 @@ class FairSlots:
                 await turn.event.wait()
             except anyio.get_cancelled_exc_class():
                 if turn.granted:
-                    self._release(owner)
+                    self._release_slot(owner)
                     turn.granted = False
                 else:
-                    self._forget(owner, turn)
+                    self._forget_turn(owner, turn)
                 raise
         if not turn.granted:
             raise ToolError(
@@ -101,17 +101,17 @@ class FairSlots:
                 " seconds: try again later. Nothing was done."
             )
 
-    def _forget(self, owner: str, turn: _Turn) -> None:
+    def _forget_turn(self, owner: str, turn: _Turn) -> None:
         turns = self._waiting[owner]
         turns.remove(turn)
         if not turns:
             del self._waiting[owner]
 
-    def _grant(self, owner: str) -> None:
+    def _grant_slot(self, owner: str) -> None:
         self._free -= 1
         self._held[owner] += 1
 
-    def _release(self, owner: str) -> None:
+    def _release_slot(self, owner: str) -> None:
         self._free += 1
         self._held[owner] -= 1
         if not self._held[owner]:
@@ -126,6 +126,6 @@ class FairSlots:
             if turns:
                 # Behind the others that wait.
                 self._waiting[waiting] = turns
-            self._grant(waiting)
+            self._grant_slot(waiting)
             turn.granted = True
             turn.event.set()

@@ -73,9 +73,9 @@ class _ServerCollector(Collector):
         try:
             with self._memory.call() as store:
                 recorder = store._services.recorder
-                health = self._look(store.health)
+                health = self._look_at_health(store.health)
         except InfiniteMemoryError:
-            yield _gauge("up", "Whether the store can be read", 0)
+            yield _make_gauge("up", "Whether the store can be read", 0)
         else:
             yield from _collect_timings(recorder, Series.OPERATIONS)
             yield from _collect_timings(recorder, Series.ARMS)
@@ -84,7 +84,7 @@ class _ServerCollector(Collector):
             caches |= recorder.caches()
         yield from _collect_caches(caches)
 
-    def _look(self, check: Callable[[], Health]) -> Health:
+    def _look_at_health(self, check: Callable[[], Health]) -> Health:
         with self._lock:
             now = self._clock()
             is_stale = self._looked_at is None or now - self._looked_at >= _FRESH_SECONDS
@@ -102,14 +102,14 @@ def _collect_timings(recorder: Recorder, series: Series) -> Iterator[Metric]:
         f"{_PREFIX}_{noun}_errors", f"Failed calls by {noun} and error", labels=[noun, "error"]
     )
     for name, state in recorder.durations(series).items():
-        seconds.add_metric([name], buckets=_buckets(state), sum_value=state.total_seconds)
+        seconds.add_metric([name], buckets=_list_buckets(state), sum_value=state.total_seconds)
         for error, number in state.errors.items():
             errors.add_metric([name, error], number)
     yield seconds
     yield errors
 
 
-def _buckets(state: Durations) -> list[tuple[str, float]]:
+def _list_buckets(state: Durations) -> list[tuple[str, float]]:
     buckets: list[tuple[str, float]] = [
         (f"{bound:g}", float(number)) for bound, number in state.cumulate(_EVERY)
     ]
@@ -117,8 +117,8 @@ def _buckets(state: Durations) -> list[tuple[str, float]]:
 
 
 def _collect_health(health: Health) -> Iterator[Metric]:
-    yield _gauge("up", "Whether the store can be read", health.status != HealthStatus.FAILING)
-    yield _gauge("degraded", "Whether something is lacking", health.status != HealthStatus.OK)
+    yield _make_gauge("up", "Whether the store can be read", health.status != HealthStatus.FAILING)
+    yield _make_gauge("degraded", "Whether something is lacking", health.status != HealthStatus.OK)
     values = {
         "memories": ("Memories that are not forgotten", health.memories),
         "store_bytes": ("Size of the store", health.size_bytes),
@@ -129,7 +129,7 @@ def _collect_health(health: Health) -> Iterator[Metric]:
     }
     for name, (about, value) in values.items():
         if value is not None:
-            yield _gauge(name, about, value)
+            yield _make_gauge(name, about, value)
 
 
 def _collect_caches(caches: Mapping[str, CacheUse]) -> Iterator[Metric]:
@@ -142,5 +142,5 @@ def _collect_caches(caches: Mapping[str, CacheUse]) -> Iterator[Metric]:
         yield family
 
 
-def _gauge(name: str, about: str, value: float) -> Metric:
+def _make_gauge(name: str, about: str, value: float) -> Metric:
     return GaugeMetricFamily(f"{_PREFIX}_{name}", about, value=float(value))

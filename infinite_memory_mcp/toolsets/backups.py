@@ -50,14 +50,14 @@ class RestoreMemory(Arguments):
 def backup_memory(store: MemoryStore, _arguments: NoArguments) -> Answer:
     """Back up everything into a new file on the machine of the memory."""
     backup = store.backups.create()
-    return Answer(text=f"Backed up: {_render(backup)}", data=compact(backup))
+    return Answer(text=f"Backed up: {_render_backup(backup)}", data=compact(backup))
 
 
 @tool("List backups", object_schema("backups"), reads=True)
 def list_backups(store: MemoryStore, _arguments: NoArguments) -> Answer:
     """List the backups, newest first."""
     backups = store.backups.list()
-    lines = [_render(backup) for backup in backups[:_MOST_LISTED]]
+    lines = [_render_backup(backup) for backup in backups[:_MOST_LISTED]]
     more = len(backups) - _MOST_LISTED
     if more > 0:
         lines.append(f"and {format_count(more, 'older backup')}")
@@ -81,7 +81,9 @@ def restore_memory(store: MemoryStore, arguments: RestoreMemory) -> Answer:
     backup = _find_backup(store, arguments.name)
     # By its path: a file of that name in the working folder of the server is another file.
     restored = store.backups.restore(backup.path, mode=arguments.mode)
-    return Answer(text="\n".join(_restored_lines(restored, backup.name)), data=restored.to_dict())
+    return Answer(
+        text="\n".join(_describe_restored(restored, backup.name)), data=restored.to_dict()
+    )
 
 
 def _find_backup(store: MemoryStore, name: str) -> Backup:
@@ -98,7 +100,7 @@ def _find_backup(store: MemoryStore, name: str) -> Backup:
     raise NotFound(f"there is no backup {name!r:.200}: {hint}")
 
 
-def _restored_lines(restored: Restored, name: str) -> list[str]:
+def _describe_restored(restored: Restored, name: str) -> list[str]:
     encryption = describe_encryption(encrypted=restored.encrypted)
     if restored.mode == "merge":
         lines = [
@@ -126,7 +128,7 @@ def _restored_lines(restored: Restored, name: str) -> list[str]:
     return lines
 
 
-def _render(backup: Backup) -> str:
+def _render_backup(backup: Backup) -> str:
     columns = [quote_label(backup.name), str(iso(backup.created_at))]
     if backup.counts is not None:
         columns.append(format_count(backup.counts.get("memories", 0), "memory", "memories"))

@@ -71,12 +71,12 @@ def memory_log(store: MemoryStore, arguments: MemoryLog) -> Answer:
     entries = store.journal.entries(
         limit=arguments.limit, before=arguments.before, memory_id=arguments.id
     )
-    view = view_of_ids(store, _entry_ids(entries))
+    view = view_of_ids(store, _list_entry_ids(entries))
     lines = [_render_entry(entry, view) for entry in entries] or [
         "There is nothing in the journal."
     ]
     return Answer(
-        text="\n".join(lines), data={"entries": [_entry_to_data(entry) for entry in entries]}
+        text="\n".join(lines), data={"entries": [_encode_entry(entry) for entry in entries]}
     )
 
 
@@ -112,20 +112,20 @@ def undo(store: MemoryStore, arguments: UndoChange) -> Answer:
     """Reverse a change when the user asks for it. Undoing that entry in turn does it again."""
     report = store.undo(arguments.entry, dry_run=arguments.dry_run)
     changed = [change.after.id for change in report.changes[:MAX_IDS]]
-    view = view_of_ids(store, [*changed, *_entry_ids([report.undone])])
-    data = report.to_dict() | {"undone": _entry_to_data(report.undone)}
+    view = view_of_ids(store, [*changed, *_list_entry_ids([report.undone])])
+    data = report.to_dict() | {"undone": _encode_entry(report.undone)}
     # The text has the changes, where it can quote them.
     del data["changes"]
-    return Answer(text="\n".join(_undo_lines(report, view)), data=data)
+    return Answer(text="\n".join(_describe_undo(report, view)), data=data)
 
 
-def _entry_to_data(entry: Entry) -> dict[str, Any]:
+def _encode_entry(entry: Entry) -> dict[str, Any]:
     """Return an entry without what is for the owner of the machine alone."""
     data: dict[str, Any] = compact(entry.to_dict() | {"process": None, "digest": None})
     return data
 
 
-def _undo_lines(report: Undone, view: View) -> Iterator[str]:
+def _describe_undo(report: Undone, view: View) -> Iterator[str]:
     if report.entry is None:
         yield f"Nothing was changed. Would be undone: {_render_entry(report.undone, view)}"
     else:
@@ -135,7 +135,7 @@ def _undo_lines(report: Undone, view: View) -> Iterator[str]:
     for change in report.changes[:MAX_IDS]:
         yield _render_change(change, view)
         if not change.is_private:
-            yield quote_lines(_shorten(shown_text(change.after)))
+            yield quote_lines(_shorten_text(shown_text(change.after)))
     more = len(report.changes) - MAX_IDS
     if more > 0:
         yield f"and {format_count(more, 'more memory', 'more memories')}"
@@ -161,7 +161,7 @@ def _render_change(change: MemoryChange, view: View) -> str:
     return f"memory {view.shorten(after.id)}{status}{scope}{fields}"
 
 
-def _shorten(text: str) -> str:
+def _shorten_text(text: str) -> str:
     return text if len(text) <= _TEXT_CHARS else f"{text[:_TEXT_CHARS]}…"
 
 
@@ -171,7 +171,7 @@ def _join_names(singular: str, plural: str, names: Iterable[str]) -> str:
     return f"{singular if len(listed) == 1 else plural} {', '.join(listed[:MAX_IDS])}{more}"
 
 
-def _entry_ids(entries: Iterable[Entry]) -> Iterator[str]:
+def _list_entry_ids(entries: Iterable[Entry]) -> Iterator[str]:
     """Yield the ids that the lines of the entries name."""
     for entry in entries:
         yield from (step.id for step in entry.action.memories[:MAX_IDS])

@@ -75,8 +75,8 @@ def dream(store: MemoryStore, arguments: Dream) -> Answer:
         return _show_material(store, arguments)
     if has_verdicts:
         report = store.dreams.accept(
-            links=[_with_whole_ids(store, link) for link in arguments.links],
-            topics=[_with_whole_ids(store, topic) for topic in arguments.topics],
+            links=[_complete_ids(store, link) for link in arguments.links],
+            topics=[_complete_ids(store, topic) for topic in arguments.topics],
         )
     else:
         report = store.dream(arguments.seed, scope=arguments.scope, dry_run=arguments.dry_run)
@@ -90,7 +90,7 @@ def dream(store: MemoryStore, arguments: Dream) -> Answer:
     return Answer(text="\n".join([*notice, *lines, *looked]), data=report.to_dict())
 
 
-def _with_whole_ids(store: MemoryStore, verdict: Mapping[str, Any]) -> dict[str, Any]:
+def _complete_ids(store: MemoryStore, verdict: Mapping[str, Any]) -> dict[str, Any]:
     """Return a verdict with the whole ids of the memories that it names by their endings."""
     whole = dict(verdict)
     for name in ("source", "target"):
@@ -150,7 +150,7 @@ def dream_diary(store: MemoryStore, arguments: DreamDiary) -> Answer:
     cycles = store.dreams.diary(limit=arguments.limit, before=arguments.before)
     if not cycles:
         return Answer(text="No cycle has changed anything yet.", data={"cycles": []})
-    blocks = _describe(store, cycles)
+    blocks = _describe_cycles(store, cycles)
     sizes = [estimate_tokens(block) + 2 for block in blocks]
     count = max(1, fit_count(sizes, arguments.max_tokens - _HEAD_TOKENS))
     shown = cycles[:count]
@@ -164,7 +164,7 @@ def dream_diary(store: MemoryStore, arguments: DreamDiary) -> Answer:
     return Answer(text="\n\n".join([head, *blocks[:count]]), data=data)
 
 
-def _describe(store: MemoryStore, cycles: Sequence[Cycle]) -> list[str]:
+def _describe_cycles(store: MemoryStore, cycles: Sequence[Cycle]) -> list[str]:
     view = view_of_ids(store, [name for cycle in cycles for name in cycle_ids(cycle)])
     return [
         "\n".join(

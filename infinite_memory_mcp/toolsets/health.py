@@ -28,7 +28,7 @@ _MAX_FINDINGS = 20
 def health_check(store: MemoryStore, _arguments: NoArguments) -> Answer:
     """Check whether the memory works: storage, disk, index, model, waiting work, clients."""
     health = store.health()
-    return Answer(text="\n".join(_health_lines(health)), data=health.to_dict())
+    return Answer(text="\n".join(_describe_health(health)), data=health.to_dict())
 
 
 @tool("Show metrics", object_schema("since", "tools", "operations"), reads=True)
@@ -39,11 +39,11 @@ def get_metrics(store: MemoryStore, _arguments: NoArguments) -> Answer:
     caches = {} if recorder is None else recorder.caches()
     lines = [
         f"since {iso(metrics.since)}; durations in milliseconds",
-        *_timing_lines("tool", tools),
-        *_timing_lines("method", metrics.operations),
-        *_timing_lines("arm of the search", metrics.arms),
-        *_timing_lines("conditions in", metrics.triggers),
-        *_cache_lines({**metrics.caches, **caches}),
+        *_describe_timings("tool", tools),
+        *_describe_timings("method", metrics.operations),
+        *_describe_timings("arm of the search", metrics.arms),
+        *_describe_timings("conditions in", metrics.triggers),
+        *_describe_caches({**metrics.caches, **caches}),
     ]
     plain_tools = {name: timing.to_dict() for name, timing in tools.items()}
     return Answer(text="\n".join(lines), data={**metrics.to_dict(), "tools": plain_tools})
@@ -53,10 +53,10 @@ def get_metrics(store: MemoryStore, _arguments: NoArguments) -> Answer:
 def verify_memory(store: MemoryStore, _arguments: NoArguments) -> Answer:
     """Check every record, its history and vectors, and the index; this may take minutes."""
     verified = store.verify()
-    return Answer(text="\n".join(_verification_lines(verified)), data=verified.to_dict())
+    return Answer(text="\n".join(_describe_verification(verified)), data=verified.to_dict())
 
 
-def _health_lines(health: Health) -> Iterator[str]:
+def _describe_health(health: Health) -> Iterator[str]:
     yield f"status: {health.status}"
     for finding in health.findings:
         yield f"{finding.about}: {finding.state}: {escape_line(finding.sentence)}"
@@ -69,7 +69,7 @@ def _health_lines(health: Health) -> Iterator[str]:
     yield f"last backup: {iso(health.last_backup) or 'none yet'}"
 
 
-def _timing_lines(noun: str, timings: Mapping[str, Timing]) -> Iterator[str]:
+def _describe_timings(noun: str, timings: Mapping[str, Timing]) -> Iterator[str]:
     for name, timing in timings.items():
         errors = ", ".join(f"{kind} {number}" for kind, number in timing.errors.items())
         yield (
@@ -79,12 +79,12 @@ def _timing_lines(noun: str, timings: Mapping[str, Timing]) -> Iterator[str]:
         )
 
 
-def _cache_lines(caches: Mapping[str, CacheUse]) -> Iterator[str]:
+def _describe_caches(caches: Mapping[str, CacheUse]) -> Iterator[str]:
     for name, use in caches.items():
         yield f"cache of {name}: {use.hits} of {use.hits + use.misses} found"
 
 
-def _verification_lines(verified: Verification) -> Iterator[str]:
+def _describe_verification(verified: Verification) -> Iterator[str]:
     counts = ", ".join(f"{name} {number}" for name, number in verified.counts.items())
     yield f"checked: {counts or 'nothing'}"
     if verified.sound:

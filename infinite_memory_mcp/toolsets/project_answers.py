@@ -40,7 +40,7 @@ def render_matches(
     view = view_of_ids(store, ids)
     entries = [_render_match(number, match, view) for number, match in enumerate(matches, 1)]
     head = f"{format_count(len(matches), noun)}, best first."
-    text = _join(head, entries, budget) if entries else f"No {noun} was found. {_SEARCH_ON}"
+    text = _join_entries(head, entries, budget) if entries else f"No {noun} was found. {_SEARCH_ON}"
     return Answer(text=text, data={"matches": [match.to_dict() for match in matches]})
 
 
@@ -56,7 +56,7 @@ def render_history(store: MemoryStore, history: ProjectHistory, budget: int) -> 
 def render_chunks(store: MemoryStore, chunks: Sequence[Chunk], head: str, budget: int) -> str:
     """Return pieces of work below a head, as many as fit."""
     view = view_of_ids(store, [chunk.id for chunk in chunks])
-    return _join(head, [_render_chunk("-", chunk, view) for chunk in chunks], budget)
+    return _join_entries(head, [_render_chunk("-", chunk, view) for chunk in chunks], budget)
 
 
 def render_decisions(store: MemoryStore, decisions: Sequence[Decision], budget: int) -> Answer:
@@ -68,7 +68,7 @@ def render_decisions(store: MemoryStore, decisions: Sequence[Decision], budget: 
     head = f"{format_count(len(decisions), 'decision')}, {in_force:,} in force; those come first."
     data = {"decisions": [decision.to_dict() for decision in decisions]}
     none = "No decision was found. store_architecture_decision keeps one with its reason."
-    return Answer(text=_join(head, entries, budget) if entries else none, data=data)
+    return Answer(text=_join_entries(head, entries, budget) if entries else none, data=data)
 
 
 def render_patterns(store: MemoryStore, patterns: Patterns, budget: int) -> Answer:
@@ -80,11 +80,15 @@ def render_patterns(store: MemoryStore, patterns: Patterns, budget: int) -> Answ
     where = "all repositories" if patterns.scope is None else quote_label(patterns.scope)
     pieces = f"{format_count(patterns.chunks, 'piece of work', 'pieces of work')} of {where}."
     head = f"{format_count(len(entries), 'pattern')} in {pieces}"
-    text = _join(head, entries, budget) if entries else f"Nothing was found that recurs in {pieces}"
+    text = (
+        _join_entries(head, entries, budget)
+        if entries
+        else f"Nothing was found that recurs in {pieces}"
+    )
     return Answer(text=text, data=patterns.to_dict())
 
 
-def _join(head: str, entries: Sequence[str], budget: int) -> str:
+def _join_entries(head: str, entries: Sequence[str], budget: int) -> str:
     """Return the answer with as many entries as fit in the budget."""
     if not entries:
         return f"Nothing was found. {head}"

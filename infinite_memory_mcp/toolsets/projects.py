@@ -38,7 +38,7 @@ _MATCHES = object_schema("matches")
 @tool("Store a piece of work", RECEIPT)
 def store_conversation_chunk(store: MemoryStore, arguments: StoreConversationChunk) -> Answer:
     """Store a finished piece of work on a repository: a problem, a solution, a change."""
-    details = _work(arguments, "content", "type", "metadata")
+    details = _read_work(arguments, "content", "type", "metadata")
     receipt = store.projects.store_chunk(
         arguments.content,
         kind=arguments.type,
@@ -51,7 +51,7 @@ def store_conversation_chunk(store: MemoryStore, arguments: StoreConversationChu
 @tool("Store a decision", RECEIPT, destroys=True)
 def store_architecture_decision(store: MemoryStore, arguments: StoreArchitectureDecision) -> Answer:
     """Store a decision on a repository with its reason; supersedes ends earlier decisions."""
-    details = _work(arguments, "decision", "rationale", "context")
+    details = _read_work(arguments, "decision", "rationale", "context")
     context = arguments.context
     situation = "" if context is None else f"\nContext: {context}"
     receipt = store.projects.store_decision(
@@ -66,7 +66,7 @@ def store_architecture_decision(store: MemoryStore, arguments: StoreArchitecture
 @tool("Store a lesson", RECEIPT)
 def store_lesson_learned(store: MemoryStore, arguments: StoreLessonLearned) -> Answer:
     """Store what a problem taught, for whoever meets it again."""
-    details = _work(arguments, "problem", "solution")
+    details = _read_work(arguments, "problem", "solution")
     receipt = store.projects.store_lesson(
         arguments.problem,
         arguments.solution,
@@ -156,7 +156,7 @@ def build_session_context(store: MemoryStore, arguments: BuildSessionContext) ->
     return Answer(text=briefing.text, data=briefing.to_dict())
 
 
-def _work(arguments: WorkArguments, *own: str) -> dict[str, Any]:
+def _read_work(arguments: WorkArguments, *own: str) -> dict[str, Any]:
     given = arguments.model_dump(exclude={"repository", *own})
     details = {name: value for name, value in given.items() if value not in (None, [], "")}
     return {**details, "folder": arguments.folder, "origin": "assistant"}

@@ -142,7 +142,7 @@ def search_by_tag(store: MemoryStore, arguments: SearchByTag) -> Answer:
     if not arguments.tags:
         return _render_tags(store, arguments)
     if arguments.query is None:
-        answer = _browse(store, arguments, tags=arguments.tags)
+        answer = _browse_store(store, arguments, tags=arguments.tags)
     else:
         _refuse_cursor(arguments.cursor)
         hits = store.search(
@@ -183,7 +183,7 @@ def search_by_scope(store: MemoryStore, arguments: SearchByScope) -> Answer:
     if arguments.scope is None:
         return _render_scopes(store, arguments)
     if arguments.query is None:
-        return _browse(store, arguments)
+        return _browse_store(store, arguments)
     _refuse_cursor(arguments.cursor)
     return _render_search(
         store,
@@ -269,7 +269,7 @@ def _render_search(store: MemoryStore, hits: Hits, budget: int, *, pages: bool =
     )
 
 
-def _browse(
+def _browse_store(
     store: MemoryStore, arguments: SearchByTag | SearchByScope, tags: Sequence[str] = ()
 ) -> Answer:
     limit = arguments.limit

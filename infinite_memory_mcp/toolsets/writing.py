@@ -126,7 +126,7 @@ def update_memory(store: MemoryStore, arguments: UpdateMemory) -> Answer:
     revision = (
         store.get(arguments.id).revision if arguments.revision is None else arguments.revision
     )
-    changes = _changes(arguments, store)
+    changes = _read_changes(arguments, store)
     with _name_create_argument():
         receipt = store.revise(
             arguments.id, revision=revision, create_scope=arguments.create, **changes
@@ -176,7 +176,7 @@ def _forget_matching(store: MemoryStore, arguments: DeleteMemory, choice: dict[s
     return render_preview(store.bulk.preview_forget(**choice), choice, refusal)
 
 
-def _changes(arguments: UpdateMemory, store: MemoryStore) -> dict[str, Any]:
+def _read_changes(arguments: UpdateMemory, store: MemoryStore) -> dict[str, Any]:
     # An argument that is null was left out: many clients send every argument.
     changes = arguments.model_dump(exclude={"id", "revision", "create"}, exclude_none=True)
     for name in ("title", "speaker", "key"):

@@ -14,18 +14,12 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from infinite_memory import (
-    Conflict,
-    CopyStep,
-    InvalidInput,
-    Memory,
-    RecordKind,
-    StorageUnavailable,
-    copy_store,
-)
+from infinite_memory import Conflict, InvalidInput, Memory, StorageUnavailable, copy_store
+from infinite_memory.core.values.archive.copying import CopyStep
 from infinite_memory.core.values.commit import Attach, Commit, Detach, Erase, Put
 from infinite_memory.core.values.record import Embedding
 from infinite_memory.core.values.scope import Scope
+from infinite_memory.core.values.verification import RecordKind
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.everything import dump, fill

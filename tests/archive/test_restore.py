@@ -18,7 +18,6 @@ from infinite_memory import (
     AccessDenied,
     ArchiveDamaged,
     Backup,
-    BackupStep,
     Config,
     Conflict,
     InvalidInput,
@@ -27,6 +26,7 @@ from infinite_memory import (
     StorageUnavailable,
     StoreDamaged,
 )
+from infinite_memory.core.values.archive.backup import BackupStep
 from infinite_memory.core.values.commit import Commit
 from infinite_memory.features.archive.backup_folder import BackupFolder
 from infinite_memory.features.archive.recovery import (

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from infinite_memory import (
-    AttachmentContent,
     Config,
     Conflict,
     InvalidInput,
@@ -20,9 +19,10 @@ from infinite_memory import (
     NotFound,
     Outcome,
     Receipt,
-    Searchable,
     Status,
 )
+from infinite_memory.core.values.conversation.attachment import AttachmentContent
+from infinite_memory.core.values.receipt import Searchable
 from infinite_memory.features.attachments.attaching import attach_all
 from infinite_memory.testing.embedders import HashingEmbedder
 

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from transcript_lines import FIXTURE, SESSION, record, write_transcript
 
-from infinite_memory import Config, Ingested, MemoryStore, StorageUnavailable
+from infinite_memory import Config, MemoryStore, StorageUnavailable
 from infinite_memory.core.files.locks import FileLock
 from infinite_memory.features.sessions import session_messages as ingesting
 from infinite_memory.features.sessions.diagnosis import diagnose_hooks
+from infinite_memory.features.sessions.ingested import Ingested
 from infinite_memory.features.sessions.spool import append_line
 from infinite_memory.features.sessions.spool_reader import READER_LOCK
 from infinite_memory.testing.embedders import HashingEmbedder

@@ -11,14 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory import (
-    Activation,
-    Config,
-    ConfigurationError,
-    InvalidInput,
-    MemoryStore,
-)
+from infinite_memory import Config, ConfigurationError, InvalidInput, MemoryStore
 from infinite_memory.features.reminders.long_term.activating import draw
+from infinite_memory.features.reminders.long_term.values import Activation
 from infinite_memory.testing.embedders import HashingEmbedder
 from tests.stopped_clock import StoppedClock
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from infinite_memory import BriefingPart, Config, InvalidInput, MemoryStore, UnknownScope
+from infinite_memory import Config, InvalidInput, MemoryStore, UnknownScope
+from infinite_memory.features.overviews.values import BriefingPart
 from infinite_memory.testing.embedders import HashingEmbedder
 from tests.stopped_clock import StoppedClock
 

@@ -15,11 +15,11 @@ from infinite_memory import (
     InvalidInput,
     MemoryStore,
     NotFound,
-    Operation,
     Outcome,
     ReadOnly,
     UnknownScope,
 )
+from infinite_memory.core.values.entry import Operation
 from infinite_memory.testing.embedders import HashingEmbedder
 
 Open = Callable[..., MemoryStore]

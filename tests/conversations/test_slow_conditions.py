@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from infinite_memory import Activation, MemoryStore
+from infinite_memory import MemoryStore
 from infinite_memory.core.clock import Deadline, within
+from infinite_memory.features.reminders.long_term.values import Activation
 from infinite_memory.testing.embedders import HashingEmbedder
 
 FOR_EVER = "(() => { while (true); })()"

@@ -21,16 +21,15 @@ from infinite_memory import (
     Config,
     Conflict,
     InvalidInput,
-    KeyState,
     MemoryStore,
     NewKey,
     NotFound,
-    Operation,
     Right,
     StorageUnavailable,
     copy_store,
 )
-from infinite_memory.core.values.access.key import access_key_json
+from infinite_memory.core.values.access.key import KeyState, access_key_json
+from infinite_memory.core.values.entry import Operation
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.embedders import HashingEmbedder

@@ -9,16 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory import (
-    Briefing,
-    BriefingItem,
-    BriefingPart,
-    Config,
-    EmbedderError,
-    InvalidInput,
-    MemoryStore,
-    UnknownScope,
-)
+from infinite_memory import Briefing, Config, EmbedderError, InvalidInput, MemoryStore, UnknownScope
+from infinite_memory.features.overviews.values import BriefingItem, BriefingPart
 from infinite_memory.search.text.token_estimate import estimate_tokens
 from infinite_memory.testing.embedders import HashingEmbedder
 

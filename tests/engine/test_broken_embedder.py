@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from infinite_memory import MemoryStore, Outcome, Searchable
+from infinite_memory import MemoryStore, Outcome
+from infinite_memory.core.values.receipt import Searchable
 from infinite_memory.testing.embedders import HashingEmbedder
 
 

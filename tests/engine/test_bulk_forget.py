@@ -102,13 +102,13 @@ def test_a_change_at_the_last_moment_is_refused(
     filled: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = filled.bulk.preview_forget(scope="lander").token
-    puts = bulk_forget._puts
+    puts = bulk_forget._make_puts
 
     def change_first(*arguments: object) -> object:
         filled.revise("lander-0", revision=1, text="The draft of the first day")
         return puts(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(bulk_forget, "_puts", change_first)
+    monkeypatch.setattr(bulk_forget, "_make_puts", change_first)
     with pytest.raises(Conflict):
         filled.bulk.forget(token, scope="lander")
     assert current(filled) == ALL_IDS

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from infinite_memory import Config, MemoryStore, Searchable
+from infinite_memory import Config, MemoryStore
 from infinite_memory.core.errors import Conflict, EmbedderError
 from infinite_memory.core.protocols import Embedder, Storage
+from infinite_memory.core.values.receipt import Searchable
 from infinite_memory.engine import active_model
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage

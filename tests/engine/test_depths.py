@@ -20,9 +20,8 @@ from infinite_memory import (
     InvalidInput,
     MemoryStore,
     Status,
-    Step,
 )
-from infinite_memory.core.values.hits import LIKELY
+from infinite_memory.core.values.hits import LIKELY, Step
 from infinite_memory.engine.retrieval.search import overview
 from infinite_memory.engine.retrieval.search_request import SearchRequest, build_question
 from infinite_memory.testing.embedders import HashingEmbedder

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from infinite_memory import Config, Hit, Hits, Link, LinkType, MemoryStore, Reached, Step
+from infinite_memory import Config, Hit, Hits, Link, LinkType, MemoryStore
 from infinite_memory.core.values.commit import Commit
+from infinite_memory.core.values.hits import Reached, Step
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 

@@ -10,11 +10,11 @@ from infinite_memory import (
     Config,
     EmbedderError,
     Health,
-    HealthStatus,
     LinearSearch,
     MemoryStore,
     StorageUnavailable,
 )
+from infinite_memory.engine.health import HealthStatus
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 

@@ -10,17 +10,11 @@ from typing import Any
 
 import pytest
 
-from infinite_memory import (
-    Conflict,
-    FeedbackOutcome,
-    InvalidInput,
-    MemoryStore,
-    NotFound,
-    ReadOnly,
-)
+from infinite_memory import Conflict, InvalidInput, MemoryStore, NotFound, ReadOnly
 from infinite_memory.core.errors import EmbedderError
 from infinite_memory.core.protocols import Embedder, Storage
 from infinite_memory.core.values.question import Question, Ranking
+from infinite_memory.core.values.receipt import FeedbackOutcome
 from infinite_memory.search.linear import LinearSearch
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory import Kind, Link, LinkType, Memory, Usage
+from infinite_memory import Kind, Link, LinkType, Memory
+from infinite_memory.core.values.record import Usage
 from infinite_memory.engine.priority import compute_priority, weights_of_links
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)

@@ -19,11 +19,11 @@ from infinite_memory import (
     MemoryStore,
     NotFound,
     Outcome,
-    Searchable,
     Status,
     StoreClosed,
     UnknownScope,
 )
+from infinite_memory.core.values.receipt import Searchable
 from infinite_memory.testing.embedders import HashingEmbedder
 
 OpenStore = Callable[..., MemoryStore]

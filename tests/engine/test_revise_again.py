@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from infinite_memory import Conflict, MemoryStore, Outcome, Searchable, StorageUnavailable
+from infinite_memory import Conflict, MemoryStore, Outcome, StorageUnavailable
+from infinite_memory.core.values.receipt import Searchable
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.embedders import HashingEmbedder

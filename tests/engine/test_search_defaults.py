@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from infinite_memory import MemoryStore, Step
+from infinite_memory import MemoryStore
+from infinite_memory.core.values.hits import Step
 
 Open = Callable[..., MemoryStore]
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from infinite_memory import Config, InvalidInput, MemoryStore, Outcome, Searchable
+from infinite_memory import Config, InvalidInput, MemoryStore, Outcome
 from infinite_memory.core.protocols import Embedder
+from infinite_memory.core.values.receipt import Searchable
 from infinite_memory.core.values.record import Changes
 from infinite_memory.search.embedding import open_embedder
 from infinite_memory.storage.inmemory import InMemoryStorage

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from infinite_memory import Config, MemoryStore, Step
+from infinite_memory import Config, MemoryStore
+from infinite_memory.core.values.hits import Step
 from infinite_memory.testing.embedders import HashingEmbedder
 
 NOW = datetime(2026, 5, 4, 9, tzinfo=UTC)

@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from infinite_memory import BriefingPart, Depth, MemoryStore, Operation, Step
+from infinite_memory import Depth, MemoryStore
 from infinite_memory.core.values.commit import Commit, Put
+from infinite_memory.core.values.entry import Operation
+from infinite_memory.core.values.hits import Step
 from infinite_memory.core.values.memory import Kind, Origin
 from infinite_memory.engine.journal import with_entry
+from infinite_memory.features.overviews.values import BriefingPart
 
 MAY = datetime(2026, 5, 1, 9, tzinfo=UTC)
 TOPIC = "Apollo is due on June 5. Apollo is led by Alice."

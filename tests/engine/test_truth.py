@@ -13,15 +13,9 @@ from typing import Any
 import pytest
 from changing_facts import QUESTIONS, YEAR, day, holding, link_between, live_through, supersede
 
-from infinite_memory import (
-    Depth,
-    InvalidInput,
-    MemoryStore,
-    Mode,
-    Status,
-    Step,
-)
+from infinite_memory import Depth, InvalidInput, MemoryStore, Mode, Status
 from infinite_memory.core.values.commit import Commit
+from infinite_memory.core.values.hits import Step
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.testing.embedders import HashingEmbedder
 

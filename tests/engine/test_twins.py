@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from infinite_memory import MemoryStore, Step
+from infinite_memory import MemoryStore
+from infinite_memory.core.values.hits import Step
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

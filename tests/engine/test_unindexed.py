@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from infinite_memory import Config, LinearSearch, MemoryStore, Searchable
+from infinite_memory import Config, LinearSearch, MemoryStore
 from infinite_memory.core.protocols import SearchFactory
+from infinite_memory.core.values.receipt import Searchable
 from infinite_memory.testing.embedders import HashingEmbedder
 
 OpenStore = Callable[..., MemoryStore]

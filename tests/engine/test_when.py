@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from infinite_memory import InvalidInput, MemoryStore, Step
+from infinite_memory import InvalidInput, MemoryStore
+from infinite_memory.core.values.hits import Step
 
 OpenStore = Callable[..., MemoryStore]
 APRIL = datetime(2026, 4, 1, 10, tzinfo=UTC)

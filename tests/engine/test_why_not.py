@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from infinite_memory import InvalidInput, MemoryStore, NotFound, Step, UnknownScope
+from infinite_memory import InvalidInput, MemoryStore, NotFound, UnknownScope
+from infinite_memory.core.values.hits import Step
 
 JUNE = datetime(2026, 6, 1, tzinfo=UTC)
 

@@ -35,12 +35,12 @@ def believe_every_look() -> None:
     creation.look_without_lock = look_once  # type: ignore[attr-defined]
     diagnose.look_without_lock = look_once  # type: ignore[attr-defined]
     database.find_sound_store = inspect_store  # type: ignore[attr-defined]
-    database.Database._open = _open_at_once  # type: ignore[method-assign]
+    database.Database._open_files = _open_at_once  # type: ignore[method-assign]
 
 
 def _open_at_once(self: database.Database, checkpoint_pages: int | None, *, locked: bool) -> bool:
     find = creation.ensure_store if locked else inspect_store
-    return self._start(find(self.places, self._vfs), checkpoint_pages, locked=locked)
+    return self._start_writer(find(self.places, self._vfs), checkpoint_pages, locked=locked)
 
 
 class Opener:

@@ -216,12 +216,13 @@ def list_reasons() -> Iterator[str]:
             node
             for node in ast.walk(tree)
             if isinstance(node, ast.Call)
-            and getattr(node.func, "id", getattr(node.func, "attr", "")) in ("Refusal", "_refuse")
+            and getattr(node.func, "id", getattr(node.func, "attr", ""))
+            in ("Refusal", "_refuse_request")
         ]
         returns = [
             node
             for function in ast.walk(tree)
-            if isinstance(function, ast.FunctionDef) and function.name == "_explain"
+            if isinstance(function, ast.FunctionDef) and function.name == "_explain_refusal"
             for node in ast.walk(function)
             if isinstance(node, ast.Return)
         ]

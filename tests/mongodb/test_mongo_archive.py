@@ -117,7 +117,7 @@ def test_a_swap_that_was_cut_short_is_finished_by_whoever_comes(
         fill(source, plain=10)
         wanted = list(dump(source))
         write_backup(source, tmp_path / "one.imarchive", now=NOW)
-    rename = replacement._rename
+    rename = replacement._rename_collection
     left = renamed
 
     class Killed(BaseException):
@@ -133,7 +133,7 @@ def test_a_swap_that_was_cut_short_is_finished_by_whoever_comes(
     with closing(MongoStorage.open(database)) as other, closing(MongoStorage.open(database)) as one:
         wish = request(tmp_path / "one.imarchive", RestoreMode.EMPTY)
         with monkeypatch.context() as patched:
-            patched.setattr(replacement, "_rename", rename_some)
+            patched.setattr(replacement, "_rename_collection", rename_some)
             with pytest.raises(Killed):
                 replace_content(one, wish)
         # Whoever asks for the end of the feed, or commits, finishes first.

@@ -32,7 +32,7 @@ MOST_STEPS = 40
 class OutsideNumbers(MongoStorage):
     """Broken on purpose: its numbers come from a counter outside the transaction."""
 
-    def _commit(self, commit: Commit) -> int:
+    def _commit_once(self, commit: Commit) -> int:
         with self._connection.client.start_session() as session, session.start_transaction():
             counted = self._database.get_collection(METADATA).find_one_and_update(
                 {"_id": STORE},

@@ -68,7 +68,7 @@ def test_every_public_method_of_a_store_is_measured(store: MemoryStore) -> None:
     for kind in classes:
         for name, method in vars(kind).items():
             if not name.startswith("_") and callable(method) and name not in UNMEASURED:
-                assert "_measure.<locals>" in method.__code__.co_qualname, f"{kind}.{name}"
+                assert "_measure_method.<locals>" in method.__code__.co_qualname, f"{kind}.{name}"
 
 
 def test_a_call_that_another_call_makes_is_part_of_it(store: MemoryStore) -> None:

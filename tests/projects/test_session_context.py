@@ -10,8 +10,9 @@ import pytest
 from checkouts import REPOSITORY, SCOPE
 from stopped_clock import StoppedClock
 
-from infinite_memory import Briefing, BriefingPart, Config, InvalidInput, MemoryStore, Status
+from infinite_memory import Briefing, Config, InvalidInput, MemoryStore, Status
 from infinite_memory.core.config import Projects, RepositoryRules
+from infinite_memory.features.overviews.values import BriefingPart
 from infinite_memory.search.text.token_estimate import estimate_tokens
 from infinite_memory.testing.embedders import HashingEmbedder
 

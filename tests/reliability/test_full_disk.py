@@ -11,9 +11,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from infinite_memory import Config, MemoryStore, NotFound, Searchable, StorageUnavailable
+from infinite_memory import Config, MemoryStore, NotFound, StorageUnavailable
 from infinite_memory.core.values.commit import Commit
 from infinite_memory.core.values.memory import Status
+from infinite_memory.core.values.receipt import Searchable
 from infinite_memory.features.background.upkeep.describe import describe_report
 from infinite_memory.features.background.upkeep.report import JobReport, UpkeepReport
 from infinite_memory.features.background.worker.jobs import JOBS

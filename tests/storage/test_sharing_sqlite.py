@@ -386,7 +386,7 @@ def test_a_thread_that_is_interrupted_while_it_waits_keeps_no_other_out(
 def test_a_thread_that_is_interrupted_as_its_wait_ends_keeps_no_other_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    lock, leave = FairLock(), FairLock._leave
+    lock, leave = FairLock(), FairLock._leave_queue
     seen: list[object] = []
 
     def interrupted(self: FairLock, gate: threading.Lock) -> bool:
@@ -395,7 +395,7 @@ def test_a_thread_that_is_interrupted_as_its_wait_ends_keeps_no_other_out(
             raise _Interrupted
         return leave(self, gate)
 
-    monkeypatch.setattr(FairLock, "_leave", interrupted)
+    monkeypatch.setattr(FairLock, "_leave_queue", interrupted)
     assert lock.acquire(1)
     with pytest.raises(_Interrupted):
         lock.acquire(0.01)

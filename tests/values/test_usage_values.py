@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from infinite_memory import InvalidInput, Usage
+from infinite_memory import InvalidInput
+from infinite_memory.core.values.record import Usage
 from infinite_memory.testing.strategies import usages
 
 NOW = datetime(2026, 6, 5, tzinfo=UTC)

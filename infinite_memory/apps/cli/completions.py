@@ -30,7 +30,7 @@ def complete_scopes(
 ) -> list[CompletionItem]:
     """Return the scopes whose names begin with `incomplete`, with their descriptions."""
     del parameter
-    return _complete(context, incomplete, _list_scopes)
+    return _complete_items(context, incomplete, _list_scopes)
 
 
 def complete_repositories(
@@ -38,7 +38,7 @@ def complete_repositories(
 ) -> list[CompletionItem]:
     """Return the repositories of which something is stored, whose names begin with `incomplete`."""
     del parameter
-    return _complete(context, incomplete, _list_repositories)
+    return _complete_items(context, incomplete, _list_repositories)
 
 
 def complete_tags(
@@ -46,7 +46,7 @@ def complete_tags(
 ) -> list[CompletionItem]:
     """Return the tags that begin with `incomplete`, with the number of their memories."""
     del parameter
-    return _complete(context, incomplete, _list_tags)
+    return _complete_items(context, incomplete, _list_tags)
 
 
 def complete_ids(
@@ -54,7 +54,7 @@ def complete_ids(
 ) -> list[CompletionItem]:
     """Return the ids of the newest memories that begin with `incomplete`, with their headings."""
     del parameter
-    return _complete(context, incomplete, _list_ids)
+    return _complete_items(context, incomplete, _list_ids)
 
 
 def complete_keys(
@@ -62,7 +62,7 @@ def complete_keys(
 ) -> list[CompletionItem]:
     """Return the names of the access keys that are active and begin with `incomplete`."""
     del parameter
-    return _complete(context, incomplete, _list_keys)
+    return _complete_items(context, incomplete, _list_keys)
 
 
 def complete_triggers(
@@ -70,7 +70,7 @@ def complete_triggers(
 ) -> list[CompletionItem]:
     """Return the names of the long-term memories that begin with `incomplete`."""
     del parameter
-    return _complete(context, incomplete, _list_triggers)
+    return _complete_items(context, incomplete, _list_triggers)
 
 
 def complete_conversations(
@@ -78,7 +78,7 @@ def complete_conversations(
 ) -> list[CompletionItem]:
     """Return the ids of the conversations that begin with `incomplete`, with their headings."""
     del parameter
-    return _complete(context, incomplete, _list_conversations)
+    return _complete_items(context, incomplete, _list_conversations)
 
 
 def complete_clients(
@@ -88,7 +88,7 @@ def complete_clients(
     from infinite_memory.apps.connect.catalog import CLIENTS
 
     del parameter
-    return _complete(
+    return _complete_items(
         context,
         incomplete,
         lambda _: [CompletionItem(client.name, help=client.title) for client in CLIENTS],
@@ -100,7 +100,7 @@ def complete_backups(
 ) -> list[CompletionItem]:
     """Return the names of the backups that begin with `incomplete`, the newest first."""
     del parameter
-    return _complete(context, incomplete, _list_backups)
+    return _complete_items(context, incomplete, _list_backups)
 
 
 def complete_files(
@@ -111,7 +111,7 @@ def complete_files(
     return [CompletionItem(incomplete, type="file")]
 
 
-def _complete(
+def _complete_items(
     context: click.Context,
     incomplete: str,
     list_items: Callable[[click.Context], Iterable[CompletionItem]],

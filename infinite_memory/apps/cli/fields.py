@@ -118,7 +118,7 @@ def filter_options(command: Command) -> Command:
 
 def conditions_but_when(command: Command) -> Command:
     """Give a command, whose argument is a time, the options of `filter_options` except --when."""
-    command = _tense_options(command)
+    command = _add_tense_options(command)
     for decorate in reversed(
         (
             click.option(
@@ -164,7 +164,7 @@ def conditions_but_when(command: Command) -> Command:
     return command
 
 
-def _tense_options(command: Command) -> Command:
+def _add_tense_options(command: Command) -> Command:
     as_of = click.option(
         "--as-of",
         metavar="WHEN",

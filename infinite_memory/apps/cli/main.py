@@ -72,12 +72,12 @@ class LazyGroup(click.Group):
 
     def make_context(self, *arguments: Any, **extra: Any) -> click.Context:
         """Read the arguments, which may write the help."""
-        with _ending_with_the_reader():
+        with _end_with_the_reader():
             return super().make_context(*arguments, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, which may write its help."""
-        with _ending_with_the_reader():
+        with _end_with_the_reader():
             return super().invoke(ctx)
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> NoReturn:
@@ -92,22 +92,22 @@ class LazyGroup(click.Group):
             code = error.exit_code
         except InfiniteMemoryError as error:
             message = mask_arguments(str(error), arguments)
-            _report(type(error).__name__, message, as_json=_asked_for_json(arguments))
+            _report_error(type(error).__name__, message, as_json=_has_json_option(arguments))
             code = exit_code(error)
         except OSError as error:
             discard_output()
             what = f"{error.filename}: " if error.filename else ""
             message = mask_arguments(f"{what}{error.strerror or error}", arguments)
-            _report("OSError", message, as_json=_asked_for_json(arguments))
+            _report_error("OSError", message, as_json=_has_json_option(arguments))
             code = ExitCode.STORAGE
         except click.Abort:
-            _report("Interrupted", "interrupted", as_json=_asked_for_json(arguments))
+            _report_error("Interrupted", "interrupted", as_json=_has_json_option(arguments))
             code = ExitCode.INTERRUPTED
         sys.exit(code if isinstance(code, int) else ExitCode.DONE)
 
 
 @contextmanager
-def _ending_with_the_reader() -> Iterator[None]:
+def _end_with_the_reader() -> Iterator[None]:
     """End as every command does if the reader of the output has gone; click writes the help."""
     try:
         yield
@@ -160,7 +160,7 @@ def _format_example(example: str) -> str:
     return f"\b\nExample:\n  infinite-memory {example}"
 
 
-def _asked_for_json(arguments: Sequence[str]) -> bool:
+def _has_json_option(arguments: Sequence[str]) -> bool:
     """Return whether --json is among the options; an error may come before they are parsed."""
     context = click.get_current_context(silent=True)
     if context is not None:
@@ -171,16 +171,16 @@ def _asked_for_json(arguments: Sequence[str]) -> bool:
 
 def _report_usage(error: click.ClickException, arguments: Sequence[str]) -> None:
     message = mask_arguments(error.format_message(), arguments)
-    if _asked_for_json(arguments):
-        _report(type(error).__name__, message, as_json=True)
+    if _has_json_option(arguments):
+        _report_error(type(error).__name__, message, as_json=True)
         return
     if isinstance(error, click.UsageError) and error.ctx is not None:
         remark(error.ctx.get_usage(), style="")
         remark(f"Try '{error.ctx.command_path} --help' for help.", style="")
-    _report(type(error).__name__, message, as_json=False)
+    _report_error(type(error).__name__, message, as_json=False)
 
 
-def _report(kind: str, message: str, *, as_json: bool) -> None:
+def _report_error(kind: str, message: str, *, as_json: bool) -> None:
     if as_json:
         document = {"error": {"type": kind, "message": message}}
         line = json.dumps(document, ensure_ascii=False)

@@ -45,11 +45,11 @@ def open_store(context: click.Context, *, ingests: bool = True) -> Iterator[Memo
         project=".",
     ) as store:
         if ingests and wanted_store(context) is None:
-            _ingest(store, quiet=wants_json(context))
+            _ingest_notes(store, quiet=wants_json(context))
         yield store
 
 
-def _ingest(store: MemoryStore, *, quiet: bool) -> None:
+def _ingest_notes(store: MemoryStore, *, quiet: bool) -> None:
     """Take in the notes of hooks; a failure does not fail the command."""
     if not (store.config.home / FOLDER).exists():  # no hook has noted anything
         return

@@ -11,7 +11,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 _META = "infinite_memory."
 
 
-def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+def _keep_option(context: click.Context, parameter: click.Parameter, value: Any) -> None:
     """Keep an option for the whole call; if it is given twice, the last value counts."""
     if value:
         context.meta[_META + str(parameter.name)] = value
@@ -55,14 +55,14 @@ def whole_store_options(command: Command) -> Command:
             "--json",
             is_flag=True,
             expose_value=False,
-            callback=_keep,
+            callback=_keep_option,
             help="Print one JSON document.",
         ),
         click.option(
             "--store",
             metavar="URL",
             expose_value=False,
-            callback=_keep,
+            callback=_keep_option,
             help="Use this store: a folder, mongodb://HOST/DATABASE on a server, mongodb+managed://"
             " on a server that is started here, or memory:// for a store that ends with the"
             " command.",
@@ -71,7 +71,7 @@ def whole_store_options(command: Command) -> Command:
             "--home",
             metavar="DIR",
             expose_value=False,
-            callback=_keep,
+            callback=_keep_option,
             help="Keep everything in this folder instead of ~/.infinite-memory.",
         ),
     ):

@@ -38,12 +38,12 @@ def emit_json(value: object) -> None:
     """Write a JSON document and a line feed, in UTF-8 for any encoding of the terminal."""
     document = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
     # A byte that is no character, as in a path, becomes \udcXX, which JSON reads back unchanged.
-    _write(document.encode(errors="backslashreplace"))
+    _write_bytes(document.encode(errors="backslashreplace"))
 
 
 def emit_json_line(value: object) -> None:
     """Write a JSON document on a line of its own, in UTF-8 for any encoding of the terminal."""
-    _write((json.dumps(value, ensure_ascii=False) + "\n").encode(errors="backslashreplace"))
+    _write_bytes((json.dumps(value, ensure_ascii=False) + "\n").encode(errors="backslashreplace"))
 
 
 def emit_lines(lines: Iterable[Line]) -> None:
@@ -52,7 +52,9 @@ def emit_lines(lines: Iterable[Line]) -> None:
         from infinite_memory.apps.cli.terminal import draw_lines
 
         terminal = read_terminal()
-        drawn = (draw_lines(terminal, _escape(line.parts), indent=line.indent) for line in lines)
+        drawn = (
+            draw_lines(terminal, _escape_parts(line.parts), indent=line.indent) for line in lines
+        )
         emit_text("".join(f"{line}\n" for text in drawn for line in text))
         return
     plain: list[str] = []
@@ -80,10 +82,10 @@ def emit_table(
         drawn = draw_table(read_terminal(), headers, escaped, widths or {})
         emit_text("".join(f"{line}\n" for line in drawn))
         return
-    emit_text("".join("\t".join(map(_pipe_cell, row)) + "\n" for row in rows))
+    emit_text("".join("\t".join(map(_escape_cell, row)) + "\n" for row in rows))
 
 
-def _pipe_cell(cell: str) -> str:
+def _escape_cell(cell: str) -> str:
     return escape_controls(cell).replace("\t", " ").replace("\n", "\t")
 
 
@@ -93,10 +95,10 @@ def remark(text: str, *, style: str = "dim") -> None:
     if is_terminal(sys.stderr):
         from infinite_memory.apps.cli.terminal import draw_lines
 
-        text = "\n".join(draw_lines(read_terminal(), _escape([(text, style)])))
+        text = "\n".join(draw_lines(read_terminal(), _escape_parts([(text, style)])))
     else:
         text = escape_controls(text)
-    click.echo(_encodable(text, sys.stderr), err=True, color=True)
+    click.echo(_make_encodable(text, sys.stderr), err=True, color=True)
 
 
 @contextmanager
@@ -122,11 +124,11 @@ def progress_bars(*tasks: str) -> Iterator[Callable[[str, int, int | None], None
         bars.draw()
 
 
-def _escape(parts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+def _escape_parts(parts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(escape_controls(text), style) for text, style in parts]
 
 
-def _encodable(text: str, stream: IO[str]) -> str:
+def _make_encodable(text: str, stream: IO[str]) -> str:
     encoding = getattr(stream, "encoding", None) or "utf-8"
     return text.encode(encoding, errors="backslashreplace").decode(encoding)
 
@@ -134,10 +136,10 @@ def _encodable(text: str, stream: IO[str]) -> str:
 def emit_text(text: str) -> None:
     """Write a text as it is, apart from characters that the terminal does not know."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    _write(text.encode(encoding, errors="backslashreplace"))
+    _write_bytes(text.encode(encoding, errors="backslashreplace"))
 
 
-def _write(content: bytes) -> None:
+def _write_bytes(content: bytes) -> None:
     end_waiting()
     stream = sys.stdout.buffer
     try:

@@ -107,17 +107,22 @@ def provenance(memory: Memory, zone: str | None, *, ended: bool = False) -> list
 def memory_lines(memory: Memory, zone: str | None) -> list[Line]:
     """Return every field of a memory, and its whole text, as `present` shows them."""
     memory = present(memory)
-    lines = [Line(provenance(memory, zone)), _field("id", memory.id)]
+    lines = [Line(provenance(memory, zone)), _format_field("id", memory.id)]
     for field in _FIELDS:
         value = getattr(memory, field.name)
         if value:
             is_time = field.value_type is FieldType.TIME
             lines.append(
-                _field(field.name, show_moment(value, zone) if is_time else _format(value))
+                _format_field(
+                    field.name, show_moment(value, zone) if is_time else _format_value(value)
+                )
             )
-    lines += [_field(f"context.{name}", _format(value)) for name, value in memory.context.items()]
+    lines += [
+        _format_field(f"context.{name}", _format_value(value))
+        for name, value in memory.context.items()
+    ]
     stored = f"{show_moment(memory.stored_at, zone)}, revision {memory.revision}"
-    return [*lines, _field("stored", stored), Line([("", "")]), Line([(memory.text, "")])]
+    return [*lines, _format_field("stored", stored), Line([("", "")]), Line([(memory.text, "")])]
 
 
 def receipt_sentence(receipt: Receipt) -> str:
@@ -125,14 +130,14 @@ def receipt_sentence(receipt: Receipt) -> str:
     place = f"{receipt.id} in {receipt.scope}"
     if receipt.erased:
         erased = f"Erased {place}: {join_words(receipt.erased)}."
-        return " ".join([erased, *receipt_hints(receipt)])
+        return " ".join([erased, *list_hints(receipt)])
     number = f", revision {receipt.revision}" if receipt.revision > 1 else ""
     outcome = _DONE.get(receipt.outcome, str(receipt.outcome).capitalize())
     done = f"{outcome} {place}{number}: {_HOW[receipt.searchable]}."
-    return " ".join([done, *receipt_hints(receipt)])
+    return " ".join([done, *list_hints(receipt)])
 
 
-def receipt_hints(receipt: Receipt) -> Iterator[str]:
+def list_hints(receipt: Receipt) -> Iterator[str]:
     """Yield sentences on a write that its author should know."""
     if receipt.superseded_by is not None:
         yield f"It is already superseded: {receipt.superseded_by} began later and holds now."
@@ -188,7 +193,7 @@ def key_lines(receipt: Receipt, zone: str | None) -> Iterator[Line]:
     nearest = receipt.nearest_key
     if nearest is not None:
         yield Line([(f"Nearest key: {nearest.key}", "bold")])
-        yield from _holder_lines(nearest, receipt, zone)
+        yield from _format_holder(nearest, receipt, zone)
         settle = f"revise {receipt.id} --key {shlex.quote(nearest.key)}"
         if nearest.scope == receipt.scope:
             settle += f" --supersedes {nearest.id}"
@@ -198,13 +203,13 @@ def key_lines(receipt: Receipt, zone: str | None) -> Iterator[Line]:
         names = list(dict.fromkeys(holder.scope for holder in receipt.same_key))
         yield Line([(f"The same key in {scope_names(names)}:", "bold")])
         for holder in receipt.same_key:
-            yield from _holder_lines(holder, receipt, zone)
+            yield from _format_holder(holder, receipt, zone)
         old_id = receipt.same_key[0].id if number == 1 else "ID"
         end = f"`infinite-memory revise {old_id} --status superseded`"
         yield Line([(f"Each holds in its scope. If one no longer holds: {end}.", "dim")])
 
 
-def _holder_lines(holder: KeyHolder, receipt: Receipt, zone: str | None) -> Iterator[Line]:
+def _format_holder(holder: KeyHolder, receipt: Receipt, zone: str | None) -> Iterator[Line]:
     """Yield the date, the text and the id of a memory, unless it is shown as similar."""
     if holder.id in {similar.id for similar in receipt.similar}:
         return
@@ -219,15 +224,15 @@ def _join_pieces(parts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return [piece for part in parts for piece in (part, ("  ", ""))][:-1]
 
 
-def _field(name: str, value: str) -> Line:
+def _format_field(name: str, value: str) -> Line:
     return Line([(f"{name}: ", "dim"), (value, "")])
 
 
-def _format(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, list | tuple):
-        return ", ".join(map(_format, value))
-    return value if isinstance(value, str) else _json(value)
+        return ", ".join(map(_format_value, value))
+    return value if isinstance(value, str) else _dump_json(value)
 
 
-def _json(value: object) -> str:
+def _dump_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)

@@ -122,13 +122,13 @@ def server_arguments(context: click.Context) -> tuple[str, ...]:
     if home:
         arguments += ["--home", str(absolute_folder(home, "--home"))]
     if store:
-        arguments += ["--store", _shareable(store)]
+        arguments += ["--store", _make_shareable(store)]
     if scopes is not None:
         arguments += ["--scopes", ",".join(scopes)]
     return tuple(arguments)
 
 
-def _shareable(store: str) -> str:
+def _make_shareable(store: str) -> str:
     """Return the address of a store as any process on this machine understands it."""
     if problem := find_problem(store):
         raise ConfigurationError(f"--store: {problem}")

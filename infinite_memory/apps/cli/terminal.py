@@ -53,8 +53,8 @@ def _measure_character(character: str) -> int:
 def draw_lines(terminal: Terminal, parts: Parts, *, indent: int = 0) -> Iterator[str]:
     """Yield the lines of a text, coloured, and wrapped between words where there are any."""
     cells = [(char, style) for text, style in parts for char in text.expandtabs(8)]
-    for line in _wrap(cells, max(1, terminal.columns - indent)):
-        yield f"{' ' * indent}{_paint(terminal, line)}".rstrip(" ")
+    for line in _wrap_cells(cells, max(1, terminal.columns - indent)):
+        yield f"{' ' * indent}{_paint_cells(terminal, line)}".rstrip(" ")
 
 
 def draw_table(
@@ -77,25 +77,25 @@ def draw_table(
     for number, row in enumerate(table):
         style = "" if number else "bold"
         cells = [
-            list(_wrap([(char, style) for char in cell], width))
+            list(_wrap_cells([(char, style) for char in cell], width))
             for cell, width in zip(row, columns, strict=True)
         ]
         for place in range(max(map(len, cells))):
             pieces = [lines[place] if place < len(lines) else [] for lines in cells]
-            yield _join(terminal, pieces, columns)
+            yield _join_pieces(terminal, pieces, columns)
         if not number:
             yield "─" * min(terminal.columns, sum(columns) + _GAP * (len(columns) - 1))
 
 
-def _join(terminal: Terminal, pieces: Sequence[list[_Cell]], columns: Sequence[int]) -> str:
+def _join_pieces(terminal: Terminal, pieces: Sequence[list[_Cell]], columns: Sequence[int]) -> str:
     line = ""
     for piece, width in zip(pieces, columns, strict=True):
         used = sum(_measure_character(char) for char, _ in piece)
-        line += _paint(terminal, piece) + " " * (width - used + _GAP)
+        line += _paint_cells(terminal, piece) + " " * (width - used + _GAP)
     return line.rstrip(" ")
 
 
-def _wrap(cells: Sequence[_Cell], width: int) -> Iterator[list[_Cell]]:
+def _wrap_cells(cells: Sequence[_Cell], width: int) -> Iterator[list[_Cell]]:
     line: list[_Cell] = []
     used = 0
     for cell in cells:
@@ -120,17 +120,17 @@ def _wrap(cells: Sequence[_Cell], width: int) -> Iterator[list[_Cell]]:
     yield line
 
 
-def _paint(terminal: Terminal, cells: Iterable[_Cell]) -> str:
+def _paint_cells(terminal: Terminal, cells: Iterable[_Cell]) -> str:
     drawn, now = [], ""
     for char, style in cells:
         if style != now:
-            drawn.append(_switch(terminal, now, style))
+            drawn.append(_switch_style(terminal, now, style))
             now = style
         drawn.append(char)
-    return "".join(drawn) + _switch(terminal, now, "")
+    return "".join(drawn) + _switch_style(terminal, now, "")
 
 
-def _switch(terminal: Terminal, before: str, after: str) -> str:
+def _switch_style(terminal: Terminal, before: str, after: str) -> str:
     """Return what changes the style."""
     if not terminal.has_colors or before == after:
         return ""

@@ -35,7 +35,7 @@ class _Sign:
         self._lock = Lock()
         self._ended = Event()
         self._is_drawn = False
-        Thread(target=self._draw, args=(seconds,), daemon=True).start()
+        Thread(target=self._draw_sign, args=(seconds,), daemon=True).start()
 
     def end(self) -> None:
         """Remove the sign; a sign that has ended is not drawn again."""
@@ -47,7 +47,7 @@ class _Sign:
                 write_error(ERASE)
                 self._is_drawn = False
 
-    def _draw(self, seconds: float) -> None:
+    def _draw_sign(self, seconds: float) -> None:
         began = time.monotonic()
         if self._ended.wait(seconds) or read_terminal().is_dumb:
             return

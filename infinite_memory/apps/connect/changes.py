@@ -49,16 +49,16 @@ def format_diff(old: str, new: str, name: str, *, secrets: Collection[str] = ())
     head = before[first:start]
     tail = before[len(before) - end :][:_CONTEXT]
     counts = len(head) + len(tail)
-    quoted = _quote(secrets)
+    quoted = _quote_secrets(secrets)
     return [
         f"--- {name}" if old else "--- /dev/null",
         f"+++ {name}",
         f"@@ -{first + 1 if old else 0},{len(removed) + counts}"
         f" +{first + 1},{len(added) + counts} @@",
-        *_show(" ", head, quoted),
-        *_show("-", removed, quoted),
-        *_show("+", added, quoted),
-        *_show(" ", tail, quoted),
+        *_show_lines(" ", head, quoted),
+        *_show_lines("-", removed, quoted),
+        *_show_lines("+", added, quoted),
+        *_show_lines(" ", tail, quoted),
     ]
 
 
@@ -71,7 +71,7 @@ def _count_alike(one: Sequence[str], other: Sequence[str]) -> int:
     return count
 
 
-def _quote(secrets: Collection[str]) -> list[str]:
+def _quote_secrets(secrets: Collection[str]) -> list[str]:
     """Return the secrets as they may be written in JSON and TOML, the longest first."""
     written = set()
     for secret in secrets:
@@ -80,7 +80,7 @@ def _quote(secrets: Collection[str]) -> list[str]:
     return sorted(written, key=len, reverse=True)
 
 
-def _show(mark: str, lines: Sequence[str], quoted: Sequence[str]) -> Iterator[str]:
+def _show_lines(mark: str, lines: Sequence[str], quoted: Sequence[str]) -> Iterator[str]:
     for line in lines:
         for secret in quoted:
             line = line.replace(secret, f"{secret[0]}{MASK}{secret[0]}")

@@ -57,8 +57,8 @@ def read_file(path: Path) -> FileContent:
         ) from error
     except (OSError, RuntimeError) as error:  # a RuntimeError is a link in a circle
         raise ConfigurationError(
-            f"{path} cannot be read ({_reason(error)}): it is not changed; put a readable file of"
-            " text there, or remove it"
+            f"{path} cannot be read ({_find_reason(error)}): it is not changed; put a readable file"
+            " of text there, or remove it"
         ) from error
     return FileContent(path=target, content=content)
 
@@ -117,7 +117,7 @@ def replace_file(file: FileContent, content: bytes, *, now: datetime, new_mode: 
                 content,
                 mode=mode,
                 temporary_suffix=f".{os.getpid()}.new",
-                before_rename=_guard(file, mode),
+                before_rename=_make_guard(file, mode),
             )
         except BaseException:
             if backup is not None:
@@ -125,8 +125,8 @@ def replace_file(file: FileContent, content: bytes, *, now: datetime, new_mode: 
             raise
     except OSError as error:
         raise ConfigurationError(
-            f"{path} cannot be written ({_reason(error)}): nothing was changed; make the file and"
-            " its folder writable"
+            f"{path} cannot be written ({_find_reason(error)}): nothing was changed; make the file"
+            " and its folder writable"
         ) from error
     return backup
 
@@ -146,7 +146,7 @@ def _keep_backup(file: FileContent, now: datetime, mode: int) -> Path:
     raise ConfigurationError(f"{file.path.parent} holds a thousand backups: delete some")
 
 
-def _guard(file: FileContent, mode: int) -> Callable[[Path], None]:
+def _make_guard(file: FileContent, mode: int) -> Callable[[Path], None]:
     """Return a check to be made just before the new file takes its place."""
 
     def check(temporary: Path) -> None:
@@ -164,5 +164,5 @@ def _guard(file: FileContent, mode: int) -> Callable[[Path], None]:
     return check
 
 
-def _reason(error: Exception) -> str:
+def _find_reason(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -141,7 +141,7 @@ def read_status(
     path = find_file(client, platform, project=project)
     try:
         file = read_file(path)
-        data = _parse(client, file)
+        data = _parse_file(client, file)
         servers = data.get(client.container, {})
         form = servers.get(SERVER_NAME) if isinstance(servers, dict) else None
         entry = ServerEntry.from_form(form)
@@ -155,7 +155,7 @@ def read_status(
         connection = Connection.NOT_CONNECTED
     elif form.get("disabled") is True or form.get("enabled") is False:
         connection = Connection.DISABLED
-    elif wanted is None or _means(entry, wanted):
+    elif wanted is None or _means_same(entry, wanted):
         connection = Connection.CONNECTED
     elif entry.url is not None and wanted.url is None:
         connection = Connection.OVER_HTTP
@@ -183,25 +183,25 @@ def plan_change(
     """
     path = find_file(client, platform, project=project)
     file = read_file(path)
-    before = _parse(client, file)
+    before = _parse_file(client, file)
     _check_container(client, path, before)
     text = file.text
     removed: tuple[Extra, ...] = ()
     # What is not connected stays so, whatever the client can read.
-    if entry is not None or SERVER_NAME in _servers(client, before):
+    if entry is not None or SERVER_NAME in _find_servers(client, before):
         text, removed = _make_readable(client, file, clean=clean)
     try:
-        new_text = _edit(client, text, before, entry)
-        after = _parse(client, FileContent(path=path, content=new_text.encode()))
+        new_text = _edit_text(client, text, before, entry)
+        after = _parse_file(client, FileContent(path=path, content=new_text.encode()))
     except ConfigurationError as error:
         raise ConfigurationError(f"{path}: {error}") from error
-    expected = _expect(client, before, entry)
-    if _without_empty(client, after) != _without_empty(client, expected):
+    expected = _expect_content(client, before, entry)
+    if _remove_empty(client, after) != _remove_empty(client, expected):
         raise ConfigurationError(
             f"{path} cannot be changed without changing more than the entry {SERVER_NAME!r} (does"
             " it hold a key twice?): it stays as it is; change it by hand"
         )
-    forms = [*_servers(client, before).values(), *_servers(client, after).values()]
+    forms = [*_find_servers(client, before).values(), *_find_servers(client, after).values()]
     secrets = frozenset(secret for form in forms for secret in find_secrets(form))
     return Plan(
         client=client, path=path, file=file, new_text=new_text, removed=removed, secrets=secrets
@@ -216,7 +216,7 @@ def _make_readable(
     return make_readable(file, client.title, client.accepts, clean=clean)
 
 
-def _servers(client: Client, data: dict[str, Any]) -> dict[str, Any]:
+def _find_servers(client: Client, data: dict[str, Any]) -> dict[str, Any]:
     servers: dict[str, Any] = data.get(client.container, {})
     return servers
 
@@ -257,7 +257,7 @@ def carry_out(
         ConfigurationError: the file cannot be read, changed or written; it stays as it is.
         StorageUnavailable: the lock cannot be used.
     """
-    lock = _lock(platform)
+    lock = _make_lock(platform)
     try:
         for _ in range(_ATTEMPTS):
             plan = make_plan()
@@ -278,7 +278,7 @@ def carry_out(
     )
 
 
-def _lock(platform: Platform) -> FileLock:
+def _make_lock(platform: Platform) -> FileLock:
     """Return the lock of all changes of this user, for every --home.
 
     Raises:
@@ -298,7 +298,7 @@ def _lock(platform: Platform) -> FileLock:
     return lock
 
 
-def _parse(client: Client, file: FileContent) -> dict[str, Any]:
+def _parse_file(client: Client, file: FileContent) -> dict[str, Any]:
     try:
         return parse_json(file.text) if client.syntax is Syntax.JSON else parse_toml(file.text)
     except ConfigurationError as error:
@@ -316,29 +316,31 @@ def _check_container(client: Client, path: Path, data: dict[str, Any]) -> None:
         )
 
 
-def _edit(client: Client, text: str, data: dict[str, Any], entry: ServerEntry | None) -> str:
+def _edit_text(client: Client, text: str, data: dict[str, Any], entry: ServerEntry | None) -> str:
     former = data.get(client.container, {}).get(SERVER_NAME)
     place = (client.container, SERVER_NAME)
     is_json = client.syntax is Syntax.JSON
     if entry is None:
         return remove_member(text, place) if is_json else remove_table(text, place)
-    form = _merge(client, former, entry)
+    form = _merge_entry(client, former, entry)
     if former is not None and not (isinstance(former, dict) and former.keys() <= form.keys()):
         # Something of the former entry goes: the new one is written in its place, as a whole.
         text = remove_member(text, place) if is_json else remove_table(text, place)
     return set_member(text, place, form) if is_json else set_table(text, place, form)
 
 
-def _expect(client: Client, before: dict[str, Any], entry: ServerEntry | None) -> dict[str, Any]:
+def _expect_content(
+    client: Client, before: dict[str, Any], entry: ServerEntry | None
+) -> dict[str, Any]:
     """Return the content that the file is to have: as before, but for the entry."""
     data = copy.deepcopy(before)
     former = data.get(client.container, {}).pop(SERVER_NAME, None)
     if entry is not None:
-        data.setdefault(client.container, {})[SERVER_NAME] = _merge(client, former, entry)
+        data.setdefault(client.container, {})[SERVER_NAME] = _merge_entry(client, former, entry)
     return data
 
 
-def _merge(client: Client, former: object, entry: ServerEntry) -> dict[str, Any]:
+def _merge_entry(client: Client, former: object, entry: ServerEntry) -> dict[str, Any]:
     """Return the new form of an entry, with the person's settings in the former entry that fit.
 
     A former access key never goes to a different URL.
@@ -350,7 +352,7 @@ def _merge(client: Client, former: object, entry: ServerEntry) -> dict[str, Any]
     headers = former.get(client.headers_key)
     if entry.has_key and isinstance(headers, dict) and client.headers_key not in leaving:
         leaving.add(client.headers_key)
-        merged = {**_without_keys(headers), **form.get(client.headers_key, {})}
+        merged = {**_remove_keys(headers), **form.get(client.headers_key, {})}
         form |= {client.headers_key: merged} if merged else {}
     kept = {key: value for key, value in former.items() if key not in leaving and key not in form}
     return {**form, **kept}
@@ -369,16 +371,16 @@ def _list_leaving(client: Client, former: dict[str, Any], entry: ServerEntry) ->
     return {"env_http_headers", "bearer_token_env_var"} if entry.has_key else set()
 
 
-def _without_keys(headers: object) -> dict[str, Any]:
+def _remove_keys(headers: object) -> dict[str, Any]:
     if not isinstance(headers, dict):
         return {}
     return {name: value for name, value in headers.items() if not carries_key(str(name))}
 
 
-def _without_empty(client: Client, data: dict[str, Any]) -> dict[str, Any]:
+def _remove_empty(client: Client, data: dict[str, Any]) -> dict[str, Any]:
     """Return the data without a container that is empty, and so might as well be missing."""
     return {key: value for key, value in data.items() if key != client.container or value != {}}
 
 
-def _means(entry: ServerEntry, wanted: ServerEntry) -> bool:
+def _means_same(entry: ServerEntry, wanted: ServerEntry) -> bool:
     return (entry.command, entry.args, entry.url) == (wanted.command, wanted.args, wanted.url)

@@ -48,11 +48,11 @@ def diagnose_clients(
     """
     for client in find_clients(platform):
         status = read_status(client, platform, wanted)
-        state, sentence = _diagnose(status, platform, timeout_seconds)
+        state, sentence = _diagnose_command(status, platform, timeout_seconds)
         yield Diagnosis(f"client {client.name}", state, sentence)
 
 
-def _diagnose(
+def _diagnose_command(
     status: ClientStatus, platform: Platform, timeout_seconds: float
 ) -> tuple[State, str]:
     title, name = status.client.title, status.client.name
@@ -70,7 +70,7 @@ def _diagnose(
         result = probe_server(status.entry, platform, timeout_seconds=timeout_seconds)
     except ProbeFailed as error:
         return State.PROBLEM, f"{title} cannot use the server in {where}: {error}; {connect}."
-    said = _describe(result)
+    said = _describe_result(result)
     if status.connection is Connection.OTHER:
         command = " ".join([str(status.entry.command), *map(masked, status.entry.args)])
         return State.OK, f"{title} is connected with another command ({command:.200}); {said}"
@@ -98,7 +98,7 @@ def _diagnose_url(
         result = probe_url(entry.url, key, timeout_seconds=timeout_seconds)
     except ProbeFailed as error:
         return State.PROBLEM, f"{place}: {error}; {_find_way_out(error, status.client.name)}."
-    return State.OK, f"{place}; {_describe(result)}"
+    return State.OK, f"{place}; {_describe_result(result)}"
 
 
 def _find_way_out(error: ProbeFailed, name: str) -> str:
@@ -110,7 +110,7 @@ def _find_way_out(error: ProbeFailed, name: str) -> str:
     return f"{again} gives another URL"
 
 
-def _describe(result: ProbeResult) -> str:
+def _describe_result(result: ProbeResult) -> str:
     return (
         f"the server answered in {result.seconds:.1f} s: {result.name} {result.version},"
         f" {format_count(len(result.tools), 'tool')}."
@@ -145,7 +145,7 @@ class _Session:
     """Requests to a URL, within a common time limit."""
 
     def __init__(self, url: str, key: str | None, deadline: float) -> None:
-        self._url = _without_user(url)
+        self._url = _remove_user(url)
         self._deadline = deadline
         self._headers = {
             "accept": "application/json, text/event-stream",
@@ -164,7 +164,7 @@ class _Session:
         Raises:
             ProbeFailed: there is none in time, or an error.
         """
-        body = self._send({"id": number, "method": method, "params": params})
+        body = self._send_message({"id": number, "method": method, "params": params})
         for message in _read_messages(body):
             if message.get("id") == number and isinstance(message.get("result"), dict):
                 result: Mapping[str, Any] = message["result"]
@@ -179,9 +179,9 @@ class _Session:
         Raises:
             ProbeFailed: the server does not take it.
         """
-        self._send({"method": method})
+        self._send_message({"method": method})
 
-    def _send(self, message: Mapping[str, Any]) -> bytes:
+    def _send_message(self, message: Mapping[str, Any]) -> bytes:
         data = json.dumps({"jsonrpc": "2.0", **message}).encode()
         request = Request(self._url, data=data, headers=self._headers, method="POST")
         seconds = max(0.1, self._deadline - time.monotonic())
@@ -193,14 +193,14 @@ class _Session:
                 body: bytes = response.read(_MAX_ANSWER_BYTES)
                 return body
         except HTTPError as error:
-            raise ProbeFailed(self._explain(error), status=error.code) from error
+            raise ProbeFailed(self._explain_error(error), status=error.code) from error
         except (URLError, HTTPException, OSError, ValueError) as error:
             reason = error.reason if isinstance(error, URLError) else error
             # Not its text, which may quote the URL with what is secret in it.
             said = getattr(reason, "strerror", None) or type(reason).__name__
             raise ProbeFailed(f"nothing answers at {show_url(self._url)} ({said})") from error
 
-    def _explain(self, error: HTTPError) -> str:
+    def _explain_error(self, error: HTTPError) -> str:
         with error:
             said = _read_error(error.read(_MAX_ANSWER_BYTES))
         where = show_url(self._url)
@@ -209,7 +209,7 @@ class _Session:
         return f"{where} answered with {error.code}" + (f": {said}" if said else "")
 
 
-def _without_user(url: str) -> str:
+def _remove_user(url: str) -> str:
     try:
         parts = urlsplit(url)
     except ValueError as error:

@@ -62,16 +62,16 @@ class ServerEntry:
         """Return the entry in the form that a client stores; None if the form is no server."""
         if not isinstance(form, Mapping):
             return None
-        command = _text(form, "command")
+        command = _read_text(form, "command")
         if command is not None:
             args = form.get("args", ())
             return cls(
                 command=command,
                 args=tuple(map(str, args)) if isinstance(args, list | tuple) else (),
-                env=_texts(form, "env"),
+                env=_read_texts(form, "env"),
             )
         for name in ("url", "serverUrl", "httpUrl"):
-            url = _text(form, name)
+            url = _read_text(form, name)
             if url is not None:
                 key, variable = _read_key(form)
                 return cls(url=url, key=key, key_variable=variable)
@@ -90,12 +90,12 @@ def is_reference(value: str) -> bool:
 
 def _read_key(form: Mapping[Any, Any]) -> tuple[str | None, str | None]:
     """Return the key of an entry, or the variable that holds the key; None for the rest."""
-    named = _text(form, "bearer_token_env_var")
-    for header, variable in _texts(form, "env_http_headers").items():
+    named = _read_text(form, "bearer_token_env_var")
+    for header, variable in _read_texts(form, "env_http_headers").items():
         named = named or (variable if carries_key(header) else None)
     if named is not None:
         return None, named
-    headers = {**_texts(form, "headers"), **_texts(form, "http_headers")}
+    headers = {**_read_texts(form, "headers"), **_read_texts(form, "http_headers")}
     for header, value in headers.items():
         if carries_key(header):
             key = _BEARER.sub("", value.strip(), count=1)
@@ -104,12 +104,12 @@ def _read_key(form: Mapping[Any, Any]) -> tuple[str | None, str | None]:
     return None, None
 
 
-def _text(form: Mapping[Any, Any], name: str) -> str | None:
+def _read_text(form: Mapping[Any, Any], name: str) -> str | None:
     value = form.get(name)
     return str(value) if isinstance(value, str) and value else None
 
 
-def _texts(form: Mapping[Any, Any], name: str) -> dict[str, str]:
+def _read_texts(form: Mapping[Any, Any], name: str) -> dict[str, str]:
     values = form.get(name)
     if not isinstance(values, Mapping):
         return {}

@@ -60,7 +60,7 @@ def parse_json(text: str) -> dict[str, Any]:
     Raises:
         ConfigurationError: it is no JSON, or no object; the message says where.
     """
-    plain = _plain(text)
+    plain = _make_plain(text)
     if not plain.strip(_SPACE):
         return {}
     try:
@@ -78,7 +78,7 @@ def parse_json(text: str) -> dict[str, Any]:
 
 def find_extras(text: str) -> Iterator[tuple[Extra, int]]:
     """Yield which extras a text without a byte order mark holds, with the line of the first."""
-    without, plain = _without_comments(text), _plain(text)
+    without, plain = _blank_comments(text), _make_plain(text)
     for extra, one, other in (
         (Extra.COMMENT, text, without),
         (Extra.TRAILING_COMMA, without, plain),
@@ -90,7 +90,7 @@ def find_extras(text: str) -> Iterator[tuple[Extra, int]]:
 
 def remove_extras(text: str, extras: Collection[Extra]) -> str:
     """Return a text without these extras; a line that held only a comment goes with it."""
-    without, plain = _without_comments(text), _plain(text)
+    without, plain = _blank_comments(text), _make_plain(text)
     if Extra.TRAILING_COMMA in extras:
         kept = [index for index, letter in enumerate(without) if letter == plain[index]]
         text = "".join(text[index] for index in kept)
@@ -114,16 +114,16 @@ def set_member(text: str, path: tuple[str, ...], values: Mapping[str, Any]) -> s
     The text must be readable by `parse_json`, and the values on the path must be objects, except
     for the last: that is replaced if it is none.
     """
-    if not _without_comments(text).strip(_SPACE):
-        body = json.dumps(_nest(path, dict(values)), ensure_ascii=False, indent=2)
-        newline = _newline(text)
+    if not _blank_comments(text).strip(_SPACE):
+        body = json.dumps(_nest_value(path, dict(values)), ensure_ascii=False, indent=2)
+        newline = _find_newline(text)
         head = text.rstrip(_SPACE)
         return (head + newline if head else "") + body.replace("\n", newline) + newline
     for depth in range(len(path)):
         found = _find_object(text, path[: depth + 1])
         if found is None:
             parent = path[:depth]
-            value = _nest(path[depth + 1 :], dict(values))
+            value = _nest_value(path[depth + 1 :], dict(values))
             return _write_value(text, parent, path[depth], value)
     for key, value in values.items():
         text = _write_value(text, path, key, value)
@@ -140,12 +140,12 @@ def remove_member(text: str, path: tuple[str, ...]) -> str:
         member = parent.find(path[-1]) if parent else None
         if parent is None or member is None:
             return text
-        text = _remove(text, parent, member)
+        text = _remove_member(text, parent, member)
 
 
 # A step asks for them several times; a text of many megabytes takes a second each.
 @lru_cache(maxsize=2)
-def _without_comments(text: str) -> str:
+def _blank_comments(text: str) -> str:
     """Return the text with spaces in the place of comments, so that positions stay."""
     return _COMMENTS.sub(
         lambda match: match[0] if match[0][0] == '"' else _NOT_LINE_END.sub(" ", match[0]), text
@@ -153,9 +153,9 @@ def _without_comments(text: str) -> str:
 
 
 @lru_cache(maxsize=2)
-def _plain(text: str) -> str:
+def _make_plain(text: str) -> str:
     """Return the text as plain JSON: with spaces for trailing commas too."""
-    without = _without_comments(text)
+    without = _blank_comments(text)
 
     def blank(match: re.Match[str]) -> str:
         if match[0][0] == '"':
@@ -172,7 +172,7 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ConfigurationError(f"no JSON: {name} is no value of it")
 
 
-def _nest(path: tuple[str, ...], value: Any) -> Any:
+def _nest_value(path: tuple[str, ...], value: Any) -> Any:
     for key in reversed(path):
         value = {key: value}
     return value
@@ -180,8 +180,8 @@ def _nest(path: tuple[str, ...], value: Any) -> Any:
 
 def _find_object(text: str, path: tuple[str, ...]) -> _Object | None:
     """Return the object at a path; None if it is not there, or is another value."""
-    plain = _plain(text)
-    position = _skip(plain, 0)
+    plain = _make_plain(text)
+    position = _skip_space(plain, 0)
     for key in path:
         member = _read_object(plain, position).find(key) if plain[position] == "{" else None
         if member is None:
@@ -193,20 +193,20 @@ def _find_object(text: str, path: tuple[str, ...]) -> _Object | None:
 def _read_object(plain: str, start: int) -> _Object:
     """Return where the members of an object are; nested values are skipped by the parser in C."""
     members = []
-    position = _skip(plain, start + 1)
+    position = _skip_space(plain, start + 1)
     while plain[position] != "}":
         if plain[position] == ",":
-            position = _skip(plain, position + 1)
+            position = _skip_space(plain, position + 1)
         key_start = position
         key, position = scanstring(plain, position + 1, True)
-        value_start = _skip(plain, _skip(plain, position) + 1)
+        value_start = _skip_space(plain, _skip_space(plain, position) + 1)
         _, end = _DECODER.raw_decode(plain, value_start)
         members.append(_Member(key=key, start=key_start, value_start=value_start, end=end))
-        position = _skip(plain, end)
+        position = _skip_space(plain, end)
     return _Object(start=start, end=position + 1, members=tuple(members))
 
 
-def _skip(plain: str, position: int) -> int:
+def _skip_space(plain: str, position: int) -> int:
     while plain[position] in _SPACE:
         position += 1
     return position
@@ -217,15 +217,15 @@ def _write_value(text: str, path: tuple[str, ...], key: str, value: Any) -> str:
     assert found is not None, "the path was looked up before"
     member = found.find(key)
     if member is None:
-        return _insert(text, found, key, value)
-    plain = _plain(text)
+        return _insert_member(text, found, key, value)
+    plain = _make_plain(text)
     if json.loads(plain[member.value_start : member.end]) == value:
         return text
-    written = _format(text, value, _indent_at(text, member.start), found)
+    written = _format_value(text, value, _find_indent(text, member.start), found)
     return text[: member.value_start] + written + text[member.end :]
 
 
-def _insert(text: str, found: _Object, key: str, value: Any) -> str:
+def _insert_member(text: str, found: _Object, key: str, value: Any) -> str:
     """Add a member after the last member, in the style of the object."""
     close = found.end - 1
     content = text[found.start + 1 : close].rstrip(_SPACE)
@@ -234,24 +234,24 @@ def _insert(text: str, found: _Object, key: str, value: Any) -> str:
     comma = after = ""
     if found.members:
         last = found.members[-1].end - (found.start + 1)
-        has_comma = "," in _without_comments(text)[found.members[-1].end : close]
+        has_comma = "," in _blank_comments(text)[found.members[-1].end : close]
         comma, after = ("", ",") if has_comma else (",", "")
         content = content[:last] + comma + content[last:]
     if is_inline:
         written = f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"
         space = text[found.start + 1 : close][len(text[found.start + 1 : close].rstrip(_SPACE)) :]
         return f"{head}{content} {written}{after}{space}{tail}"
-    newline = _newline(text)
-    outer = _indent_at(text, found.start)
+    newline = _find_newline(text)
+    outer = _find_indent(text, found.start)
     if found.members and _begins_line(text, found.members[0].start):
-        inner = _indent_at(text, found.members[0].start)
+        inner = _find_indent(text, found.members[0].start)
     else:
-        inner = outer + _unit(text)
-    written = f"{json.dumps(key)}: {_format(text, value, inner, found)}"
+        inner = outer + _find_unit(text)
+    written = f"{json.dumps(key)}: {_format_value(text, value, inner, found)}"
     return f"{head}{content}{newline}{inner}{written}{after}{newline}{outer}{tail}"
 
 
-def _remove(text: str, found: _Object, member: _Member) -> str:
+def _remove_member(text: str, found: _Object, member: _Member) -> str:
     index = found.members.index(member)
     is_last = index == len(found.members) - 1
     start, end = member.start, member.end
@@ -260,19 +260,19 @@ def _remove(text: str, found: _Object, member: _Member) -> str:
         if not rest.strip(_SPACE + ","):
             return text[: found.start + 1] + text[found.end - 1 :]
     following = found.end - 1 if is_last else found.members[index + 1].start
-    comma = _without_comments(text).find(",", end, following)
+    comma = _blank_comments(text).find(",", end, following)
     if comma >= 0:
         end = comma + 1
     elif index > 0:
         # The comma before it would be left over.
         before = found.members[index - 1].end
-        position = _without_comments(text).index(",", before, start)
+        position = _blank_comments(text).index(",", before, start)
         shorter = text[:position] + text[position + 1 :]
-        return _cut(shorter, start - 1, end - 1)
-    return _cut(text, start, end)
+        return _cut_stretch(shorter, start - 1, end - 1)
+    return _cut_stretch(text, start, end)
 
 
-def _cut(text: str, start: int, end: int) -> str:
+def _cut_stretch(text: str, start: int, end: int) -> str:
     """Remove a stretch of a text, with its line if nothing else stands there."""
     line = start
     while line and text[line - 1] in " \t":
@@ -290,19 +290,19 @@ def _cut(text: str, start: int, end: int) -> str:
     return text[:start] + text[rest:]
 
 
-def _format(text: str, value: Any, indent: str, found: _Object) -> str:
+def _format_value(text: str, value: Any, indent: str, found: _Object) -> str:
     """Return a value as JSON, over several lines if it is an object in an object that is."""
     if "\n" not in text[found.start : found.end] and found.members:
         return json.dumps(value, ensure_ascii=False)
-    written = json.dumps(value, ensure_ascii=False, indent=_unit(text))
-    return written.replace("\n", _newline(text) + indent)
+    written = json.dumps(value, ensure_ascii=False, indent=_find_unit(text))
+    return written.replace("\n", _find_newline(text) + indent)
 
 
-def _newline(text: str) -> str:
+def _find_newline(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-def _indent_at(text: str, position: int) -> str:
+def _find_indent(text: str, position: int) -> str:
     """Return the white space at the beginning of the line of a position."""
     line = text[text.rfind("\n", 0, position) + 1 : position]
     return line[: len(line) - len(line.lstrip(" \t"))]
@@ -312,7 +312,7 @@ def _begins_line(text: str, position: int) -> bool:
     return not text[text.rfind("\n", 0, position) + 1 : position].strip(" \t")
 
 
-def _unit(text: str) -> str:
+def _find_unit(text: str) -> str:
     """Return a step of indentation, as the first member of the text has it."""
     found = re.search(r"\{[^\n{}]*\n([ \t]+)\S", text)
     return found[1] if found else "  "

@@ -33,8 +33,8 @@ class Platform:
         """
         folders = {
             "home": str(self.user_home),
-            "data": str(self._data_folder()),
-            "config": str(self._config_folder()),
+            "data": str(self._find_data_folder()),
+            "config": str(self._find_config_folder()),
             "project": "" if self.folder is None else str(self.folder),
         }
         values = {**self.environment, **folders}
@@ -55,15 +55,15 @@ class Platform:
         except ValueError:
             return str(path)
 
-    def _data_folder(self) -> Path:
+    def _find_data_folder(self) -> Path:
         if self.system == "darwin":
             return self.user_home / "Library" / "Application Support"
         if self.system == "win32":
             roaming = self.environment.get("APPDATA")
             return Path(roaming) if roaming else self.user_home / "AppData" / "Roaming"
-        return self._config_folder()
+        return self._find_config_folder()
 
-    def _config_folder(self) -> Path:
+    def _find_config_folder(self) -> Path:
         configured = self.environment.get("XDG_CONFIG_HOME", "")
         # By its specification a relative path is to be ignored.
         return Path(configured) if configured.startswith("/") else self.user_home / ".config"

@@ -71,7 +71,7 @@ def probe_server(
     """
     assert entry.command is not None, "a URL is not started"
     began = time.monotonic()
-    with _started(entry, platform) as process:
+    with _start_server(entry, platform) as process:
         session = _Session(process, began + timeout_seconds, timeout_seconds)
         server = session.ask(1, "initialize", {"protocolVersion": PROTOCOL, **CLIENT_INFO})
         session.send({"method": "notifications/initialized"})
@@ -95,25 +95,25 @@ def read_result(
     return ProbeResult(
         name=str(info.get("name")),
         version=str(info.get("version")),
-        tools=tuple(_describe(tool) for tool in tools if isinstance(tool, Mapping)),
+        tools=tuple(_describe_tool(tool) for tool in tools if isinstance(tool, Mapping)),
         seconds=seconds,
     )
 
 
-def _describe(tool: Mapping[str, Any]) -> tuple[str, str]:
+def _describe_tool(tool: Mapping[str, Any]) -> tuple[str, str]:
     description = " ".join(str(tool.get("description", "")).split())
     return str(tool.get("name")), description.partition(". ")[0].rstrip(".") + "."
 
 
 @contextmanager
-def _started(entry: ServerEntry, platform: Platform) -> Iterator[subprocess.Popen[bytes]]:
+def _start_server(entry: ServerEntry, platform: Platform) -> Iterator[subprocess.Popen[bytes]]:
     environment = {
         name: value for name, value in platform.environment.items() if name in _HANDED_ON
     }
     environment |= {**entry.env, "INFINITE_MEMORY_STORE": _IN_MEMORY}
     try:
         process = subprocess.Popen(
-            [str(entry.command), *_without_store(entry.args)],
+            [str(entry.command), *_replace_store(entry.args)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -130,10 +130,10 @@ def _started(entry: ServerEntry, platform: Platform) -> Iterator[subprocess.Pope
         process.wait()
         for stream in (process.stdin, process.stdout, process.stderr):
             assert stream is not None
-            _close(stream)
+            _close_stream(stream)
 
 
-def _without_store(args: tuple[str, ...]) -> list[str]:
+def _replace_store(args: tuple[str, ...]) -> list[str]:
     """Return the arguments with a store in memory where they name a store."""
     kept: list[str] = []
     for arg in args:
@@ -171,7 +171,7 @@ class _Session:
             self._process.stdin.write(line)
             self._process.stdin.flush()
         except OSError as error:
-            raise ProbeFailed(self._explain("it ended at once")) from error
+            raise ProbeFailed(self._explain_failure("it ended at once")) from error
 
     def ask(self, number: int, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the result of a request.
@@ -185,13 +185,15 @@ class _Session:
                 line = self._lines.get(timeout=max(0.0, self._deadline - time.monotonic()))
             except queue.Empty:
                 raise ProbeFailed(
-                    self._explain(
+                    self._explain_failure(
                         f"it did not answer `{method}` within {self._timeout_seconds:.0f} s"
                     )
                 ) from None
             if not line:
-                raise ProbeFailed(self._explain(f"it ended without an answer to `{method}`"))
-            answer = _parse(line)
+                raise ProbeFailed(
+                    self._explain_failure(f"it ended without an answer to `{method}`")
+                )
+            answer = _parse_message(line)
             if answer.get("id") != number:
                 continue  # a notification, or a line that is no message
             if isinstance(answer.get("result"), dict):
@@ -199,7 +201,7 @@ class _Session:
                 return result
             raise ProbeFailed(f"it refused `{method}`: {str(answer.get('error'))[:_MAX_STDERR]}")
 
-    def _explain(self, what: str) -> str:
+    def _explain_failure(self, what: str) -> str:
         if self._process.poll() is not None:
             self._errors.join(timeout=1.0)
         said = " ".join(self._said.decode(errors="replace").split())
@@ -207,24 +209,24 @@ class _Session:
 
     def _read_lines(self) -> None:
         assert self._process.stdout is not None
-        for line in _lines_of(self._process.stdout):
+        for line in _read_stream_lines(self._process.stdout):
             self._lines.put(line)
         self._lines.put(b"")
 
     def _read_errors(self) -> None:
         assert self._process.stderr is not None
-        for line in _lines_of(self._process.stderr):
+        for line in _read_stream_lines(self._process.stderr):
             self._said = (self._said + line)[-4096:]
 
 
-def _lines_of(stream: IO[bytes]) -> Iterator[bytes]:
+def _read_stream_lines(stream: IO[bytes]) -> Iterator[bytes]:
     try:
         yield from stream
     except (OSError, ValueError):  # closed by the other thread
         return
 
 
-def _parse(line: bytes) -> Mapping[str, Any]:
+def _parse_message(line: bytes) -> Mapping[str, Any]:
     try:
         message = json.loads(line)
     except ValueError:
@@ -232,7 +234,7 @@ def _parse(line: bytes) -> Mapping[str, Any]:
     return message if isinstance(message, dict) else {}
 
 
-def _close(stream: IO[bytes]) -> None:
+def _close_stream(stream: IO[bytes]) -> None:
     try:
         stream.close()
     except OSError:  # what was written last is in the pipe of a process that ended

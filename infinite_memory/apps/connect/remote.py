@@ -27,7 +27,7 @@ def read_url(text: str) -> str:
     """
     text = text.strip()
     url = f"http://{text}" if _HOST_AND_PORT.fullmatch(text) else text
-    parts = _split(url)
+    parts = _split_url(url)
     if "@" in parts.netloc or any(name == "key" for name, _ in parse_qsl(parts.query)):
         raise InvalidInput(
             f"the URL of {parts.hostname!r:.100} holds a secret: leave the secret out of the URL,"
@@ -38,7 +38,7 @@ def read_url(text: str) -> str:
     return urlunsplit(parts._replace(path=DEFAULT_PATH if parts.path in ("", "/") else parts.path))
 
 
-def _split(url: str) -> SplitResult:
+def _split_url(url: str) -> SplitResult:
     shown = url.rpartition("@")[2].partition("?")[0]
     refusal = InvalidInput(f"{shown!r:.200} is no URL of a server, such as {_EXAMPLE}")
     try:

@@ -72,13 +72,13 @@ def set_table(text: str, path: tuple[str, str], values: Mapping[str, Any]) -> st
     for key in changed:
         # A table of its own would contradict the new value.
         text = _cut_sections(text, (*path, key))
-    for section in _sections(text):
+    for section in _list_sections(text):
         if section.path == path or _holds(text, section, path):
             return _edit_section(text, section, path, changed)
-    appended = _append(text, path, changed)
+    appended = _append_table(text, path, changed)
     if appended is not None:
         return appended
-    for section in _sections(text):
+    for section in _list_sections(text):
         if _holds(text, section, (container,)):
             return _edit_section(text, section, path, changed)
     raise ConfigurationError(f"no TOML in which {container}.{name} can be changed in place")
@@ -93,7 +93,7 @@ def remove_table(text: str, path: tuple[str, str]) -> str:
     if path[1] not in parse_toml(text).get(path[0], {}):
         return text
     new = _cut_sections(text, path)
-    for section in _sections(new):
+    for section in _list_sections(new):
         if _holds(new, section, path):
             new = _edit_section(new, section, path, None)
             break
@@ -104,9 +104,9 @@ def remove_table(text: str, path: tuple[str, str]) -> str:
     return new
 
 
-def _sections(text: str) -> list[_Section]:
+def _list_sections(text: str) -> list[_Section]:
     """Return the tables of a text, in their order."""
-    starts = [(0, 0, ()), *_headers(text)]
+    starts = [(0, 0, ()), *_find_headers(text)]
     ends = [start for start, _, _ in starts[1:]] + [len(text)]
     return [
         _Section(path=path, start=start, body=body, end=end)
@@ -114,7 +114,7 @@ def _sections(text: str) -> list[_Section]:
     ]
 
 
-def _headers(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+def _find_headers(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     """Yield where the line of each header begins, where the next line begins, and the path."""
     depth = 0
     behind = 0
@@ -172,7 +172,7 @@ def _edit_section(
         for name in names:
             table = table.setdefault(name, tomlkit.inline_table())
         for key, value in values.items():
-            table[key] = _item(value)
+            table[key] = _make_item(value)
     new: str = document.as_string()
     if "\r\n" in former:
         new = new.replace("\n", "\r\n")
@@ -183,7 +183,7 @@ def _edit_section(
 
 def _cut_sections(text: str, path: tuple[str, ...]) -> str:
     """Remove the tables at `path` and below; a comment before the next header stays."""
-    for section in reversed(_sections(text)):
+    for section in reversed(_list_sections(text)):
         if section.path[: len(path)] == path:
             start, end = section.start, section.body + _measure_keys(text, section)
             if text[:start].endswith(("\n\n", "\n\r\n")) or not start:
@@ -202,15 +202,15 @@ def _measure_keys(text: str, section: _Section) -> int:
     return ((body.find("\n", last) + 1) or len(body)) if last else 0
 
 
-def _append(text: str, path: tuple[str, str], values: Mapping[str, Any]) -> str | None:
+def _append_table(text: str, path: tuple[str, str], values: Mapping[str, Any]) -> str | None:
     """Return the text with the table at its end; None where it cannot stand there.
 
     It cannot after `mcp_servers = {...}`, to which a later table may not add.
     """
     table = _load_tomlkit().table()
     for key, value in values.items():
-        table[key] = _item(value)
-    header = ".".join(map(_key, path))
+        table[key] = _make_item(value)
+    header = ".".join(map(_write_key, path))
     newline = "\r\n" if "\r\n" in text else "\n"
     head = text.rstrip(" \t\r\n")
     gap = newline * 2 if head else ""
@@ -229,7 +229,7 @@ def _load_tomlkit() -> Any:
     return tomlkit
 
 
-def _item(value: Any) -> Any:
+def _make_item(value: Any) -> Any:
     """Return a value as it stands on a single line: a mapping as an inline table."""
     if not isinstance(value, Mapping):
         return value
@@ -238,6 +238,6 @@ def _item(value: Any) -> Any:
     return table
 
 
-def _key(name: str) -> str:
+def _write_key(name: str) -> str:
     key: str = _load_tomlkit().key(name).as_string()
     return key

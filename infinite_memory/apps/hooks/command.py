@@ -58,33 +58,33 @@ def run_hook(arguments: Sequence[str]) -> int:
     timer.daemon = True
     timer.start()
     try:
-        _handle(event, options, home, seconds)
+        _handle_event(event, options, home, seconds)
     except Exception as error:  # noqa: BLE001 -- a client must not see an error of its hook
-        _log(home, f"{event}: {type(error).__name__}: {error}")
+        _log_message(home, f"{event}: {type(error).__name__}: {error}")
     finally:
         timer.cancel()
     return 0
 
 
-def _handle(event: str, options: Mapping[str, str], home: Path, seconds: float) -> None:
+def _handle_event(event: str, options: Mapping[str, str], home: Path, seconds: float) -> None:
     client = options.get("--client", _DEFAULT_CLIENT)
     try:
         values = _read_input()
     except ValueError as error:
-        _log(home, f"{event}: the input is no JSON: {error}")
+        _log_message(home, f"{event}: the input is no JSON: {error}")
         values = {}
-    event = event or _text(values, "hook_event_name")
-    folder = _text(values, "cwd") or _first_root(values) or str(find_working_folder())
+    event = event or _read_text(values, "hook_event_name")
+    folder = _read_text(values, "cwd") or _read_first_root(values) or str(find_working_folder())
     if _is_start(event):
         _print_briefing(client, event, folder, options, seconds)
         return
-    transcript = _text(values, "transcript_path")
+    transcript = _read_text(values, "transcript_path")
     if not transcript:
         raise ValueError("the input names no transcript: nothing was noted")
     line = {
         "client": client,
         "event": event,
-        "session": _text(values, "session_id") or _text(values, "conversation_id"),
+        "session": _read_text(values, "session_id") or _read_text(values, "conversation_id"),
         "transcript": transcript,
         "folder": folder,
         "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -143,12 +143,12 @@ def _read_input() -> dict[str, Any]:
     return values if isinstance(values, dict) else {}
 
 
-def _text(values: Mapping[str, Any], name: str) -> str:
+def _read_text(values: Mapping[str, Any], name: str) -> str:
     value = values.get(name)
     return value if isinstance(value, str) and len(value) <= _MAX_CHARS else ""
 
 
-def _first_root(values: Mapping[str, Any]) -> str:
+def _read_first_root(values: Mapping[str, Any]) -> str:
     roots = values.get("workspace_roots")
     return roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
 
@@ -173,11 +173,11 @@ def _find_home(given: str | None) -> Path:
 
 def _give_up(home: Path, event: str) -> None:
     """End the process at once, even while it waits."""
-    _log(home, f"{event}: it took too long and was ended")
+    _log_message(home, f"{event}: it took too long and was ended")
     os._exit(0)
 
 
-def _log(home: Path, message: str) -> None:
+def _log_message(home: Path, message: str) -> None:
     """Append a line to the log, which begins anew when it is large."""
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     line = f"{stamp} {message}".replace("\n", " ")[:2000]

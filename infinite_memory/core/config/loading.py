@@ -82,18 +82,18 @@ def load(
     Raises:
         ConfigurationError: a key is unknown, or a value cannot be used; the message says where.
     """
-    from_environment = _environment_layer(environment or {})
+    from_environment = _read_environment(environment or {})
     from_flags = {
         key: (value, f"--{key.replace('_', '-')}") for key, value in (flags or {}).items()
     }
     layers = {**from_environment, **from_flags}
     if home is not None:
         layers["home"] = (str(home), "--home")
-    folder = _checked_home(*layers["home"]) if "home" in layers else find_default_home()
-    values = {**_file_layer(folder / CONFIG_FILE), **layers}
+    folder = _check_home(*layers["home"]) if "home" in layers else find_default_home()
+    values = {**_read_file(folder / CONFIG_FILE), **layers}
     for key, (_, origin) in values.items():
         _refuse_unknown(key, keys(), origin)
-    config = _validate(values)
+    config = _validate_values(values)
     return Effective(
         config=config,
         origins={key: values[key][1] if key in values else "default" for key in keys()},
@@ -103,16 +103,16 @@ def load(
 _Layer = dict[str, tuple[Any, str]]
 
 
-def _checked_home(value: str, origin: str) -> Path:
+def _check_home(value: str, origin: str) -> Path:
     try:
         return Config.model_validate({"home": value}).home
     except ValidationError as error:
         raise ConfigurationError(
-            f"{origin}: home = {_show_value(value)}: {_reason(error)}"
+            f"{origin}: home = {_show_value(value)}: {_find_reason(error)}"
         ) from error
 
 
-def _environment_layer(environment: Mapping[str, str]) -> _Layer:
+def _read_environment(environment: Mapping[str, str]) -> _Layer:
     names = {environment_name(key): key for key in keys()}
     layer: _Layer = {}
     for name, value in environment.items():
@@ -122,7 +122,7 @@ def _environment_layer(environment: Mapping[str, str]) -> _Layer:
     return layer
 
 
-def _file_layer(path: Path) -> _Layer:
+def _read_file(path: Path) -> _Layer:
     try:
         content = read_regular(path, max_bytes=_MAX_FILE_BYTES)
     except FileNotFoundError:
@@ -159,7 +159,7 @@ def _refuse_unknown(name: str, known: list[str], origin: str) -> None:
     )
 
 
-def _validate(values: _Layer) -> Config:
+def _validate_values(values: _Layer) -> Config:
     nested: dict[str, Any] = {}
     for key, (value, _) in values.items():
         *section, name = key.split(".")
@@ -180,15 +180,15 @@ def _describe_problem(values: _Layer, error: ValidationError) -> str:
     if setting is None:
         # The settings of a section contradict each other; one of them may be a secret.
         origins = (origin for known, (_, origin) in values.items() if known.startswith(f"{key}."))
-        return f"{next(origins, 'the configuration')}: {key}: {_reason(error)}"
+        return f"{next(origins, 'the configuration')}: {key}: {_find_reason(error)}"
     value, origin = values[setting]
     if setting == key:
-        return f"{origin}: {key} = {_show_value(value)}: {_reason(error)}"
+        return f"{origin}: {key} = {_show_value(value)}: {_find_reason(error)}"
     if problem["type"] == "extra_forbidden":
         near = get_close_matches(name, _ITEMS[setting].model_fields, n=1, cutoff=0.0)[0]
         place = ".".join(outer)
         return f"{origin}: {place}: there is no setting {name!r:.100}; the nearest is {near!r}"
-    return f"{origin}: {key} = {_show_value(problem['input'])}: {_reason(error)}"
+    return f"{origin}: {key} = {_show_value(problem['input'])}: {_find_reason(error)}"
 
 
 def _show_value(value: object) -> str:
@@ -196,5 +196,5 @@ def _show_value(value: object) -> str:
     return f"{masked(value) if isinstance(value, str) else value!r:.200}"
 
 
-def _reason(error: ValidationError) -> str:
+def _find_reason(error: ValidationError) -> str:
     return error.errors()[0]["msg"].removeprefix("Value error, ")

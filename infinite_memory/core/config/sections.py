@@ -143,7 +143,7 @@ def _check_names(rules: Mapping[str, RepositoryRules]) -> Mapping[str, Repositor
     """Refuse a name that is that of no repository: its rules would be passed over in silence."""
     seen: set[str] = set()
     for name in rules:
-        folded = _fold(name)
+        folded = _fold_title(name)
         if not _NAME.fullmatch(folded):
             raise ValueError(
                 f"{name!r:.200} is no name of a repository: give HOST/OWNER/NAME, such as"
@@ -219,15 +219,15 @@ class Projects(Section):
 
     def rules_of(self, scope: str) -> RepositoryRules:
         """Return the rules of the repository with that scope, with every pattern it excludes."""
-        wanted = _fold(scope)
+        wanted = _fold_title(scope)
         rules = next(
-            (rules for name, rules in self.repositories.items() if _fold(name) == wanted),
+            (rules for name, rules in self.repositories.items() if _fold_title(name) == wanted),
             RepositoryRules(),
         )
         return rules.model_copy(update={"exclude": (*self.exclude, *rules.exclude)})
 
 
-def _fold(name: str) -> str:
+def _fold_title(name: str) -> str:
     return fold_name(name).removeprefix(_PREFIX)
 
 
@@ -239,7 +239,7 @@ class Retention(StrEnum):
     AGGRESSIVE = "aggressive"
 
 
-def _endpoint(url: str | None) -> str | None:
+def _check_endpoint(url: str | None) -> str | None:
     if url is not None and not url.startswith(("http://", "https://")):
         raise ValueError("give the base URL of the service, such as http://127.0.0.1:11434/v1")
     return None if url is None else url.rstrip("/")
@@ -325,7 +325,7 @@ class Summaries(Section):
     - `timeout_seconds`: how long an answer is waited for.
     """
 
-    endpoint: Annotated[str | None, AfterValidator(_endpoint)] = None
+    endpoint: Annotated[str | None, AfterValidator(_check_endpoint)] = None
     model: str | None = None
     api_key: SecretStr | None = None
     timeout_seconds: Annotated[float, Field(ge=1, le=3600)] = 60
@@ -352,13 +352,13 @@ def find_default_home() -> Path:
     return expand_path(DEFAULT_HOME, _OTHER_HOME)
 
 
-def _known_zone(name: str | None) -> str | None:
+def _check_zone(name: str | None) -> str | None:
     if name is not None:
         find_zone(name)
     return name
 
 
-def _absolute(path: Path) -> Path:
+def _check_absolute(path: Path) -> Path:
     if problem := find_problem(str(path)):
         raise ValueError(problem)
     path = expand_path(path)
@@ -367,19 +367,19 @@ def _absolute(path: Path) -> Path:
     return path
 
 
-def _home(path: Path) -> Path:
-    return find_default_home() if path == DEFAULT_HOME else _absolute(path)
+def _resolve_home(path: Path) -> Path:
+    return find_default_home() if path == DEFAULT_HOME else _check_absolute(path)
 
 
-def _address(store: str | None) -> str | None:
+def _resolve_address(store: str | None) -> str | None:
     if store is None:
         return None
     if problem := find_problem(store):
         raise ValueError(problem)
-    return str(_absolute(Path(store))) if is_folder(store) else Address(store)
+    return str(_check_absolute(Path(store))) if is_folder(store) else Address(store)
 
 
-def _names(value: object) -> tuple[str, ...]:
+def _split_names(value: object) -> tuple[str, ...]:
     """Return a list of names; in a variable of the environment there are commas between them."""
     listed = value.split(",") if isinstance(value, str) else value
     if not isinstance(listed, list | tuple) or not all(isinstance(name, str) for name in listed):
@@ -390,7 +390,7 @@ def _names(value: object) -> tuple[str, ...]:
     return names
 
 
-_Path = Annotated[Path, AfterValidator(_absolute)]
+_Path = Annotated[Path, AfterValidator(_check_absolute)]
 
 
 class Limits(Section):
@@ -474,10 +474,10 @@ class Config(Section):
     - `time_zone`: by default that of the machine. `week_start`: the first day of "last week".
     """
 
-    home: Annotated[Path, AfterValidator(_home)] = Field(
+    home: Annotated[Path, AfterValidator(_resolve_home)] = Field(
         default=DEFAULT_HOME, validate_default=True
     )
-    store: Annotated[str | None, AfterValidator(_address)] = None
+    store: Annotated[str | None, AfterValidator(_resolve_address)] = None
     storage: Literal["embedded", "managed"] = "embedded"
     mongod: _Path | None = None
     embedder: str = "bundled"
@@ -486,11 +486,11 @@ class Config(Section):
     former_embedder: str | None = None
     former_query_prefix: str | None = None
     former_document_prefix: str | None = None
-    execution_providers: Annotated[tuple[str, ...], BeforeValidator(_names)] = (CPU_PROVIDER,)
+    execution_providers: Annotated[tuple[str, ...], BeforeValidator(_split_names)] = (CPU_PROVIDER,)
     default_scope: ScopeName = GLOBAL
     strict_scopes: bool = False
     conversation_scopes: bool = False
-    time_zone: Annotated[str | None, AfterValidator(_known_zone)] = None
+    time_zone: Annotated[str | None, AfterValidator(_check_zone)] = None
     week_start: Literal["monday", "sunday", "saturday"] = "monday"
     search: SearchDefaults = SearchDefaults()
     limits: Limits = Limits()

@@ -58,9 +58,9 @@ class FileLock:
         """
         deadline = time.monotonic() + timeout_seconds
         try:
-            return self._take(_open(self.path), shared=False, deadline=deadline)
+            return self._take_lock(_open_lock_file(self.path), shared=False, deadline=deadline)
         except OSError as error:
-            raise self._unusable(error) from error
+            raise self._make_unusable_error(error) from error
 
     def try_acquire(self, *, shared: bool = False) -> bool:
         """Take the lock if it is free now; return whether it is held.
@@ -74,43 +74,43 @@ class FileLock:
         try:
             if self.is_open:
                 return _try_lock(self.fileno(), shared=shared)
-            return self._take(_open(self.path), shared=shared, deadline=None)
+            return self._take_lock(_open_lock_file(self.path), shared=shared, deadline=None)
         except OSError as error:
-            raise self._unusable(error) from error
+            raise self._make_unusable_error(error) from error
 
     def release(self) -> None:
         """Unlock the file, also for a process that has a copy of the descriptor."""
         if self.is_open:
-            _unlock(self.fileno())
+            _unlock_descriptor(self.fileno())
         self.close()
 
     def close(self) -> None:
         """Close the file and leave it locked for a process that was given the descriptor."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None and self._process == os.getpid():
-            _close(descriptor)
+            _close_descriptor(descriptor)
 
-    def _take(self, descriptor: int, *, shared: bool, deadline: float | None) -> bool:
+    def _take_lock(self, descriptor: int, *, shared: bool, deadline: float | None) -> bool:
         try:
             is_held = _try_lock(descriptor, shared=shared)
         except BaseException:  # interrupted, perhaps with the lock already taken
-            _close(descriptor)
+            _close_descriptor(descriptor)
             raise
         if not is_held and deadline is None:
-            _close(descriptor)
+            _close_descriptor(descriptor)
             return False
         if not is_held and deadline is not None:
             try:
                 # If the wait fails or is interrupted otherwise, it closes the descriptor itself.
                 is_held = _wait_for_lock(descriptor, deadline)
             except OSError:
-                _close(descriptor)
+                _close_descriptor(descriptor)
                 raise
         if is_held:
             self._descriptor, self._process = descriptor, os.getpid()
         return is_held
 
-    def _unusable(self, error: OSError) -> StorageUnavailable:
+    def _make_unusable_error(self, error: OSError) -> StorageUnavailable:
         return StorageUnavailable(
             f"the lock file {self.path} cannot be used: {error.strerror}: "
             "check the folder and its permissions"
@@ -129,13 +129,13 @@ def is_locked(path: Path) -> bool:
     return not is_free
 
 
-def _open(path: Path) -> int:
+def _open_lock_file(path: Path) -> int:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     _open_descriptors.add(descriptor)
     return descriptor
 
 
-def _close(descriptor: int) -> None:
+def _close_descriptor(descriptor: int) -> None:
     _open_descriptors.discard(descriptor)
     os.close(descriptor)
 
@@ -156,10 +156,10 @@ if sys.platform == "win32":  # pragma: no cover
             time.sleep(0.005)
             if _try_lock(descriptor, shared=False):
                 return True
-        _close(descriptor)
+        _close_descriptor(descriptor)
         return False
 
-    def _unlock(descriptor: int) -> None:
+    def _unlock_descriptor(descriptor: int) -> None:
         os.lseek(descriptor, 0, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
 
@@ -200,7 +200,7 @@ else:
             with self._guard:
                 self._done.set()
                 if self._abandoned:
-                    _close(self._descriptor)
+                    _close_descriptor(self._descriptor)
 
         def result(self, deadline: float) -> bool:
             self._done.wait(max(0.0, deadline - time.monotonic()))
@@ -218,15 +218,15 @@ else:
                 if not self._done.is_set():
                     self._abandoned = True
                 elif self._error is None:
-                    _close(self._descriptor)
+                    _close_descriptor(self._descriptor)
 
-    def _unlock(descriptor: int) -> None:
+    def _unlock_descriptor(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_UN)
 
     def _close_inherited() -> None:
         """Close the descriptors that a fork copied, which would keep the locks of the parent."""
         for descriptor in list(_open_descriptors):
             with suppress(OSError):
-                _close(descriptor)
+                _close_descriptor(descriptor)
 
     os.register_at_fork(after_in_child=_close_inherited)

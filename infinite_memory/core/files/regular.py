@@ -28,16 +28,16 @@ def open_regular(path: str | os.PathLike[str], *, max_bytes: int | None = None) 
         descriptor = os.open(path, _FLAGS)
     except OSError as error:
         if error.errno == errno.ENXIO:  # a socket, or a device without a driver
-            raise _not_regular(path) from error
+            raise _make_not_regular_error(path) from error
         raise
     try:
         status = os.fstat(descriptor)
         if stat.S_ISDIR(status.st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
         if not stat.S_ISREG(status.st_mode):
-            raise _not_regular(path)
+            raise _make_not_regular_error(path)
         if max_bytes is not None and status.st_size > max_bytes:
-            raise _too_large(path, max_bytes)
+            raise _make_too_large_error(path, max_bytes)
         return open(descriptor, "rb")  # noqa: PTH123 -- a descriptor, for its flags
     except BaseException:
         os.close(descriptor)
@@ -54,14 +54,14 @@ def read_regular(path: str | os.PathLike[str], *, max_bytes: int = MAX_SMALL_BYT
         # Without a limit, a file of the kernel that claims to be empty might never end.
         content = file.read(max_bytes + 1) or b""
     if len(content) > max_bytes:
-        raise _too_large(path, max_bytes)
+        raise _make_too_large_error(path, max_bytes)
     return content
 
 
-def _not_regular(path: str | os.PathLike[str]) -> OSError:
+def _make_not_regular_error(path: str | os.PathLike[str]) -> OSError:
     return OSError(errno.EINVAL, "it is not a regular file", os.fspath(path))
 
 
-def _too_large(path: str | os.PathLike[str], max_bytes: int) -> OSError:
+def _make_too_large_error(path: str | os.PathLike[str], max_bytes: int) -> OSError:
     limit = f"{max_bytes >> 20} MiB" if max_bytes >= 1 << 20 else f"{max_bytes:,} bytes"
     return OSError(errno.EFBIG, f"it has more than {limit}", os.fspath(path))

@@ -49,7 +49,7 @@ class _Formatter(logging.Formatter):
         super().__init__()
         self._texts = texts
 
-    def _message(self, record: logging.LogRecord) -> str:
+    def _read_message(self, record: logging.LogRecord) -> str:
         if self._texts:
             return record.getMessage()
         logger = record.name.split(".")[0]
@@ -67,7 +67,7 @@ class _Formatter(logging.Formatter):
             " memories: logging.texts shows it"
         )
 
-    def _fields(self, record: logging.LogRecord) -> dict[str, Any]:
+    def _read_fields(self, record: logging.LogRecord) -> dict[str, Any]:
         fields: dict[str, Any] = dict(getattr(record, "fields", {}))
         if self._texts:
             fields |= getattr(record, "texts", {})
@@ -77,7 +77,7 @@ class _Formatter(logging.Formatter):
             if value is not None
         }
 
-    def _trace(self, record: logging.LogRecord) -> tuple[str, list[str]] | None:
+    def _read_trace(self, record: logging.LogRecord) -> tuple[str, list[str]] | None:
         """Return the error of a record, and where it was raised, the outermost call first."""
         if not record.exc_info or record.exc_info[1] is None:
             return None
@@ -103,10 +103,10 @@ class JsonFormatter(_Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "process": record.process,
-            "message": self._message(record),
-            **self._fields(record),
+            "message": self._read_message(record),
+            **self._read_fields(record),
         }
-        if trace := self._trace(record):
+        if trace := self._read_trace(record):
             line["exception"], line["trace"] = trace
         # ASCII: no character can end the line, steer a terminal, or fail to be encoded.
         return json.dumps(line, default=str)
@@ -124,8 +124,8 @@ class TextFormatter(_Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the lines of a record."""
-        message = self._message(record)
-        if fields := self._fields(record):
+        message = self._read_message(record)
+        if fields := self._read_fields(record):
             message += f" ({', '.join(f'{name} {value}' for name, value in fields.items())})"
         if self._times:
             time = datetime.fromtimestamp(record.created).astimezone().isoformat(timespec="seconds")
@@ -133,10 +133,10 @@ class TextFormatter(_Formatter):
         else:
             head = record.levelname
         lines = [f"{head}: {message}"]
-        if trace := self._trace(record):
+        if trace := self._read_trace(record):
             lines += [f"  {trace[0]}", *(f"  {frame}" for frame in trace[1])]
-        return "\n".join(_STEERING.sub(_escape, line) for line in lines)
+        return "\n".join(_STEERING.sub(_escape_match, line) for line in lines)
 
 
-def _escape(match: re.Match[str]) -> str:
+def _escape_match(match: re.Match[str]) -> str:
     return match[0].encode("unicode_escape").decode()

@@ -86,7 +86,7 @@ class FileReadLog:
     def append(self, read: Read) -> None:
         """Record a read. A failure is logged, and does not fail the read."""
         try:
-            self._file.write(_to_line(read))
+            self._file.write(_write_line(read))
         except OSError as error:
             if self._failure is None:
                 _log.warning("reads cannot be recorded: %s", error)
@@ -97,12 +97,12 @@ class FileReadLog:
     def read_backwards(self) -> Iterator[Read]:
         """Yield every read that is kept, the newest first; a damaged line is left out."""
         for line in self._file.read_backwards():
-            read = _from_line(line)
+            read = _read_line(line)
             if read is not None:
                 yield read
 
 
-def _to_line(read: Read) -> str:
+def _write_line(read: Read) -> str:
     actor = read.actor
     return json.dumps(
         {
@@ -116,7 +116,7 @@ def _to_line(read: Read) -> str:
     )
 
 
-def _from_line(line: str) -> Read | None:
+def _read_line(line: str) -> Read | None:
     try:
         fields = json.loads(line)
         return Read(

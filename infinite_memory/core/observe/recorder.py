@@ -271,13 +271,13 @@ def measure_calls(prefix: str = "", *, without: tuple[str, ...] = ()) -> Callabl
         for name, method in list(vars(cls).items()):
             is_public = isinstance(method, FunctionType) and not name.startswith("_")
             if is_public and name not in without:
-                setattr(cls, name, _measure(method, prefix + name))
+                setattr(cls, name, _measure_method(method, prefix + name))
         return cls
 
     return decorate
 
 
-def _measure(method: Callable[..., Any], operation: str) -> Callable[..., Any]:
+def _measure_method(method: Callable[..., Any], operation: str) -> Callable[..., Any]:
     @wraps(method)
     def call(self: _HasServices, /, *args: Any, **kwargs: Any) -> Any:
         with self._services.recorder.call(operation):

@@ -35,9 +35,9 @@ class RotatingFile:
             OSError: the file cannot be written.
         """
         content = f"{line}\n".encode(errors="backslashreplace")
-        if self._max_bytes and self._length() + len(content) > self._max_bytes:
-            self._rotate(len(content))
-        descriptor = self._open()
+        if self._max_bytes and self._measure_length() + len(content) > self._max_bytes:
+            self._rotate_files(len(content))
+        descriptor = self._open_file()
         try:
             # A single call, so that lines of several processes do not mix.
             written = os.write(descriptor, content)
@@ -55,11 +55,11 @@ class RotatingFile:
         Raises:
             OSError: the file cannot be written.
         """
-        os.close(self._open())
+        os.close(self._open_file())
 
     def read_backwards(self) -> Iterator[str]:
         """Yield the lines of all files, the newest first."""
-        for path in (self.path, *map(self._backup, range(1, self._backups + 1))):
+        for path in (self.path, *map(self._name_backup, range(1, self._backups + 1))):
             try:
                 with open_regular(path) as file:
                     content = file.read()
@@ -67,13 +67,13 @@ class RotatingFile:
                 continue
             yield from reversed(content.decode(errors="replace").splitlines())
 
-    def _length(self) -> int:
+    def _measure_length(self) -> int:
         try:
             return self.path.stat().st_size
         except FileNotFoundError:
             return 0
 
-    def _open(self) -> int:
+    def _open_file(self) -> int:
         # A pipe that nobody reads would keep the writer waiting.
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
         flags |= getattr(os, "O_BINARY", 0)
@@ -83,7 +83,7 @@ class RotatingFile:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             return os.open(self.path, flags, 0o600)
 
-    def _rotate(self, needed: int) -> None:
+    def _rotate_files(self, needed: int) -> None:
         """Rename the files, unless another process does or has done so.
 
         A process that finds the lock taken writes its line to the file as it is.
@@ -95,16 +95,16 @@ class RotatingFile:
         except StorageError:
             return
         try:
-            if self._length() + needed <= self._max_bytes:
+            if self._measure_length() + needed <= self._max_bytes:
                 return
             # On Windows a file that another process has open cannot be renamed: the next line will.
             with suppress(OSError):
                 for number in range(self._backups - 1, 0, -1):
                     with suppress(FileNotFoundError):
-                        self._backup(number).replace(self._backup(number + 1))
-                self.path.replace(self._backup(1))
+                        self._name_backup(number).replace(self._name_backup(number + 1))
+                self.path.replace(self._name_backup(1))
         finally:
             lock.release()
 
-    def _backup(self, number: int) -> Path:
+    def _name_backup(self, number: int) -> Path:
         return self.path.with_name(f"{self.path.name}.{number}")

@@ -85,10 +85,10 @@ class Durations:
         return Timing(
             calls=self.calls,
             errors=dict(self.errors),
-            p50_ms=_to_ms(self.quantile(0.50)),
-            p95_ms=_to_ms(self.quantile(0.95)),
-            p99_ms=_to_ms(self.quantile(0.99)),
-            max_ms=_to_ms(self.longest) if self.calls else None,
+            p50_ms=_convert_to_ms(self.quantile(0.50)),
+            p95_ms=_convert_to_ms(self.quantile(0.95)),
+            p99_ms=_convert_to_ms(self.quantile(0.99)),
+            max_ms=_convert_to_ms(self.longest) if self.calls else None,
             total_seconds=round(self.total_seconds, 6),
         )
 
@@ -121,5 +121,5 @@ class Histogram:
         )
 
 
-def _to_ms(seconds: float | None) -> float | None:
+def _convert_to_ms(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds * 1000, 3)

@@ -33,11 +33,11 @@ def start_span(name: str) -> Span | None:
     """Start a span within the present one; return None in a program that makes no traces."""
     if _SDK not in sys.modules:
         return None
-    return Span(_tracer().start_as_current_span(f"infinite_memory.{name}"))
+    return Span(_get_tracer().start_as_current_span(f"infinite_memory.{name}"))
 
 
 @cache
-def _tracer() -> Any:
+def _get_tracer() -> Any:
     """Return the tracer, made once: the SDK makes a new one at every call, which takes long."""
     return sys.modules[_API].get_tracer(_TRACER)
 

@@ -88,7 +88,7 @@ def masked(address: str) -> str:
         rest = f"{name}:***@{hosts}" if colon else f"***@{hosts}"
     else:
         # Without a host, the password is in the place of the port.
-        for secret in _wrong_ports(rest):
+        for secret in _find_wrong_ports(rest):
             rest = rest.replace(f":{secret}", ":***")
     return before[0] + _SECRET_OPTIONS.sub(r"\1=***", rest)
 
@@ -100,12 +100,12 @@ def secrets_in(address: str) -> frozenset[str]:
     user, _, _ = rest.rpartition("@")
     values = [match[2] for match in _SECRET_OPTIONS.finditer(rest)]
     parts = [part.partition(":")[2] for value in values for part in value.split(",")]
-    ports = [] if user else _wrong_ports(rest)
+    ports = [] if user else _find_wrong_ports(rest)
     written = filter(None, (user.partition(":")[2], *values, *parts, *ports))
     return frozenset(form for secret in written for form in (secret, unquote_plus(secret)))
 
 
-def _wrong_ports(hosts: str) -> list[str]:
+def _find_wrong_ports(hosts: str) -> list[str]:
     """Return the texts that stand in the place of a port and are not a port."""
     ports = [
         host.rpartition(":")[2] for host in re.split(r"[/?]", hosts)[0].split(",") if ":" in host

@@ -30,7 +30,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 def check_text(value: object, name: str, *, max_bytes: int) -> str:
     """Return a text that is not blank, can be stored, and has at most `max_bytes` in UTF-8."""
-    text = _storable(value, name)
+    text = _check_storable(value, name)
     if not text.strip():
         raise InvalidInput(f"{name} is empty: there is nothing to remember")
     size = len(text) if text.isascii() else len(text.encode())
@@ -47,7 +47,7 @@ def check_label(value: object, name: str, *, max_chars: int = MAX_LABEL_CHARS) -
 
     Control characters, line breaks and bidirectional overrides are refused.
     """
-    label = _storable(value, name).strip()
+    label = _check_storable(value, name).strip()
     if not label or len(label) > max_chars or _UNNAMEABLE.search(label):
         raise InvalidInput(
             f"{name} {label!r:.100} cannot be used: give 1 to {max_chars} characters on one line,"
@@ -75,7 +75,7 @@ def check_choice(value: object, kinds: type[Choice], name: str) -> Choice:
     """Return the member of an enumeration for a member or its name."""
     if isinstance(value, kinds):
         return value
-    options = _options(kinds)
+    options = _list_options(kinds)
     member: Choice | None = options.get(value) if isinstance(value, str) else None
     if member is not None:
         return member
@@ -85,7 +85,7 @@ def check_choice(value: object, kinds: type[Choice], name: str) -> Choice:
 
 
 @lru_cache
-def _options(kinds: type[Choice]) -> Mapping[str, Choice]:
+def _list_options(kinds: type[Choice]) -> Mapping[str, Choice]:
     """Return the members by name; a lookup through the class takes ten times as long."""
     return {str(option): option for option in kinds}
 
@@ -141,7 +141,8 @@ def check_context(value: object, *, max_bytes: int) -> dict[str, JsonValue]:
     if not isinstance(value, Mapping):
         raise InvalidInput(f"context must be an object with names and values, not {value!r:.100}")
     copied = {
-        _storable(k, "a name in context"): _json(v, f"context.{k}", 2) for k, v in value.items()
+        _check_storable(k, "a name in context"): _check_json(v, f"context.{k}", 2)
+        for k, v in value.items()
     }
     size = len(json.dumps(copied, ensure_ascii=False).encode())
     if size > max_bytes:
@@ -152,13 +153,13 @@ def check_context(value: object, *, max_bytes: int) -> dict[str, JsonValue]:
     return copied
 
 
-def _json(value: object, place: str, depth: int) -> JsonValue:
+def _check_json(value: object, place: str, depth: int) -> JsonValue:
     if depth > MAX_DEPTH:
         raise InvalidInput(f"{place:.100} is nested deeper than {MAX_DEPTH} levels: flatten it")
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return _storable(value, place)
+        return _check_storable(value, place)
     if isinstance(value, int):
         if value in _INT64:
             return value
@@ -169,17 +170,21 @@ def _json(value: object, place: str, depth: int) -> JsonValue:
         raise InvalidInput(f"{place:.100} is {value}, which is not finite: leave it out")
     if isinstance(value, Mapping):
         return {
-            _storable(k, f"a name in {place:.100}"): _json(v, f"{place}.{k}"[:120], depth + 1)
+            _check_storable(k, f"a name in {place:.100}"): _check_json(
+                v, f"{place}.{k}"[:120], depth + 1
+            )
             for k, v in value.items()
         }
     if isinstance(value, list | tuple):
-        return [_json(inner, f"{place}[{i}]"[:120], depth + 1) for i, inner in enumerate(value)]
+        return [
+            _check_json(inner, f"{place}[{i}]"[:120], depth + 1) for i, inner in enumerate(value)
+        ]
     raise InvalidInput(
         f"{place:.100} is a {type(value).__name__}, which JSON cannot hold: give it as text"
     )
 
 
-def _storable(value: object, name: str) -> str:
+def _check_storable(value: object, name: str) -> str:
     """Return a string that every storage can keep exactly: no NUL, no lone surrogate."""
     if not isinstance(value, str):
         raise InvalidInput(f"{name:.100} must be a text, not {value!r:.100}")

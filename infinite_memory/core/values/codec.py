@@ -40,10 +40,12 @@ def from_micros(microseconds: int) -> datetime:
 
 def to_json(memory: Memory) -> dict[str, JsonValue]:
     """Return every field of `memory` as a JSON object, in the order of the class."""
-    return {field.name: _to_json(field, getattr(memory, field.name)) for field in MEMORY_FIELDS}
+    return {
+        field.name: _encode_value(field, getattr(memory, field.name)) for field in MEMORY_FIELDS
+    }
 
 
-def _to_json(field: MemoryField, value: Any) -> JsonValue:
+def _encode_value(field: MemoryField, value: Any) -> JsonValue:
     if value is None:
         return None
     convert = _TO_JSON.get(field.value_type)
@@ -57,14 +59,14 @@ def from_json(values: Mapping[str, Any]) -> Memory:
     A field that `values` lack is younger than they are, and gets its default.
     """
     fields = {
-        field.name: _from_json(field, values[field.name])
+        field.name: _decode_value(field, values[field.name])
         for field in MEMORY_FIELDS
         if field.name in values
     }
     return Memory(**fields)
 
 
-def _from_json(field: MemoryField, value: Any) -> Any:
+def _decode_value(field: MemoryField, value: Any) -> Any:
     if value is None:
         return None
     if field.choices is not None:

@@ -170,13 +170,13 @@ class Criteria:
             yield "statuses"
         if self.conversation_id is not None and memory.conversation_id != self.conversation_id:
             yield "conversation_id"
-        yield from self._unmet_by_time(memory)
+        yield from self._find_unmet_times(memory)
         if memory.key != self.key and self.key is not None:
             yield "key"
         elif self.keyed and memory.key is None:
             yield "keyed"
 
-    def _unmet_by_time(self, memory: Memory) -> Iterator[str]:
+    def _find_unmet_times(self, memory: Memory) -> Iterator[str]:
         if self.since is not None and memory.happened_at < self.since:
             yield "since"
         if self.until is not None and memory.happened_at >= self.until:

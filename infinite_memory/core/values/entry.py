@@ -121,8 +121,8 @@ class Action(PlainData):
     def to_text(self) -> str:
         """Return the action as a line of JSON; equal actions give equal lines."""
         memories = [f"[{_quoted(s.id)},{s.before},{s.after}]" for s in self.memories]
-        scopes = [[_scope_fields(s.before), _scope_fields(s.after)] for s in self.scopes]
-        links = [[_link_fields(s.before), _link_fields(s.after)] for s in self.links]
+        scopes = [[_encode_scope(s.before), _encode_scope(s.after)] for s in self.scopes]
+        links = [[_encode_link(s.before), _encode_link(s.after)] for s in self.links]
         # Left out where there is none, so that the entries of schema 1 keep their digests.
         key = "" if self.access_key is None else f',"access_key":{_quoted(self.access_key)}'
         shown = f',"key":{_quoted(self.actor.key)}' if self.actor.key else ""
@@ -155,11 +155,11 @@ class Action(PlainData):
                     for memory_id, before, after in fields["memories"]
                 ),
                 scopes=tuple(
-                    ScopeStep(before=_scope_of(before), after=_scope_of(after))
+                    ScopeStep(before=_decode_scope(before), after=_decode_scope(after))
                     for before, after in fields["scopes"]
                 ),
                 links=tuple(
-                    LinkStep(before=_link_of(before), after=_link_of(after))
+                    LinkStep(before=_decode_link(before), after=_decode_link(after))
                     for before, after in fields["links"]
                 ),
                 undoes=fields["undoes"],
@@ -204,7 +204,7 @@ def entry_digest(previous: bytes, number: int, text: str) -> bytes:
     return blake2b(content, digest_size=32, person=b"journal").digest()
 
 
-def _scope_fields(scope: Scope | None) -> _Fields | None:
+def _encode_scope(scope: Scope | None) -> _Fields | None:
     if scope is None:
         return None
     return {
@@ -217,14 +217,14 @@ def _scope_fields(scope: Scope | None) -> _Fields | None:
     }
 
 
-def _scope_of(fields: _Fields | None) -> Scope | None:
+def _decode_scope(fields: _Fields | None) -> Scope | None:
     if fields is None:
         return None
     sensitivity = Sensitivity(fields["sensitivity"])
     return Scope(**{**fields, "keywords": tuple(fields["keywords"]), "sensitivity": sensitivity})
 
 
-def _link_fields(link: Link | None) -> _Fields | None:
+def _encode_link(link: Link | None) -> _Fields | None:
     if link is None:
         return None
     return {
@@ -238,7 +238,7 @@ def _link_fields(link: Link | None) -> _Fields | None:
     }
 
 
-def _link_of(fields: _Fields | None) -> Link | None:
+def _decode_link(fields: _Fields | None) -> Link | None:
     if fields is None:
         return None
     made_at = datetime.fromisoformat(fields["made_at"])

@@ -59,7 +59,7 @@ _TYPES: Mapping[object, FieldType] = {
 }
 
 
-def _describe(name: str, annotation: Any, default: Any) -> MemoryField:
+def _describe_field(name: str, annotation: Any, default: Any) -> MemoryField:
     optional = type(None) in get_args(annotation)
     if optional:
         annotation = next(a for a in get_args(annotation) if a is not type(None))
@@ -78,7 +78,7 @@ def _describe(name: str, annotation: Any, default: Any) -> MemoryField:
 _HINTS = get_type_hints(Memory)
 
 MEMORY_FIELDS: tuple[MemoryField, ...] = tuple(
-    _describe(attribute.name, _HINTS[attribute.name], attribute.default)
+    _describe_field(attribute.name, _HINTS[attribute.name], attribute.default)
     for attribute in fields(Memory)
 )
 """The fields of a memory, in the order of the class."""

@@ -230,10 +230,10 @@ def shorten(text: str, max_chars: int) -> str:
         return line
     most = min(len(line), max_chars - 1)
     end = most if line[most : most + 1] in ("", " ") else line.rfind(" ", 0, most)
-    return f"{line[: end if end > most // 2 else _whole_characters(line, most)].rstrip()}…"
+    return f"{line[: end if end > most // 2 else _find_whole_end(line, most)].rstrip()}…"
 
 
-def _whole_characters(line: str, end: int) -> int:
+def _find_whole_end(line: str, end: int) -> int:
     """Return where to cut a line without spaces so that no character loses its marks."""
     earliest = end // 2
     while end > earliest and (

@@ -39,7 +39,7 @@ class Profile(PlainData):
 
 def profile_key(user: str, path: tuple[str, ...]) -> str:
     """Return the key of the fact at `path` in the profile of `user`."""
-    return f"{_PREFIX}{'/'.join(map(_escape, (user, *path)))}"
+    return f"{_PREFIX}{'/'.join(map(_escape_name, (user, *path)))}"
 
 
 def is_profile_key(key: str) -> bool:
@@ -47,5 +47,5 @@ def is_profile_key(key: str) -> bool:
     return key.startswith(_PREFIX)
 
 
-def _escape(name: str) -> str:
+def _escape_name(name: str) -> str:
     return name.replace("%", "%25").replace("/", "%2F")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from infinite_memory.core.values.time_range import Reading
 
 
-def _equal_arrays(first: NDArray[np.number], second: NDArray[np.number]) -> bool:
+def _compare_arrays(first: NDArray[np.number], second: NDArray[np.number]) -> bool:
     return first.shape == second.shape and bool((first == second).all())
 
 
@@ -35,8 +35,8 @@ class Embedding:
     """
 
     model: str
-    spans: NDArray[np.int32] = field(eq=cmp_using(eq=_equal_arrays))
-    vectors: NDArray[np.float32] = field(eq=cmp_using(eq=_equal_arrays))
+    spans: NDArray[np.int32] = field(eq=cmp_using(eq=_compare_arrays))
+    vectors: NDArray[np.float32] = field(eq=cmp_using(eq=_compare_arrays))
 
 
 @frozen(kw_only=True)
@@ -152,11 +152,11 @@ class Usage(PlainData):
         """Return both together: the sums, of activations at most the largest float."""
         return Usage(
             count=self.count + other.count,
-            last=_latest(self.last, other.last),
+            last=_choose_latest(self.last, other.last),
             activation=min(self.activation + other.activation, sys.float_info.max),
-            activated_at=_latest(self.activated_at, other.activated_at),
+            activated_at=_choose_latest(self.activated_at, other.activated_at),
         )
 
 
-def _latest(one: datetime | None, other: datetime | None) -> datetime | None:
+def _choose_latest(one: datetime | None, other: datetime | None) -> datetime | None:
     return max((moment for moment in (one, other) if moment is not None), default=None)

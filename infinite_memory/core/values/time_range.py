@@ -12,7 +12,7 @@ from infinite_memory.core.plain import PlainData, to_plain
 from infinite_memory.core.values.timestamps import in_zone
 
 
-def _in_utc(moment: datetime | None) -> datetime | None:
+def _convert_to_utc(moment: datetime | None) -> datetime | None:
     if moment is None:
         return None
     if moment.utcoffset() is None:
@@ -31,8 +31,8 @@ class TimeRange(PlainData):
         InvalidInput: a moment has no time zone, or the end is not later than the start.
     """
 
-    start: datetime | None = field(converter=_in_utc)
-    end: datetime | None = field(converter=_in_utc)
+    start: datetime | None = field(converter=_convert_to_utc)
+    end: datetime | None = field(converter=_convert_to_utc)
 
     def __attrs_post_init__(self) -> None:
         if self.start is not None and self.end is not None and self.end <= self.start:

@@ -64,7 +64,7 @@ class ScopeRestorer:
         """
         if name == GLOBAL:
             return name
-        present = self._present(name)
+        present = self._find_present(name)
         if present is not None and present.sensitivity is not Sensitivity.PRIVATE:
             self._refuse_less_sensitive(present)
         return self._find_or_restore(name).name
@@ -79,7 +79,7 @@ class ScopeRestorer:
 
     def has_scope(self, name: str) -> bool:
         """Return whether a scope has this name in any letter case."""
-        return self._present(name) is not None
+        return self._find_present(name) is not None
 
     def put_scope(self, scope: Scope) -> Scope:
         """Add a scope that does not exist, and restore its ancestors that were removed."""
@@ -87,20 +87,20 @@ class ScopeRestorer:
         if scope.parent is not None:
             parent = self.find_parent(scope.parent)
             scope = self.scopes[scope.name] = evolve(scope, parent=parent)
-        self._expect(scope.name, None)
+        self._expect_scope(scope.name, None)
         self._restored.append(scope)
         return scope
 
     def replace_scope(self, seen: Scope, scope: Scope) -> None:
         """Replace the scope `seen`, as it was read, by `scope`."""
         self.scopes[scope.name] = scope
-        self._expect(scope.name, seen)
+        self._expect_scope(scope.name, seen)
         self._restored.append(scope)
 
     def _find_or_restore(self, name: str) -> Scope:
-        present = self._present(name)
+        present = self._find_present(name)
         if present is not None:
-            self._expect(present.name, present)
+            self._expect_scope(present.name, present)
             return present
         removal = self._find_removal(name)
         if removal is None:
@@ -110,11 +110,11 @@ class ScopeRestorer:
             )
         return self.put_scope(removal.scope)
 
-    def _expect(self, name: str, scope: Scope | None) -> None:
+    def _expect_scope(self, name: str, scope: Scope | None) -> None:
         """Refuse the commit if the scope is no longer `scope`, as it was first read."""
         self._expected.setdefault(name, scope)
 
-    def _present(self, name: str) -> Scope | None:
+    def _find_present(self, name: str) -> Scope | None:
         spelled = find_spelling(name, self.scopes)
         return None if spelled is None else self.scopes[spelled]
 

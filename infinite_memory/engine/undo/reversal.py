@@ -54,13 +54,15 @@ class LinkReversal:
         self._storage = services.storage
         self._steps = entry.action.links
         self._was_erased = was_erased
-        ids = {end for step in self._steps for link in _links_of(step) for end in _ends(link)}
+        ids = {
+            end for step in self._steps for link in _list_links(step) for end in _list_ends(link)
+        }
         ids |= {memory.id for memory in moved}
         links = self._storage.links(ids) if ids else []
         self.present: tuple[Link, ...] = tuple(links)
         """The links that exist now among the memories of the entry."""
         self._present_by_key = {link.key: link for link in links}
-        ends = {end for link in links for end in _ends(link)} | ids
+        ends = {end for link in links for end in _list_ends(link)} | ids
         stored = load_memories(services, ends) if ends else {}
         self._before = {memory_id: memory.scope for memory_id, memory in stored.items()}
         self._scopes = self._before | {memory.id: memory.scope for memory in moved}
@@ -68,19 +70,19 @@ class LinkReversal:
     @cached_property
     def commit(self) -> Commit:
         """The links that come back and those that end."""
-        restored = merge_commits(*map(self._restore, self._steps))
+        restored = merge_commits(*map(self._restore_link, self._steps))
         known = {*(link.key for link in restored.links), *restored.erased_links}
         parted = [key for key in self._find_parted() if key not in known]
         return merge_commits(restored, Commit(erased_links=tuple(parted)))
 
-    def _restore(self, step: LinkStep) -> Commit:
+    def _restore_link(self, step: LinkStep) -> Commit:
         """Return the reversal of a step, empty if its link has changed or a memory is gone."""
         after = step.after
         if after is not None and self._present_by_key.get(after.key) != after:
             return Commit()
         if step.before is None:
             return Commit() if step.after is None else Commit(erased_links=(step.after.key,))
-        ends = set(_ends(step.before))
+        ends = set(_list_ends(step.before))
         is_gone = len(self._storage.get(ends, models=())) < len(ends)
         if is_gone or any(map(self._was_erased, ends)) or self._joins_two(step.before):
             return Commit()
@@ -89,7 +91,7 @@ class LinkReversal:
     def _find_parted(self) -> Iterator[LinkKey]:
         """Yield the links that were within a scope and would join two after the undo."""
         for link in self.present:
-            source, target = (self._before.get(end) for end in _ends(link))
+            source, target = (self._before.get(end) for end in _list_ends(link))
             if link.type in WITHIN_SCOPE and source == target and self._joins_two(link):
                 yield link.key
 
@@ -98,15 +100,15 @@ class LinkReversal:
         is_bound = link.type in WITHIN_SCOPE or link.type is LinkType.DERIVED_FROM
         if not is_bound or is_reference(link):
             return False
-        source, target = (self._scopes.get(end) for end in _ends(link))
+        source, target = (self._scopes.get(end) for end in _list_ends(link))
         return source is not None and target is not None and source != target
 
 
-def _links_of(step: LinkStep) -> Iterator[Link]:
+def _list_links(step: LinkStep) -> Iterator[Link]:
     return (link for link in (step.before, step.after) if link is not None)
 
 
-def _ends(link: Link) -> tuple[str, str]:
+def _list_ends(link: Link) -> tuple[str, str]:
     return link.source, link.target
 
 
@@ -238,7 +240,7 @@ class _Planner:
             links.commit,
         )
         if not commit.changes:
-            raise self._nothing_left_error(erased)
+            raise self._make_nothing_left_error(erased)
         return Reversal(
             commit=commit,
             links=links.present,
@@ -320,7 +322,7 @@ class _Planner:
                 return frozenset(erased)
             before = page[-1].number
 
-    def _nothing_left_error(self, erased: Sequence[str]) -> Conflict:
+    def _make_nothing_left_error(self, erased: Sequence[str]) -> Conflict:
         number = self._entry.number
         if self._entry.action.operation is Operation.ERASE:
             return Conflict(
@@ -337,8 +339,8 @@ class _Planner:
     def _restore_memory(self, step: MemoryStep, record: Record) -> Put:
         current = record.memory
         if current.revision != step.after and not self._is_again(step, current):
-            raise self._later_change_error(step)
-        before = self._before(step, current)
+            raise self._make_later_change_error(step)
+        before = self._make_restored(step, current)
         now = max(self._services.clock(), current.stored_at)
         after = evolve(before, revision=current.revision + 1, stored_at=now)
         kept = record.embeddings if after.text == current.text else ()
@@ -346,7 +348,7 @@ class _Planner:
 
     def _is_again(self, step: MemoryStep, current: Memory) -> bool:
         """Return whether the memory has the content that the entry left, as after a redo."""
-        left = self._revision(step.id, step.after)
+        left = self._find_revision(step.id, step.after)
         if left is None or fold_name(left.scope) != fold_name(current.scope):
             return False
         # A scope that was removed and created again may have a different spelling.
@@ -354,14 +356,14 @@ class _Planner:
             left, revision=current.revision, stored_at=current.stored_at, scope=current.scope
         )
 
-    def _revision(self, memory_id: str, revision: int) -> Memory | None:
+    def _find_revision(self, memory_id: str, revision: int) -> Memory | None:
         history = self._storage.history(memory_id)
         return next((memory for memory in history if memory.revision == revision), None)
 
-    def _before(self, step: MemoryStep, current: Memory) -> Memory:
+    def _make_restored(self, step: MemoryStep, current: Memory) -> Memory:
         if step.before == 0:
             return evolve(current, status=Status.FORGOTTEN)
-        before = self._revision(step.id, step.before)
+        before = self._find_revision(step.id, step.before)
         if before is None:
             raise Conflict(
                 f"entry {self._entry.number} cannot be undone: revision {step.before} of memory "
@@ -369,7 +371,7 @@ class _Planner:
             )
         return before
 
-    def _later_change_error(self, step: MemoryStep) -> Conflict:
+    def _make_later_change_error(self, step: MemoryStep) -> Conflict:
         number = self._entry.number
         latest = [
             entry

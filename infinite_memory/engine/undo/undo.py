@@ -94,17 +94,19 @@ def undo(
     for attempt in attempts():
         # Read first: an entry that is added after this read makes the commit a conflict.
         end = services.storage.journal_end()
-        choice = _choose_last(services, whose) if number is None else _choose(services, number)
+        choice = (
+            _choose_last(services, whose) if number is None else _choose_entry(services, number)
+        )
         group = find_group(services, choice.entry)
         if len(group) > 1:
             return _undo_group(services, choice, group, dry_run=dry_run)
         if dry_run:
-            return _describe(choice, None)
+            return _describe_undo(choice, None)
         with attempt:
-            entry = _commit(services, choice, end)
+            entry = _commit_reversal(services, choice, end)
             break
     _embed_restored(services, choice.reversal)
-    return _describe(choice, entry)
+    return _describe_undo(choice, entry)
 
 
 def _undo_group(
@@ -119,7 +121,8 @@ def _undo_group(
     """
     planned = [_Choice(entry=part, reversal=plan_reversal(services, part)) for part in group]
     done = [
-        _describe(part, None) if dry_run else _undo_part(services, part.entry) for part in planned
+        _describe_undo(part, None) if dry_run else _undo_part(services, part.entry)
+        for part in planned
     ]
     return Undone(
         entry=done[-1].entry,
@@ -138,10 +141,10 @@ def _undo_part(services: Services, entry: Entry) -> Undone:
         end = services.storage.journal_end()
         choice = _Choice(entry=entry, reversal=plan_reversal(services, entry))
         with attempt:
-            number = _commit(services, choice, end)
+            number = _commit_reversal(services, choice, end)
             break
     _embed_restored(services, choice.reversal)
-    return _describe(choice, number)
+    return _describe_undo(choice, number)
 
 
 def _embed_restored(services: Services, reversal: Reversal) -> None:
@@ -150,7 +153,7 @@ def _embed_restored(services: Services, reversal: Reversal) -> None:
         embed_new(services, unembedded)
 
 
-def _commit(services: Services, choice: _Choice, end: JournalEnd) -> int:
+def _commit_reversal(services: Services, choice: _Choice, end: JournalEnd) -> int:
     """Commit a reversal and return the number of its entry.
 
     Raises:
@@ -173,7 +176,7 @@ def _commit(services: Services, choice: _Choice, end: JournalEnd) -> int:
     return number
 
 
-def _describe(choice: _Choice, entry: int | None) -> Undone:
+def _describe_undo(choice: _Choice, entry: int | None) -> Undone:
     reversal = choice.reversal
     return Undone(
         entry=entry,
@@ -194,7 +197,7 @@ def _find_unembedded(reversal: Reversal) -> list[Memory]:
     ]
 
 
-def _choose(services: Services, number: int) -> _Choice:
+def _choose_entry(services: Services, number: int) -> _Choice:
     entries = services.storage.journal(before=number + 1, limit=1)
     if not entries or entries[0].number != number:
         raise NotFound(f"there is no entry {number} in the journal: the log lists the entries")

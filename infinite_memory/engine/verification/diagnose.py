@@ -141,7 +141,7 @@ def _check_open_store(config: Config, address: str) -> Iterator[Diagnosis]:
         except (ConfigurationError, EmbedderError):
             return  # `_check_model` reports the error.
         try:
-            answers = partial(_answering_model, storage, embedder, config)
+            answers = partial(_find_answering_model, storage, embedder, config)
             pending = count_pending(storage, embedder.model)
             yield check_pending(pending, embedder.model, size, answers)
             folder = snapshot_folder(address, storage, home=config.home)
@@ -165,7 +165,7 @@ def _check_records(address: str, size: Size) -> Diagnosis:
     return Diagnosis("records", State.OK, f"{masked(address)} opens: {number} in {formatted_size}.")
 
 
-def _answering_model(
+def _find_answering_model(
     storage: Storage, embedder: Embedder, config: Config
 ) -> tuple[str, str | None]:
     """Return which model answers while memories are pending, and why the active model cannot."""

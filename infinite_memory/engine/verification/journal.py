@@ -30,16 +30,16 @@ def check_journal(storage: Storage) -> tuple[int, list[Finding]]:
     """
     try:
         walk = _Walk(storage=storage, end=storage.journal_end())
-        findings = [_finding(sentence) for sentence in dict.fromkeys(walk.problems())]
+        findings = [_make_finding(sentence) for sentence in dict.fromkeys(walk.problems())]
     except StoreDamaged as error:
-        return 0, [_finding(str(error))]
+        return 0, [_make_finding(str(error))]
     every = walk.seen > 0 and not findings and not walk.begun
-    for memory_id in _suspects(storage, walk.left, every=every):
+    for memory_id in _list_suspects(storage, walk.left, every=every):
         findings += _check_memory(storage, memory_id)
     return walk.seen, findings
 
 
-def _finding(sentence: str, memory_id: str | None = None) -> Finding:
+def _make_finding(sentence: str, memory_id: str | None = None) -> Finding:
     return Finding(part=RecordKind.JOURNAL, id=memory_id, what=sentence, way_out=_RESTORE)
 
 
@@ -88,7 +88,7 @@ class _Walk:
         """Yield a sentence for every gap, damaged entry and broken link of the chain of digests."""
         later: Entry | None = None
         expected = self.end.number
-        for entry in self._entries():
+        for entry in self._read_entries():
             if entry.number < expected:
                 yield _describe_gap(entry.number + 1, expected)
                 later = None
@@ -99,16 +99,16 @@ class _Walk:
                 continue
             if entry.number == self.end.number and entry.digest != self.end.digest:
                 yield f"entry {entry.number} is not the entry that the journal ends with"
-            if later is not None and not _continues(later, entry.digest):
+            if later is not None and not _continues_chain(later, entry.digest):
                 yield f"entry {later.number} of the journal does not continue entry {entry.number}"
-            self._note(entry)
+            self._note_entry(entry)
             later = entry
         if expected > 0:
             yield _describe_gap(1, expected)
-        elif later is not None and not _continues(later, JournalEnd().digest):
+        elif later is not None and not _continues_chain(later, JournalEnd().digest):
             yield f"entry {later.number} does not begin the journal"
 
-    def _entries(self) -> Iterator[Entry | EntryDamaged]:
+    def _read_entries(self) -> Iterator[Entry | EntryDamaged]:
         """Yield every entry, newest first; read entries singly near damaged entries."""
         before, narrow = self.end.number + 1, False
         while before > 1:
@@ -127,7 +127,7 @@ class _Walk:
                 return
             before = page[-1].number
 
-    def _note(self, entry: Entry) -> None:
+    def _note_entry(self, entry: Entry) -> None:
         self.seen += 1
         self.begun = self.begun or entry.action.operation is Operation.BEGIN
         if not self._lost:
@@ -141,11 +141,11 @@ def _describe_gap(first: int, last: int) -> str:
     return f"entries {first} to {last} of the journal are missing"
 
 
-def _continues(entry: Entry, previous: bytes) -> bool:
+def _continues_chain(entry: Entry, previous: bytes) -> bool:
     return entry_digest(previous, entry.number, entry.action.to_text()) == entry.digest
 
 
-def _suspects(storage: Storage, left: dict[str, int], *, every: bool) -> list[str]:
+def _list_suspects(storage: Storage, left: dict[str, int], *, every: bool) -> list[str]:
     """Return the ids of memories whose revision is not in `left`, with `every` unnamed ids too."""
     if not left and not every:
         return []
@@ -167,20 +167,20 @@ def _check_memory(storage: Storage, memory_id: str) -> Iterator[Finding]:
     """
     for _ in range(_ATTEMPTS):
         try:
-            revision = _revision(storage, memory_id)
+            revision = _read_revision(storage, memory_id)
             entries = storage.journal(limit=1, memory_id=memory_id)
-            if revision != _revision(storage, memory_id):
+            if revision != _read_revision(storage, memory_id):
                 continue
         except StoreDamaged:
             return
         steps = entries[0].action.memories if entries else ()
         left = next((step.after for step in reversed(steps) if step.id == memory_id), None)
         if revision != left and not (left is None and not revision):
-            yield _finding(_describe_difference(memory_id, revision, left), memory_id)
+            yield _make_finding(_describe_difference(memory_id, revision, left), memory_id)
         return
 
 
-def _revision(storage: Storage, memory_id: str) -> int:
+def _read_revision(storage: Storage, memory_id: str) -> int:
     record = storage.get([memory_id], models=()).get(memory_id)
     return 0 if record is None else record.memory.revision
 

@@ -136,7 +136,7 @@ def _verify_index(services: Services, damaged: frozenset[str]) -> tuple[int, lis
         model = services.models.answering()
         reader = model.index.load_snapshot() if isinstance(model.index, SearchIndex) else None
     except ValueError as error:
-        return 0, [_index_finding(f"the snapshot of the index is damaged: {error}")]
+        return 0, [_make_finding(f"the snapshot of the index is damaged: {error}")]
     if reader is None or not reader.segment_readers:
         return 0, []
     position = services.storage.position()
@@ -159,21 +159,21 @@ def _find_disagreements(
         if change.record is None or not change.record.memory.is_indexed:
             agrees = doc is None
         else:
-            agrees = doc is not None and _agrees(segment, doc, change.record, model)
+            agrees = doc is not None and _agrees_with_record(segment, doc, change.record, model)
         if not agrees and change.id not in damaged:
             differing.append(change.id)
     # Read last: another process may have changed a memory after the walk began.
     later = {change.id for change in every_change(services.storage, reader.cursor, ())}
     for memory_id in differing:
         if memory_id not in later:
-            yield _index_finding(f"the index does not agree with memory {memory_id!r}", memory_id)
+            yield _make_finding(f"the index does not agree with memory {memory_id!r}", memory_id)
     matched |= {doc for memory_id in damaged if (doc := segment.find(memory_id)) is not None}
     if len(segment) > len(matched):
         what = f"the index has {len(segment) - len(matched)} documents of memories that are not"
-        yield _index_finding(f"{what} stored")
+        yield _make_finding(f"{what} stored")
 
 
-def _agrees(segment: Segment, doc: int, record: Record, model: str) -> bool:
+def _agrees_with_record(segment: Segment, doc: int, record: Record, model: str) -> bool:
     memory, embedding = record.memory, record.embedding_by(model)
     cut = slice(int(segment.passage_start[doc]), int(segment.passage_start[doc + 1]))
     if embedding is None:
@@ -201,7 +201,7 @@ def _agrees(segment: Segment, doc: int, record: Record, model: str) -> bool:
     )
 
 
-def _index_finding(what: str, memory_id: str | None = None) -> Finding:
+def _make_finding(what: str, memory_id: str | None = None) -> Finding:
     return Finding(part=RecordKind.INDEX, id=memory_id, what=what, way_out=_REBUILD)
 
 

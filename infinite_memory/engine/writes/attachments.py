@@ -48,7 +48,7 @@ def follow_revision(services: Services, before: Memory, after: Memory) -> Commit
     elif before.status is Status.FORGOTTEN:
         puts = _put_all(services, _bring_back(services, before, after))
     elif before.scope != after.scope:
-        puts = _put_all(services, _move(services, before, after))
+        puts = _put_all(services, _move_attachments(services, before, after))
     else:
         return named
     return evolve(named, puts=puts)
@@ -114,7 +114,7 @@ def _bring_back(services: Services, before: Memory, after: Memory) -> Iterable[M
         yield evolve(memory, status=kept[-1] if kept else Status.CURRENT, scope=scope)
 
 
-def _move(services: Services, before: Memory, after: Memory) -> Iterable[Memory]:
+def _move_attachments(services: Services, before: Memory, after: Memory) -> Iterable[Memory]:
     for memory in find_attachments(services, [before]).values():
         if memory.scope == before.scope:
             yield evolve(memory, scope=after.scope)

@@ -58,8 +58,8 @@ def preview_matching(
             used.
         UnknownScope: a scope does not exist.
     """
-    selection = _check(query, limit, threshold, conditions)
-    memories = _select(services, selection)
+    selection = _check_selection(query, limit, threshold, conditions)
+    memories = _select_memories(services, selection)
     by_scope = Counter(memory.scope for memory in memories)
     return Preview(
         token=make_token(memories),
@@ -88,7 +88,7 @@ def forget_matching(
         UnknownScope: a scope does not exist.
     """
     confirmed = check_label(token, "token")
-    memories = _select(services, _check(query, limit, threshold, conditions))
+    memories = _select_memories(services, _check_selection(query, limit, threshold, conditions))
     if make_token(memories) != confirmed:
         raise Conflict(
             f"token {confirmed!r:.40} does not confirm what matches now: it is of another preview,"
@@ -100,7 +100,7 @@ def forget_matching(
     return BulkReceipt(ids=tuple([memory.id for memory in memories]))
 
 
-def _check(
+def _check_selection(
     query: str | None, limit: int | None, threshold: float | None, conditions: Mapping[str, Any]
 ) -> _Selection:
     for name in conditions:
@@ -120,21 +120,21 @@ def _check(
     return _Selection(query=query, limit=limit, threshold=threshold, conditions=chosen)
 
 
-def _select(services: Services, selection: _Selection) -> list[Memory]:
+def _select_memories(services: Services, selection: _Selection) -> list[Memory]:
     """Return the memories that are chosen, and after them their attachments.
 
     The stored bytes of an attachment go with it and are not listed.
     """
-    chosen = [memory for memory in _choose(services, selection) if not is_content(memory)]
+    chosen = [memory for memory in _choose_memories(services, selection) if not is_content(memory)]
     attachments = find_attachments(services, chosen, hidden=True)
     return [*chosen, *(memory for memory in attachments.values() if not is_content(memory))]
 
 
-def _choose(services: Services, selection: _Selection) -> list[Memory]:
+def _choose_memories(services: Services, selection: _Selection) -> list[Memory]:
     """Return what meets the conditions: the best first with a query, else the newest."""
     if "scope" not in selection.conditions:
         # A search without a scope reads many; what is forgotten is in the scopes of the caller.
-        selection = _with_unnamed_scopes(services, selection)
+        selection = _name_scopes(services, selection)
     if selection.query is None:
         return _list_matching(services, selection)
     threshold = LIKELY if selection.threshold is None else selection.threshold
@@ -151,7 +151,7 @@ def _choose(services: Services, selection: _Selection) -> list[Memory]:
     return [*(hit.memory for hit in hits), *twins.values()]
 
 
-def _with_unnamed_scopes(services: Services, selection: _Selection) -> _Selection:
+def _name_scopes(services: Services, selection: _Selection) -> _Selection:
     """Return `selection` with the scopes by name that are read where none is named."""
     given = selection.conditions.get("conversation_id")
     conversation_id = None if given is None else check_label(given, "conversation_id")
@@ -163,7 +163,7 @@ def _with_unnamed_scopes(services: Services, selection: _Selection) -> _Selectio
 def _list_matching(services: Services, selection: _Selection) -> list[Memory]:
     criteria = build_criteria(services, "", selection.conditions)
     memories: list[Memory] = []
-    for memory in _find(services, criteria):
+    for memory in _find_memories(services, criteria):
         memories.append(memory)
         if len(memories) > _MOST:
             start = memory.happened_at + _MICROSECOND
@@ -174,7 +174,7 @@ def _list_matching(services: Services, selection: _Selection) -> list[Memory]:
     return memories
 
 
-def _find(services: Services, criteria: Criteria) -> Iterator[Memory]:
+def _find_memories(services: Services, criteria: Criteria) -> Iterator[Memory]:
     after: str | None = None
     while True:
         page = services.storage.find(criteria, limit=_PAGE, after=after)
@@ -190,7 +190,9 @@ def _count_elsewhere(services: Services, selection: _Selection) -> dict[str, int
     if selection.query is not None or not narrowing.intersection(selection.conditions):
         return {}
     conditions: Conditions = {**selection.conditions, "scope": ALL}
-    counts = Counter(m.scope for m in _find(services, build_criteria(services, "", conditions)))
+    counts = Counter(
+        m.scope for m in _find_memories(services, build_criteria(services, "", conditions))
+    )
     return dict(sorted(counts.items()))
 
 
@@ -201,12 +203,12 @@ def forget_all(services: Services, memories: Sequence[Memory]) -> None:
         Conflict: another client changed one of them; nothing was changed.
     """
     attachments = {put.memory.id: put for put in hide_attachments(services, memories)}
-    puts = attachments | {put.memory.id: put for put in _puts(services, memories)}
+    puts = attachments | {put.memory.id: put for put in _make_puts(services, memories)}
     commit = Commit(puts=tuple(puts.values()))
     services.storage.commit(with_entry(services, Operation.FORGET, commit))
 
 
-def _puts(services: Services, memories: Sequence[Memory]) -> Iterator[Put]:
+def _make_puts(services: Services, memories: Sequence[Memory]) -> Iterator[Put]:
     now = services.clock()
     for start in range(0, len(memories), _PAGE):
         part = memories[start : start + _PAGE]

@@ -76,14 +76,14 @@ class RecentWrites:
         1,000 entries or 1,000 memories were written in other scopes since, or if the journal is
         damaged.
         """
-        for writes in self._newest_first():
+        for writes in self._read_newest_first():
             here = [write for write in writes if write.touches(scopes)]
             if here:
                 new = [write.id for write in here if write.is_new and write.scopes is not None]
                 return new[-1] if new else None
         return None
 
-    def _newest_first(self) -> Iterator[Sequence[_Written]]:
+    def _read_newest_first(self) -> Iterator[Sequence[_Written]]:
         yield from tuple(self._read)
         for writes in self._unread:
             self._read.append(writes)
@@ -92,14 +92,14 @@ class RecentWrites:
     def _read_entries(self) -> Iterator[Sequence[_Written]]:
         memories = 0
         try:
-            for entry in self._entries():
+            for entry in self._walk_entries():
                 ids = [step.id for step in entry.action.memories if step.after > 0]
                 memories += len(ids)
                 if memories > _MAX_MEMORIES:
                     return
                 records = self._storage.get(ids, models=()) if ids else {}
                 yield [
-                    _Written(step.id, step.before == 0, self._scopes_of(records.get(step.id)))
+                    _Written(step.id, step.before == 0, self._find_scopes(records.get(step.id)))
                     for step in entry.action.memories
                     if step.after > 0
                 ]
@@ -107,7 +107,7 @@ class RecentWrites:
             # The damaged entries are unknown, which must not keep a new memory from being stored.
             return
 
-    def _entries(self) -> Iterator[Entry]:
+    def _walk_entries(self) -> Iterator[Entry]:
         before: int | None = None
         read = 0
         while read < _MAX_ENTRIES:
@@ -117,7 +117,7 @@ class RecentWrites:
                 return
             before, read = page[-1].number, read + len(page)
 
-    def _scopes_of(self, record: Record | None) -> frozenset[str] | None:
+    def _find_scopes(self, record: Record | None) -> frozenset[str] | None:
         if record is None:
             return None
         if record.memory.revision == 1:
@@ -323,10 +323,10 @@ def _has_same_fields(new: NewMemory, candidate: Memory) -> bool:
         revision=candidate.revision,
         happened_at=memory.happened_at if new.timed else candidate.happened_at,
     )
-    return adopted == _without_assigned_start(candidate, memory)
+    return adopted == _remove_assigned_start(candidate, memory)
 
 
-def _without_assigned_start(candidate: Memory, memory: Memory) -> Memory:
+def _remove_assigned_start(candidate: Memory, memory: Memory) -> Memory:
     """Return `candidate` without a `valid_from` that it was given because clocks differed."""
     if memory.valid_from is not None or candidate.key is None:
         return candidate

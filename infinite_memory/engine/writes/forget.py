@@ -49,10 +49,10 @@ def forget(services: Services, memory_id: str, *, hard: bool) -> Receipt:
         NotFound: the memory does not exist; if `hard`, it was never erased either.
         Conflict: other clients kept changing the memory.
     """
-    return _erase(services, memory_id) if hard else _hide(services, memory_id)
+    return _erase_memory(services, memory_id) if hard else _hide_memory(services, memory_id)
 
 
-def _hide(services: Services, memory_id: str) -> Receipt:
+def _hide_memory(services: Services, memory_id: str) -> Receipt:
     for attempt in attempts():
         record = get_record(services, memory_id)
         before = record.memory
@@ -72,7 +72,7 @@ def _hide(services: Services, memory_id: str) -> Receipt:
     return receipt_of(after, Outcome.FORGOTTEN, Searchable.NOT)
 
 
-def _erase(services: Services, memory_id: str) -> Receipt:
+def _erase_memory(services: Services, memory_id: str) -> Receipt:
     for attempt in attempts():
         with attempt:
             receipt = _erase_once(services, memory_id)
@@ -111,11 +111,11 @@ def _erase_once(services: Services, memory_id: str) -> Receipt:
         others = _commit_erasure(services, Erase(id=memory_id), None)
         # The memory is unreadable, so the receipt cannot describe it.
         parts = [f"memory {memory_id}, which was damaged", *map(_describe_erased, others)]
-        return _receipt_of_unknown(services, memory_id, Outcome.ERASED, *parts)
+        return _make_receipt_of_unknown(services, memory_id, Outcome.ERASED, *parts)
     if record is None:
         if memory_id not in storage.erased([memory_id]):
             raise not_found(memory_id)
-        return _receipt_of_unknown(services, memory_id, Outcome.UNCHANGED)
+        return _make_receipt_of_unknown(services, memory_id, Outcome.UNCHANGED)
     erase = Erase(id=memory_id, expected=record.memory.revision)
     others = _commit_erasure(services, erase, record.memory)
     parts = [f"memory {memory_id}", f"{revisions} revision{'s' if revisions > 1 else ''}"]
@@ -167,7 +167,7 @@ def _describe_erased(memory: Memory) -> str:
     return f"{noun} {memory.id}, which quoted it"
 
 
-def _receipt_of_unknown(
+def _make_receipt_of_unknown(
     services: Services, memory_id: str, outcome: Outcome, *erased: str
 ) -> Receipt:
     """Return the receipt of a memory of which only the id is known."""

@@ -41,10 +41,12 @@ def mark_not_useful(
         memory = record.memory
         _check_memory(memory)
         present = memory.not_useful_for
-        others = tuple(other for other in present if _fold(other) != _fold(question))
+        others = tuple(
+            other for other in present if _fold_question(other) != _fold_question(question)
+        )
         if takes_back == (others == present):
-            return _answer(memory, question, FeedbackOutcome.UNCHANGED)
-        after = _with_questions(services, memory, others if takes_back else (*present, question))
+            return _make_feedback(memory, question, FeedbackOutcome.UNCHANGED)
+        after = _set_questions(services, memory, others if takes_back else (*present, question))
         put = Put(memory=after, expected=memory.revision, embeddings=record.embeddings)
         reason = "useful again for a question" if takes_back else "not useful for a question"
         commit = with_entry(services, Operation.REVISE, Commit(puts=(put,)), reason=reason)
@@ -52,7 +54,7 @@ def mark_not_useful(
             services.storage.commit(commit)
             break
     outcome = FeedbackOutcome.TAKEN_BACK if takes_back else FeedbackOutcome.MARKED
-    return _answer(after, question, outcome)
+    return _make_feedback(after, question, outcome)
 
 
 def _check_question(query: object) -> str:
@@ -80,7 +82,7 @@ def _check_memory(memory: Memory) -> None:
         )
 
 
-def _with_questions(services: Services, memory: Memory, questions: Sequence[str]) -> Memory:
+def _set_questions(services: Services, memory: Memory, questions: Sequence[str]) -> Memory:
     """Return the next revision of a memory, with these questions in its context."""
     if len(questions) > _MAX_QUESTIONS:
         raise InvalidInput(
@@ -98,11 +100,11 @@ def _with_questions(services: Services, memory: Memory, questions: Sequence[str]
     )
 
 
-def _fold(question: str) -> str:
+def _fold_question(question: str) -> str:
     return " ".join(question.casefold().split())
 
 
-def _answer(memory: Memory, question: str, outcome: FeedbackOutcome) -> Feedback:
+def _make_feedback(memory: Memory, question: str, outcome: FeedbackOutcome) -> Feedback:
     return Feedback(
         id=memory.id,
         query=question,

@@ -32,7 +32,7 @@ def erase_late_summaries(services: Services, ids: Iterable[str]) -> list[Memory]
     summaries and the commit.
     """
     summaries = find_quoting_summaries(services, ids)
-    _erase(services, [summary.id for summary in summaries])
+    _erase_memories(services, [summary.id for summary in summaries])
     return summaries
 
 
@@ -55,7 +55,7 @@ def erase_unfounded_summaries(services: Services, summaries: Iterable[Memory]) -
             if source not in damaged
         )
     ]
-    _erase(services, unfounded)
+    _erase_memories(services, unfounded)
     return frozenset(unfounded)
 
 
@@ -68,7 +68,7 @@ def _is_damaged(services: Services, memory_id: str) -> bool:
     return False
 
 
-def _erase(services: Services, ids: Sequence[str]) -> None:
+def _erase_memories(services: Services, ids: Sequence[str]) -> None:
     if ids:
         commit = Commit(erases=tuple([Erase(id=memory_id) for memory_id in ids]))
         services.storage.commit(with_entry(services, Operation.ERASE, commit, reason=_REASON))

@@ -80,7 +80,7 @@ def remember(
     scopes = {GLOBAL: Scope(name=GLOBAL)} if is_global else services.storage.scopes()
     wanted = _prepare_memories(services, [draft], scopes, create_scope=create_scope)
     receipt = _store_batch(services, wanted, scopes)[0]
-    memory = _with_scope(wanted[0].memory, receipt.scope)
+    memory = _set_scope(wanted[0].memory, receipt.scope)
     if not similar or receipt.outcome is not Outcome.STORED or not memory.is_indexed:
         return receipt
     return add_key_holders(services, add_similar(services, receipt, memory), memory)
@@ -152,7 +152,7 @@ def _prepare_memories(
             memory = build_memory(draft, services, scopes, now, create_scope=create_scope)
             now += _MICROSECOND
             # The whole batch uses the first spelling of a scope that does not exist yet.
-            memory = _with_scope(memory, spelling.setdefault(fold_name(memory.scope), memory.scope))
+            memory = _set_scope(memory, spelling.setdefault(fold_name(memory.scope), memory.scope))
             timed = draft.happened_at is not None
             first = seen.setdefault(memory.id, memory)
             if first is not memory and not _has_same_request_fields(memory, first, timed=timed):
@@ -166,7 +166,7 @@ def _prepare_memories(
     return wanted
 
 
-def _with_scope(memory: Memory, scope: str) -> Memory:
+def _set_scope(memory: Memory, scope: str) -> Memory:
     return memory if memory.scope == scope else evolve(memory, scope=scope)
 
 
@@ -211,7 +211,7 @@ def _store_batch(
         receipts |= _embed_part(services, batch.placement, start, step)
         if progress is not None:
             progress(len(receipts))
-    duplicates = _receipts_of_duplicates(services, batch.duplicates, receipts)
+    duplicates = _count_duplicates(services, batch.duplicates, receipts)
     ids = [item.memory.id for item in wanted]
     return _order_receipts(ids, {**receipts, **batch.earlier, **duplicates})
 
@@ -223,7 +223,7 @@ def _embed_part(
     memories = list(placement.memories.values())[start : start + count]
     embedded = embed_new(services, memories)
     receipts = {
-        memory.id: _receipt_of_new(memory, placement, meaning=memory.id in embedded)
+        memory.id: _make_receipt(memory, placement, meaning=memory.id in embedded)
         for memory in memories
     }
     if embedded.failure is None:
@@ -247,7 +247,7 @@ def _commit_batch(
         known = {item.memory.id for item in wanted if item.named or attempt.number > 1}
         existing = _load_records(services, known) if known else {}
         earlier = {
-            item.memory.id: _receipt_of_stored(services, item, existing[item.memory.id])
+            item.memory.id: _make_receipt_of_stored(services, item, existing[item.memory.id])
             for item in wanted
             if item.memory.id in existing
         }
@@ -278,7 +278,7 @@ def _load_records(services: Services, ids: Collection[str]) -> dict[str, Record]
     return services.storage.get(ids, models=(services.embedder.model,))
 
 
-def _receipt_of_new(memory: Memory, placement: Placement, *, meaning: bool) -> Receipt:
+def _make_receipt(memory: Memory, placement: Placement, *, meaning: bool) -> Receipt:
     """Return the receipt of a new memory; `meaning` says that it has vectors."""
     return Receipt(
         id=memory.id,
@@ -286,20 +286,20 @@ def _receipt_of_new(memory: Memory, placement: Placement, *, meaning: bool) -> R
         revision=memory.revision,
         scope=memory.scope,
         stored_at=memory.stored_at,
-        searchable=_how_found(memory, meaning=meaning),
+        searchable=_choose_searchable(memory, meaning=meaning),
         superseded=placement.superseded.get(memory.id, ()),
         superseded_by=placement.superseded_by.get(memory.id),
         conflicts=placement.conflicts.get(memory.id, ()),
     )
 
 
-def _how_found(memory: Memory, *, meaning: bool) -> Searchable:
+def _choose_searchable(memory: Memory, *, meaning: bool) -> Searchable:
     if not memory.is_indexed:
         return Searchable.NOT
     return Searchable.MEANING if meaning else Searchable.WORDS
 
 
-def _receipts_of_duplicates(
+def _count_duplicates(
     services: Services, duplicates: Duplicates, new: Mapping[str, Receipt]
 ) -> dict[str, Receipt]:
     """Count the repeats of stored memories; return the receipts of repeats and echoes.
@@ -358,7 +358,7 @@ def _place_memories(services: Services, fresh: Sequence[NewMemory]) -> Placement
     return supersession.placement()
 
 
-def _receipt_of_stored(services: Services, new: NewMemory, record: Record) -> Receipt:
+def _make_receipt_of_stored(services: Services, new: NewMemory, record: Record) -> Receipt:
     """Return the receipt of a memory whose id an earlier call has stored, as `record`.
 
     Raises:
@@ -423,12 +423,12 @@ def add_similar(services: Services, receipt: Receipt, memory: Memory) -> Receipt
     if not is_new or memory.kind not in _KINDS or memory.is_dreamed:
         return receipt
     with AfterCommit("the search for similar memories") as step:
-        return evolve(receipt, similar=_similar_memories(services, receipt, memory))
+        return evolve(receipt, similar=_list_similar(services, receipt, memory))
     advice = f"{step.failure}; search for memories on the same subject before you rely on it"
     return evolve(receipt, pending=(*receipt.pending, advice))
 
 
-def _similar_memories(services: Services, receipt: Receipt, memory: Memory) -> tuple[Similar, ...]:
+def _list_similar(services: Services, receipt: Receipt, memory: Memory) -> tuple[Similar, ...]:
     """Return the memories similar to a new memory, most similar first."""
     # A search of the scope would return these memories beside the new one.
     scopes = frozenset(visible_from(receipt.scope, services.storage.scopes()))

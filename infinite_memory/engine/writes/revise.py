@@ -93,17 +93,17 @@ def _try_to_revise(
     scopes = services.storage.scopes()
     values = _check_changes(services, request, scopes)
     if before.revision == revision + 1:
-        receipt = _receipt_of_same_change(services, record, revision, values)
-        if _settle(services, before, supersedes).superseded:
-            raise _revision_conflict(services, before, revision, changes)
+        receipt = _make_receipt_of_same_change(services, record, revision, values)
+        if _settle_superseded(services, before, supersedes).superseded:
+            raise _make_revision_conflict(services, before, revision, changes)
         return receipt
     after = evolve(before, **_keep_feedback(before, values))
     check_validity(after.valid_from, after.valid_to)
-    placement = _settle(services, after, supersedes)
+    placement = _settle_superseded(services, after, supersedes)
     superseded = placement.superseded.get(memory_id, ())
     if after == before and not superseded:
         return receipt_of(
-            before, Outcome.UNCHANGED, _searchable(before, has_vectors(services, record))
+            before, Outcome.UNCHANGED, _choose_searchable(before, has_vectors(services, record))
         )
     change, after = _plan_change(services, record, after, scopes)
     expect = Commit(expect=Expect(entry_number=number))
@@ -114,7 +114,7 @@ def _try_to_revise(
         commit = merge_commits(expect, change, placement.commit, parted)
         count_long_text(after.text)
         services.storage.commit(with_entry(services, request.operation, commit, links=links))
-        receipt = _receipt_of_change(services, record, after)
+        receipt = _embed_change(services, record, after)
         return evolve(receipt, superseded=superseded)
     return None
 
@@ -127,7 +127,7 @@ def _find_parted_links(links: Iterable[Link]) -> tuple[LinkKey, ...]:
     return tuple(link.key for link in links if link.type in WITHIN_SCOPE and not is_reference(link))
 
 
-def _settle(services: Services, memory: Memory, supersedes: Sequence[str]) -> Placement:
+def _settle_superseded(services: Services, memory: Memory, supersedes: Sequence[str]) -> Placement:
     """Return the effect on the memories that `memory` supersedes."""
     supersession = Supersession(services, services.clock())
     if supersedes:
@@ -149,7 +149,7 @@ def _plan_change(
     after, scope_commit = _place_memory(services, before, after, scopes)
     stored_at = max(services.clock(), before.stored_at)
     after = evolve(after, revision=before.revision + 1, stored_at=stored_at)
-    put = Put(memory=after, expected=before.revision, embeddings=_kept_embeddings(record, after))
+    put = Put(memory=after, expected=before.revision, embeddings=_keep_embeddings(record, after))
     attachments = follow_revision(services, before, after)
     strayed = forget_strayed_topics(services, [after]) if after.scope != before.scope else ()
     return merge_commits(
@@ -157,23 +157,23 @@ def _plan_change(
     ), after
 
 
-def _kept_embeddings(record: Record, after: Memory) -> tuple[Embedding, ...]:
+def _keep_embeddings(record: Record, after: Memory) -> tuple[Embedding, ...]:
     before = record.memory
     is_same = after.text == before.text and after.is_indexed == before.is_indexed
     return record.embeddings if is_same else ()
 
 
-def _receipt_of_change(services: Services, record: Record, after: Memory) -> Receipt:
+def _embed_change(services: Services, record: Record, after: Memory) -> Receipt:
     """Embed the new text, if it changed, and return the receipt, with hints at a new key."""
     embedded = False
     with AfterCommit("the check for vectors"):
-        kept = Record(memory=after, embeddings=_kept_embeddings(record, after))
+        kept = Record(memory=after, embeddings=_keep_embeddings(record, after))
         embedded = has_vectors(services, kept)
     failure = None
     if not embedded:
         result = embed_new(services, [after])
         embedded, failure = after.id in result, result.failure
-    receipt = receipt_of(after, Outcome.REVISED, _searchable(after, embedded))
+    receipt = receipt_of(after, Outcome.REVISED, _choose_searchable(after, embedded))
     receipt = receipt if failure is None else evolve(receipt, pending=(failure,))
     before = record.memory
     has_new_key = (after.key, after.scope) != (before.key, before.scope)
@@ -198,7 +198,7 @@ def _place_memory(
     return evolve(after, scope=scope), restorer.commit
 
 
-def _receipt_of_same_change(
+def _make_receipt_of_same_change(
     services: Services, record: Record, revision: int, values: Mapping[str, Any]
 ) -> Receipt:
     """Return the receipt of a change that this client has already made as the current revision.
@@ -211,14 +211,14 @@ def _receipt_of_same_change(
         entry.action.actor for entry in services.storage.journal(limit=1, memory_id=current.id)
     }
     if made_by - {services.actor}:
-        raise _revision_conflict(services, current, revision, values)
+        raise _make_revision_conflict(services, current, revision, values)
     for earlier in services.storage.history(current.id):
         kept = _keep_feedback(earlier, values)
         changed = evolve(earlier, **kept, revision=revision + 1, stored_at=current.stored_at)
         if earlier.revision == revision and changed == current:
             embedded = has_vectors(services, record)
-            return receipt_of(current, Outcome.UNCHANGED, _searchable(current, embedded))
-    raise _revision_conflict(services, current, revision, values)
+            return receipt_of(current, Outcome.UNCHANGED, _choose_searchable(current, embedded))
+    raise _make_revision_conflict(services, current, revision, values)
 
 
 def _check_changes(
@@ -252,10 +252,10 @@ def _check_revision(
     services: Services, memory: Memory, revision: int, changes: Mapping[str, Any]
 ) -> None:
     if memory.revision != revision:
-        raise _revision_conflict(services, memory, revision, changes)
+        raise _make_revision_conflict(services, memory, revision, changes)
 
 
-def _revision_conflict(
+def _make_revision_conflict(
     services: Services, memory: Memory, revision: int, changes: Mapping[str, Any]
 ) -> Conflict:
     text = quote_text(services, memory, max_chars=500)
@@ -266,7 +266,7 @@ def _revision_conflict(
     )
 
 
-def _searchable(memory: Memory, embedded: bool) -> Searchable:
+def _choose_searchable(memory: Memory, embedded: bool) -> Searchable:
     if memory.status is Status.FORGOTTEN or not memory.is_indexed:
         return Searchable.NOT
     return Searchable.MEANING if embedded else Searchable.WORDS

@@ -110,11 +110,11 @@ class Supersession:
         if memory.key is not None:
             if not timed:
                 memory = self._start_after_predecessors(memory, memory.key)
-            self._insert(memory)
+            self._insert_memory(memory)
         for memory_id in supersedes:
             target = self._check_target(memory, check_id(memory_id))
             if target.id not in self._superseded[memory.id]:
-                self._close(target, memory)
+                self._close_memory(target, memory)
 
     def settle(self, memory: Memory, supersedes: Sequence[str]) -> None:
         """Let a stored memory replace the stored memories whose ids are in `supersedes`.
@@ -139,9 +139,9 @@ class Supersession:
                 by = f" by {', '.join(sorted(successors))}" if successors else ""
                 problem = f"it is superseded{by} already: name the memory that holds now instead"
             if problem is not None:
-                raise _refusal(memory_id, problem)
+                raise _make_refusal(memory_id, problem)
             if target.id not in self._superseded[memory.id]:
-                self._close(target, memory)
+                self._close_memory(target, memory)
 
     def _find_successors(self, memory_id: str) -> set[str]:
         """Return the ids of the memories that superseded a memory, and of their successors."""
@@ -163,7 +163,7 @@ class Supersession:
         return Placement(
             commit=Commit(
                 expect=Expect(keys=tuple(self._expect_keys())),
-                puts=tuple(self._puts()),
+                puts=tuple(self._make_puts()),
                 links=tuple(self._links),
             ),
             memories=self._new,
@@ -174,7 +174,9 @@ class Supersession:
 
     def _start_after_predecessors(self, memory: Memory, key: str) -> Memory:
         """Return `memory`, begun after all memories of its key that held when they were stored."""
-        chain = [self._latest(memory_id) for memory_id in self._chain(memory.scope, key).ids]
+        chain = [
+            self._find_latest(memory_id) for memory_id in self._find_chain(memory.scope, key).ids
+        ]
         starts = [item.held_from for item in chain if item.held_from <= item.stored_at]
         if memory.valid_from is None and starts and max(starts) >= memory.held_from:
             begin = max(starts) + _MICROSECOND
@@ -182,13 +184,13 @@ class Supersession:
             self._new[memory.id] = memory
         return memory
 
-    def _insert(self, memory: Memory) -> None:
+    def _insert_memory(self, memory: Memory) -> None:
         key = str(memory.key)
-        chain = self._chain(memory.scope, key)
-        same_key = [self._latest(memory_id) for memory_id in chain.ids]
+        chain = self._find_chain(memory.scope, key)
+        same_key = [self._find_latest(memory_id) for memory_id in chain.ids]
         if any(item.held_from > memory.held_from for item in same_key):
-            self._complete(chain, memory.scope, key)
-            same_key = [self._latest(memory_id) for memory_id in chain.ids]
+            self._complete_chain(chain, memory.scope, key)
+            same_key = [self._find_latest(memory_id) for memory_id in chain.ids]
         chain.ids.append(memory.id)
         self._conflicts[memory.id] += [
             item.id
@@ -200,18 +202,18 @@ class Supersession:
         later = [item for item in same_key if item.held_from > memory.held_from]
         if later:
             # The new memory is history already: it held until its successor began.
-            self._close(memory, min(later, key=lambda item: item.held_from))
+            self._close_memory(memory, min(later, key=lambda item: item.held_from))
         for item in same_key:
             is_replaced = item.status is Status.CURRENT and not later
             if item.held_from < memory.held_from and (
                 is_replaced or not item.ended_by(memory.held_from)
             ):
-                self._close(item, self._new[memory.id])
+                self._close_memory(item, self._new[memory.id])
 
-    def _close(self, memory: Memory, by: Memory) -> None:
+    def _close_memory(self, memory: Memory, by: Memory) -> None:
         """End the validity of `memory` where `by` begins, and link the two memories."""
         end = by.held_from if memory.valid_to is None else min(memory.valid_to, by.held_from)
-        latest = self._latest(memory.id)
+        latest = self._find_latest(memory.id)
         # The clock of the process that stored the successor may have been ahead.
         is_over = end <= max(self._now, by.stored_at)
         status = Status.SUPERSEDED if is_over else latest.status
@@ -243,9 +245,9 @@ class Supersession:
         if memory_id not in self._new and memory_id not in self._known:
             record = self._storage.get([memory_id], models=()).get(memory_id)
             if record is None:
-                raise _refusal(memory_id, "there is no such memory")
+                raise _make_refusal(memory_id, "there is no such memory")
             self._known[memory_id] = record.memory
-        target = self._latest(memory_id)
+        target = self._find_latest(memory_id)
         problem = None
         if target.id == memory.id:
             problem = "a memory cannot supersede itself"
@@ -266,10 +268,10 @@ class Supersession:
                 f"{memory.held_from.isoformat()}: give a later valid_from or happened_at"
             )
         if problem is not None:
-            raise _refusal(memory_id, problem)
+            raise _make_refusal(memory_id, problem)
         return target
 
-    def _chain(self, scope: str, key: str) -> _Chain:
+    def _find_chain(self, scope: str, key: str) -> _Chain:
         chain = self._chains.get((scope, key))
         if chain is None:
             current = list(find_by_key(self._storage, [scope], key, _CURRENT))
@@ -279,10 +281,10 @@ class Supersession:
             if not ids:
                 # No memory has the key now, as after a forget. Superseded memories may end later
                 # than the new memory begins.
-                self._complete(chain, scope, key)
+                self._complete_chain(chain, scope, key)
         return chain
 
-    def _complete(self, chain: _Chain, scope: str, key: str) -> None:
+    def _complete_chain(self, chain: _Chain, scope: str, key: str) -> None:
         """Add the superseded memories; they matter if a new memory is late, or none is current."""
         if not chain.complete:
             earlier = list(find_by_key(self._storage, [scope], key, frozenset({Status.SUPERSEDED})))
@@ -295,7 +297,7 @@ class Supersession:
         for memory in memories:
             self._known.setdefault(memory.id, memory)
 
-    def _latest(self, memory_id: str) -> Memory:
+    def _find_latest(self, memory_id: str) -> Memory:
         return self._new[memory_id] if memory_id in self._new else self._known[memory_id]
 
     def _expect_keys(self) -> Iterator[ExpectKey]:
@@ -303,7 +305,7 @@ class Supersession:
             statuses = _EVER if chain.complete else _CURRENT
             yield ExpectKey(scope=scope, key=key, ids=chain.stored, statuses=statuses)
 
-    def _puts(self) -> Iterator[Put]:
+    def _make_puts(self) -> Iterator[Put]:
         for memory in self._new.values():
             yield Put(memory=memory, expected=0)
         records = self._storage.get(self._changed) if self._changed else {}
@@ -321,5 +323,5 @@ class Supersession:
             )
 
 
-def _refusal(memory_id: str, problem: str) -> InvalidInput:
+def _make_refusal(memory_id: str, problem: str) -> InvalidInput:
     return InvalidInput(f"supersedes {memory_id!r} is not possible: {problem}; nothing was changed")

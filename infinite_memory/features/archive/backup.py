@@ -69,7 +69,7 @@ def write_backup(
             for _ in reader.records():
                 pass
         part.finish()
-    return _describe(path, manifest, encrypted=passphrase is not None), ends
+    return _describe_backup(path, manifest, encrypted=passphrase is not None), ends
 
 
 def _write_until_stable(
@@ -89,7 +89,7 @@ def _write_until_stable(
             ends = Ends.of(frozen_storage)
             head = make_head(frozen_storage, now, embeddings=embeddings)
             with writing_archive(part, passphrase) as writer:
-                manifest = _write(
+                manifest = _write_archive(
                     writer, frozen_storage, head, report_step(progress, step, head.memories)
                 )
             if Ends.of(frozen_storage) == ends:
@@ -114,7 +114,7 @@ def make_head(storage: Storage, now: datetime, *, embeddings: bool) -> Head:
     """Return the head of an archive of `storage`."""
     return Head(
         created_at=now,
-        software=_software(),
+        software=_name_software(),
         identity=storage.identity,
         active_model=storage.active_model(),
         embeddings=embeddings,
@@ -122,14 +122,14 @@ def make_head(storage: Storage, now: datetime, *, embeddings: bool) -> Head:
     )
 
 
-def _software() -> str:
+def _name_software() -> str:
     try:
         return f"infinite-memory {version('infinite-memory')}"
     except PackageNotFoundError:
         return "infinite-memory"
 
 
-def _write(
+def _write_archive(
     writer: ArchiveWriter, storage: Storage, head: Head, progress: Progress | None
 ) -> Manifest:
     export = Export(storage, embeddings=head.embeddings, progress=progress)
@@ -171,7 +171,7 @@ def verify_file(
         manifest = reader.manifest
         assert manifest is not None
         decoder.check_manifest(manifest, reader.totals)
-    return _describe(path, manifest, encrypted=reader.encrypted)
+    return _describe_backup(path, manifest, encrypted=reader.encrypted)
 
 
 def describe_file(path: Path) -> Backup | None:
@@ -180,12 +180,12 @@ def describe_file(path: Path) -> Backup | None:
     if outline is None:
         return None
     try:
-        return _describe(path, outline.manifest, encrypted=outline.is_encrypted)
+        return _describe_backup(path, outline.manifest, encrypted=outline.is_encrypted)
     except FileNotFoundError:
         return None
 
 
-def _describe(path: Path, manifest: Manifest | None, *, encrypted: bool) -> Backup:
+def _describe_backup(path: Path, manifest: Manifest | None, *, encrypted: bool) -> Backup:
     status = path.stat()
     if manifest is None:
         return Backup(

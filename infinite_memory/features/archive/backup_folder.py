@@ -53,7 +53,7 @@ class BackupFolder:
 
     def backups(self) -> list[Backup]:
         """Return the backups in the folder, the newest first."""
-        backups = [describe_file(path) for path in self._paths()]
+        backups = [describe_file(path) for path in self._list_paths()]
         whole = [backup for backup in backups if backup is not None]
         return sorted(whole, key=lambda backup: (backup.created_at, backup.name), reverse=True)
 
@@ -86,7 +86,7 @@ class BackupFolder:
             )
         path = self.path / name
         if not path.is_file():
-            known = [each.name for each in self._paths()]
+            known = [each.name for each in self._list_paths()]
             hint = f"the nearest is {suggest_name(name, known)!r}" if known else "there are none"
             raise NotFound(f"there is no backup {name!r:.200} in {self.path}: {hint}")
         return path
@@ -106,7 +106,7 @@ class BackupFolder:
                 f"{path} cannot be removed: {error.strerror}: check the permissions of its folder"
             ) from error
 
-    def _paths(self) -> list[Path]:
+    def _list_paths(self) -> list[Path]:
         try:
             return [
                 path

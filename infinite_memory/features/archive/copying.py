@@ -59,7 +59,7 @@ def copy_store(
         StorageError: a store cannot be opened, read or written; the target is as it was.
     """
     with ExitStack() as owned:
-        source_address, target_address = _address(source), _address(target)
+        source_address, target_address = _find_address(source), _find_address(target)
         if source_address is not None and source_address == target_address:
             raise InvalidInput(
                 f"{masked(source_address)} cannot be copied into itself: name another target"
@@ -75,7 +75,7 @@ def copy_store(
         return _StoreCopy(source_storage, target_storage, progress, with_keys=with_keys).run()
 
 
-def _address(place: Place) -> str | None:
+def _find_address(place: Place) -> str | None:
     """Return the address of a store, None for a storage that is open."""
     if not isinstance(place, str | os.PathLike):
         return None
@@ -93,7 +93,7 @@ def _address(place: Place) -> str | None:
 def _open_place(place: Place, config: Config, owned: ExitStack, *, create: bool) -> Storage:
     if not isinstance(place, str | os.PathLike):
         return place
-    address = _address(place) or ""
+    address = _find_address(place) or ""
     open_address = open_storage if create else open_existing
     storage: Storage | None = open_address(address, home=config.home, mongod=config.mongod)
     if storage is None:
@@ -135,7 +135,7 @@ class _StoreCopy:
             if not self._with_keys:
                 keep_keys(self._target, replacement.storage)
             # Before the swap: after it, the ends tell that the copy is there.
-            self._mark(cursor, Ends.of(replacement.storage))
+            self._mark_copy(cursor, Ends.of(replacement.storage))
             replacement.swap(position=ends.position, entries=ends.entries)
         return copied
 
@@ -156,7 +156,7 @@ class _StoreCopy:
                 with_keys=self._with_keys,
                 progress=report_step(self._progress, CopyStep.COPYING, head.memories),
             )
-            importer.run(_count(export, head, totals))
+            importer.run(_count_records(export, head, totals))
             if Ends.of(source) != ends:
                 raise StorageUnavailable(
                     "the source was written while it was read, and the copy is not finished:"
@@ -207,7 +207,7 @@ class _StoreCopy:
                 " changed"
             )
 
-    def _mark(self, cursor: int, ends: Ends) -> None:
+    def _mark_copy(self, cursor: int, ends: Ends) -> None:
         if isinstance(self._target, SupportsCopyMark):
             self._target.mark_copy(
                 CopyMark(
@@ -219,7 +219,7 @@ class _StoreCopy:
             )
 
 
-def _count(export: Export, head: Head, totals: Totals) -> Iterator[Encoded]:
+def _count_records(export: Export, head: Head, totals: Totals) -> Iterator[Encoded]:
     """Yield the records of an export after its head, and count them."""
     yield RecordType.HEAD, head.to_json()
     for record_type, content in export.records():

@@ -159,7 +159,7 @@ class _Merge:
         present = self._storage.usage(list(used))
         nothing = Usage(count=0)
         lacking = {
-            memory_id: _subtract(usage, present.get(memory_id, nothing))
+            memory_id: _subtract_usage(usage, present.get(memory_id, nothing))
             for memory_id, usage in used.items()
         }
         self._storage.count_usage(
@@ -171,7 +171,7 @@ class _Merge:
         )
 
 
-def _subtract(usage: Usage, known: Usage) -> Usage:
+def _subtract_usage(usage: Usage, known: Usage) -> Usage:
     """Return what to add to `known`, to have at least the numbers and the moments of `usage`."""
     return evolve(
         usage,

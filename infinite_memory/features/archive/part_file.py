@@ -83,7 +83,7 @@ def writing_part(path: Path) -> Iterator[PartFile]:
     if not path.parent.is_dir():
         raise StorageUnavailable(f"there is no folder {path.parent}: create it, or choose another")
     lock = FileLock(name_part(path))
-    with _typed_errors(path):
+    with _raise_typed_errors(path):
         if not lock.try_acquire():
             raise Conflict(f"another process writes {path} at the moment: choose another name")
         part = PartFile(path, lock)
@@ -114,7 +114,7 @@ def _check_own(lock: FileLock) -> None:
 
 
 @contextmanager
-def _typed_errors(path: Path) -> Iterator[None]:
+def _raise_typed_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -54,8 +54,8 @@ def describe_way_back(config: Config, address: str) -> str:
         return ""
     if backup is None:
         return f" There is no backup of it in {folder.path}."
-    command = _command(config, address, backup)
-    return f" The newest backup {of_it} is {_describe(backup)}: {command}."
+    command = _write_command(config, address, backup)
+    return f" The newest backup {of_it} is {_name_backup(backup)}: {command}."
 
 
 def diagnose_backups(config: Config) -> Diagnosis:
@@ -70,15 +70,16 @@ def diagnose_backups(config: Config) -> Diagnosis:
             "backups", State.OK, "There is no backup yet: infinite-memory backup makes one."
         )
     newest = backups[0]
-    command = _command(config, address_of(config), newest)
+    command = _write_command(config, address_of(config), newest)
     return Diagnosis(
         "backups",
         State.OK,
-        f"The newest of {format_count(len(backups), 'backup')} is {_describe(newest)}: {command}.",
+        f"The newest of {format_count(len(backups), 'backup')} is"
+        f" {_name_backup(newest)}: {command}.",
     )
 
 
-def _describe(backup: Backup) -> str:
+def _name_backup(backup: Backup) -> str:
     if backup.encrypted:
         holds = "encrypted"
     elif backup.counts is None:
@@ -88,7 +89,7 @@ def _describe(backup: Backup) -> str:
     return f"{backup.name} of {iso(backup.created_at.replace(microsecond=0))} ({holds})"
 
 
-def _command(config: Config, address: str, backup: Backup) -> str:
+def _write_command(config: Config, address: str, backup: Backup) -> str:
     words = ["infinite-memory"]
     if not _is_default(config.home):
         words += ["--home", str(config.home)]

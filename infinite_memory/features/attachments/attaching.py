@@ -116,7 +116,7 @@ def attach(services: Services, place: Place, drafts: Sequence[AttachmentDraft]) 
             if attempt.is_last:
                 raise
             salt += 1
-    return _receipts(services, plan)
+    return _make_receipts(services, plan)
 
 
 @define
@@ -150,7 +150,7 @@ class _Planner:
     def plan(self, drafts: Sequence[AttachmentDraft]) -> _Plan:
         plan = _Plan()
         for draft in drafts:
-            self._add(draft, plan)
+            self._add_draft(draft, plan)
         if self._owner is not None:
             self._name_in_owner(self._owner, plan.ids)
         present = {link.key for link in self._services.storage.links(plan.ids)}
@@ -180,21 +180,21 @@ class _Planner:
             )
         return record
 
-    def _add(self, draft: AttachmentDraft, plan: _Plan) -> None:
-        memory = self._build(draft)
-        memory = evolve(memory, id=self._attachment_id(draft, memory.scope))
+    def _add_draft(self, draft: AttachmentDraft, plan: _Plan) -> None:
+        memory = self._build_memory(draft)
+        memory = evolve(memory, id=self._make_attachment_id(draft, memory.scope))
         if draft.data is not None:
             content_id = self._store_content(draft.data, memory)
-            values = {**_values(draft), "content": content_id}
+            values = {**_make_values(draft), "content": content_id}
             memory = evolve(memory, context={"attachment": values})
-            self._link(memory.id, content_id)
+            self._link_memories(memory.id, content_id)
         stored = self._services.storage.get([memory.id]).get(memory.id)
         plan.ids.append(memory.id)
         if stored is None:
             plan.new[memory.id] = memory
             self._puts[memory.id] = Put(memory=memory, expected=0)
             self._used_scopes.add(memory.scope)
-        elif (revised := self._revise(draft, stored.memory, memory)) is None:
+        elif (revised := self._revise_attachment(draft, stored.memory, memory)) is None:
             plan.same[memory.id] = stored
         else:
             plan.changed[memory.id] = revised
@@ -203,9 +203,9 @@ class _Planner:
                 memory=revised, expected=stored.memory.revision, embeddings=kept
             )
         if self._owner is not None:
-            self._link(self._owner.memory.id, memory.id)
+            self._link_memories(self._owner.memory.id, memory.id)
 
-    def _build(self, draft: AttachmentDraft) -> Memory:
+    def _build_memory(self, draft: AttachmentDraft) -> Memory:
         """Return the memory of an attachment: it was told when its memory was, by the same."""
         owner = None if self._owner is None else self._owner.memory
         conversation_id = self._place.conversation_id
@@ -224,7 +224,7 @@ class _Planner:
                 kind=str(Kind.ATTACHMENT),
                 title=draft.title,
                 tags=draft.tags,
-                context={"attachment": _values(draft)},
+                context={"attachment": _make_values(draft)},
                 **fields,
             ),
             self._services,
@@ -232,7 +232,7 @@ class _Planner:
             self._now,
         )
 
-    def _attachment_id(self, draft: AttachmentDraft, scope: str) -> str:
+    def _make_attachment_id(self, draft: AttachmentDraft, scope: str) -> str:
         """Return the id by memory and content, so that a repeated call stores nothing twice."""
         owner = self._owner
         if owner is None:
@@ -241,9 +241,11 @@ class _Planner:
             place = owner.memory.id
         content = draft.data.data if draft.data is not None else (draft.uri or "").encode()
         parts = [b"uri" if draft.data is None else b"data", place.encode(), content]
-        return f"attachment-{_hash(parts)}"
+        return f"attachment-{_hash_parts(parts)}"
 
-    def _revise(self, draft: AttachmentDraft, stored: Memory, new: Memory) -> Memory | None:
+    def _revise_attachment(
+        self, draft: AttachmentDraft, stored: Memory, new: Memory
+    ) -> Memory | None:
         """Return the stored attachment with what the call says anew, None if nothing is new."""
         earlier = stored.context.get("attachment")
         known = dict(earlier) if isinstance(earlier, Mapping) else {}
@@ -260,9 +262,9 @@ class _Planner:
         )
         if after == stored:
             return None
-        return self._next(after)
+        return self._make_next_revision(after)
 
-    def _next(self, memory: Memory) -> Memory:
+    def _make_next_revision(self, memory: Memory) -> Memory:
         stored_at = max(self._now, memory.stored_at)
         return evolve(memory, revision=memory.revision + 1, stored_at=stored_at)
 
@@ -270,7 +272,7 @@ class _Planner:
         """Plan the bytes of an attachment, unless its scope has them; return their id."""
         salt = self._salt
         while True:
-            content_id = _content_id(data, memory.scope, salt)
+            content_id = _make_content_id(data, memory.scope, salt)
             if content_id in self._puts:
                 return content_id
             record = self._services.storage.get([content_id], models=()).get(content_id)
@@ -279,15 +281,15 @@ class _Planner:
                 self._puts[content_id] = put
                 return content_id
             if record.memory.scope == memory.scope and is_content(record.memory):
-                self._share(record.memory)
+                self._share_content(record.memory)
                 return content_id
             # It was moved to another scope with its attachment.
             salt += 1
 
-    def _share(self, content: Memory) -> None:
+    def _share_content(self, content: Memory) -> None:
         self._shares_content = True
         if content.status is Status.FORGOTTEN:
-            after = self._next(evolve(content, status=Status.ARCHIVED))
+            after = self._make_next_revision(evolve(content, status=Status.ARCHIVED))
             self._puts[content.id] = Put(memory=after, expected=content.revision)
 
     def _build_content(self, data: DataUri, memory: Memory, content_id: str) -> Memory:
@@ -314,7 +316,7 @@ class _Planner:
             origin=memory.origin,
         )
 
-    def _link(self, source: str, target: str) -> None:
+    def _link_memories(self, source: str, target: str) -> None:
         link = make_reference(self._services, source, target, self._now)
         self._links[link.key] = link
 
@@ -328,13 +330,13 @@ class _Planner:
                 f"memory {memory.id!r} would have {len(named)} attachments and the limit is"
                 f" {_MAX_ATTACHMENTS}: attach the rest to another memory"
             )
-        after = self._next(evolve(memory, attachments=named))
+        after = self._make_next_revision(evolve(memory, attachments=named))
         self._puts[memory.id] = Put(
             memory=after, expected=memory.revision, embeddings=owner.embeddings
         )
 
 
-def _values(draft: AttachmentDraft) -> dict[str, JsonValue]:
+def _make_values(draft: AttachmentDraft) -> dict[str, JsonValue]:
     """Return the object `attachment` of a context, without what is not known."""
     values: dict[str, JsonValue] = {
         "type": draft.type,
@@ -348,13 +350,13 @@ def _values(draft: AttachmentDraft) -> dict[str, JsonValue]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _content_id(data: DataUri, scope: str, salt: int) -> str:
+def _make_content_id(data: DataUri, scope: str, salt: int) -> str:
     """Return the id of bytes in a scope: scopes share none."""
     parts = [fold_name(scope).encode(), str(salt).encode(), data.data]
-    return f"content-{_hash(parts)}"
+    return f"content-{_hash_parts(parts)}"
 
 
-def _hash(parts: Sequence[bytes]) -> str:
+def _hash_parts(parts: Sequence[bytes]) -> str:
     digest = sha256()
     for part in parts:
         digest.update(len(part).to_bytes(8, "big"))
@@ -362,7 +364,7 @@ def _hash(parts: Sequence[bytes]) -> str:
     return digest.hexdigest()[:_ID_DIGITS]
 
 
-def _receipts(services: Services, plan: _Plan) -> list[Receipt]:
+def _make_receipts(services: Services, plan: _Plan) -> list[Receipt]:
     stored = {**plan.new, **plan.changed}
     contents = [put.memory for put in plan.commit.puts if is_content(put.memory)]
     embedded = embed_new(services, [*stored.values(), *contents]) if stored or contents else None
@@ -370,14 +372,14 @@ def _receipts(services: Services, plan: _Plan) -> list[Receipt]:
     for memory_id, memory in stored.items():
         has_meaning = embedded is not None and memory_id in embedded
         outcome = Outcome.STORED if memory_id in plan.new else Outcome.REVISED
-        receipt = receipt_of(memory, outcome, _searchable(has_meaning))
+        receipt = receipt_of(memory, outcome, _choose_searchable(has_meaning))
         failure = None if embedded is None else embedded.failure
         receipts[memory_id] = receipt if failure is None else evolve(receipt, pending=(failure,))
     for memory_id, record in plan.same.items():
-        searchable = _searchable(has_vectors(services, record))
+        searchable = _choose_searchable(has_vectors(services, record))
         receipts.setdefault(memory_id, receipt_of(record.memory, Outcome.UNCHANGED, searchable))
     return [receipts[memory_id] for memory_id in plan.ids]
 
 
-def _searchable(has_meaning: bool) -> Searchable:
+def _choose_searchable(has_meaning: bool) -> Searchable:
     return Searchable.MEANING if has_meaning else Searchable.WORDS

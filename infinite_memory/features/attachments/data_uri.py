@@ -54,7 +54,7 @@ def read_data_uri(text: str, *, max_bytes: int, media_type: str | None = None) -
         InvalidInput: it is no data URI, is empty, holds more than `max_bytes`, or is of another
             type than it says.
     """
-    head, comma, body = text[_end_of_scheme(text) :].partition(",")
+    head, comma, body = text[_find_end_of_scheme(text) :].partition(",")
     if not comma:
         raise InvalidInput(
             f"the data URI {text!r:.60} has no comma: give data:MEDIA/TYPE;base64,BYTES"
@@ -104,7 +104,7 @@ def check_media_type(value: object) -> str:
     return name
 
 
-def _end_of_scheme(text: str) -> int:
+def _find_end_of_scheme(text: str) -> int:
     match = _SCHEME.match(text)
     if match is None:
         raise InvalidInput(f"{text!r:.60} is no data URI: it begins with data:")
@@ -115,7 +115,7 @@ def _check_content(data: bytes, media_type: str, max_bytes: int) -> DataUri:
     if not data:
         raise InvalidInput("the data is empty: give the bytes of the file, or a reference to it")
     _check_length(len(data), max_bytes)
-    actual = _recognise(data)
+    actual = _recognise_media_type(data)
     if actual is not None and media_type in _CHECKED_TYPES and actual != media_type:
         raise InvalidInput(
             f"the data is said to be {media_type} and begins like {actual}: give {actual}"
@@ -132,7 +132,7 @@ def _check_length(size_bytes: int, max_bytes: int) -> None:
         )
 
 
-def _recognise(data: bytes) -> str | None:
+def _recognise_media_type(data: bytes) -> str | None:
     """Return the media type that the first bytes tell, None if they tell none."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"

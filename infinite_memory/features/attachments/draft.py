@@ -97,7 +97,7 @@ class AttachmentDraft:
     @property
     def text(self) -> str:
         """The description, or else the title, or else the name of the file."""
-        return self.description or self.title or _name_in(self.uri or "") or str(self.uri)
+        return self.description or self.title or _find_name(self.uri or "") or str(self.uri)
 
 
 def check_attachments(
@@ -141,7 +141,7 @@ def check_attachment(values: object, config: Config) -> AttachmentDraft:
     if (data is None) == (uri is None):
         lack = "both a uri and data" if data is not None else "neither a uri nor data"
         raise InvalidInput(f"an attachment with {lack}: give either a reference, or the bytes")
-    media_type = data.media_type if data is not None else _media_type_of(fields, uri or "")
+    media_type = data.media_type if data is not None else _find_media_type(fields, uri or "")
     description, title = _check_words(fields, config)
     if data is not None and description is None and title is None:
         raise InvalidInput(
@@ -158,7 +158,7 @@ def check_attachment(values: object, config: Config) -> AttachmentDraft:
         description=description,
         title=title,
         tags=check_labels(fields.get("tags") or (), "tags", max_chars=128),
-        embedding=None if vector is None else _shorten(vector, config),
+        embedding=None if vector is None else _shorten_vector(vector, config),
         model=None if vector is None else check_model(fields.get("model")),
         metadata=_check_metadata(fields.get("metadata") or {}, config),
     )
@@ -250,10 +250,10 @@ def _check_uri(fields: Mapping[str, Any]) -> str | None:
     return check_label(uri, "uri", max_chars=_MAX_URI_CHARS)
 
 
-def _media_type_of(fields: Mapping[str, Any], uri: str) -> str | None:
+def _find_media_type(fields: Mapping[str, Any], uri: str) -> str | None:
     if fields.get("media_type") is not None:
         return check_media_type(fields["media_type"])
-    return _ENDINGS.get(PurePosixPath(_name_in(uri)).suffix.lower())
+    return _ENDINGS.get(PurePosixPath(_find_name(uri)).suffix.lower())
 
 
 def _check_words(fields: Mapping[str, Any], config: Config) -> tuple[str | None, str | None]:
@@ -280,7 +280,7 @@ def _check_type(value: object, media_type: str | None) -> str:
     return check_label(value, "type", max_chars=_MAX_TYPE_CHARS).lower()
 
 
-def _shorten(vector: NDArray[np.float32], config: Config) -> tuple[float, ...]:
+def _shorten_vector(vector: NDArray[np.float32], config: Config) -> tuple[float, ...]:
     """Return the numbers with the fewest digits that give the same float32 again."""
     numbers = tuple([float(str(number)) for number in vector])
     size = len(json.dumps(numbers))
@@ -294,7 +294,7 @@ def _shorten(vector: NDArray[np.float32], config: Config) -> tuple[float, ...]:
     return numbers
 
 
-def _name_in(uri: str) -> str:
+def _find_name(uri: str) -> str:
     """Return the last part of the path in a reference, "" if it has none."""
     try:
         path = urlsplit(uri).path

@@ -44,7 +44,7 @@ def read_attachment(services: Services, attachment_id: str) -> AttachmentContent
     memory = get_memory(services, attachment_id)
     services.note_returned([memory])
     if is_content(memory):
-        return _decode(memory, attachment_id, None)
+        return _decode_content(memory, attachment_id, None)
     attachment = attachment_of(memory)
     if attachment is None:
         raise InvalidInput(
@@ -61,10 +61,12 @@ def read_attachment(services: Services, attachment_id: str) -> AttachmentContent
             f"the bytes of attachment {attachment_id!r} are not here: they were erased, are"
             " damaged, or are in another scope; attach the file again"
         )
-    return _decode(content, attachment_id, attachment.media_type)
+    return _decode_content(content, attachment_id, attachment.media_type)
 
 
-def _decode(content: Memory, attachment_id: str, media_type: str | None) -> AttachmentContent:
+def _decode_content(
+    content: Memory, attachment_id: str, media_type: str | None
+) -> AttachmentContent:
     uri = read_data_uri(content.text, max_bytes=len(content.text))
     return AttachmentContent(
         id=attachment_id, media_type=media_type or uri.media_type, data=uri.data

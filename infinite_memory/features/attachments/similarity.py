@@ -69,7 +69,7 @@ class _Matrices(KindFollower[_Embedded]):
 
     def __init__(self, storage: Storage) -> None:
         """Follow the attachments of `storage`."""
-        super().__init__(storage, {Kind.ATTACHMENT}, _make)
+        super().__init__(storage, {Kind.ATTACHMENT}, _make_embedded)
         self._built: tuple[int, Mapping[_Key, _Matrix]] = (0, {})
 
     def matrices(self) -> Mapping[_Key, _Matrix]:
@@ -103,7 +103,7 @@ def find_similar(
     vector, name = check_embedding(embedding), check_model(model)
     most = check_count(limit, "limit", low=1, high=_MAX_LIMIT)
     criteria = build_criteria(services, "", conditions)
-    matrices = _follow(services).matrices()
+    matrices = _follow_storage(services).matrices()
     _check_known(matrices, name, len(vector))
     matrix = matrices.get((name, len(vector)))
     if matrix is None:
@@ -112,7 +112,12 @@ def find_similar(
     admitted = ((row, cosine) for row, cosine in ranked if criteria.admit(row.memory))
     matches = list(islice(admitted, most))
     services.note_returned([row.memory for row, _ in matches], is_recall=True)
-    return tuple([AttachmentMatch(attachment=_show(row), cosine=cosine) for row, cosine in matches])
+    return tuple(
+        [
+            AttachmentMatch(attachment=_show_attachment(row), cosine=cosine)
+            for row, cosine in matches
+        ]
+    )
 
 
 def compare_all(services: Services, embedding: object, model: str | None) -> dict[str, float]:
@@ -122,7 +127,7 @@ def compare_all(services: Services, embedding: object, model: str | None) -> dic
         InvalidInput: as for `find_similar`.
     """
     vector, name = check_embedding(embedding), check_model(model)
-    matrices = _follow(services).matrices()
+    matrices = _follow_storage(services).matrices()
     _check_known(matrices, name, len(vector))
     matrix = matrices.get((name, len(vector)))
     if matrix is None:
@@ -136,10 +141,10 @@ def check_dimensions(services: Services, model: str, dimensions: int) -> None:
     Raises:
         InvalidInput: it has another number of dimensions.
     """
-    matrices = _follow(services).matrices()
+    matrices = _follow_storage(services).matrices()
     known = sorted(number for name, number in matrices if name == model)
     if known and dimensions not in known:
-        raise _wrong_dimensions(model, dimensions, known)
+        raise _make_wrong_dimensions_error(model, dimensions, known)
 
 
 def normalize(vector: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -149,13 +154,13 @@ def normalize(vector: NDArray[np.float32]) -> NDArray[np.float32]:
     return unit
 
 
-def _follow(services: Services) -> _Matrices:
+def _follow_storage(services: Services) -> _Matrices:
     follower = services.followers.get("attachments", partial(_Matrices, services.storage))
     assert isinstance(follower, _Matrices)
     return follower
 
 
-def _make(memory: Memory) -> _Embedded | None:
+def _make_embedded(memory: Memory) -> _Embedded | None:
     """Return an attachment that has a usable embedding, None for any other."""
     attachment, values = attachment_of(memory), memory.context.get("attachment")
     if attachment is None or attachment.model is None or not isinstance(values, Mapping):
@@ -168,7 +173,7 @@ def _make(memory: Memory) -> _Embedded | None:
     return _Embedded(memory=present(memory), model=attachment.model, vector=normalize(vector))
 
 
-def _show(row: _Embedded) -> Attachment:
+def _show_attachment(row: _Embedded) -> Attachment:
     shown = attachment_of(row.memory)
     assert shown is not None
     return evolve(shown, model=row.model, dimensions=len(row.vector))
@@ -178,7 +183,7 @@ def _check_known(matrices: Mapping[_Key, _Matrix], model: str, dimensions: int) 
     """Refuse a model that no attachment has an embedding by, unless none has any."""
     known = sorted(number for name, number in matrices if name == model)
     if known and dimensions not in known:
-        raise _wrong_dimensions(model, dimensions, known)
+        raise _make_wrong_dimensions_error(model, dimensions, known)
     if matrices and not known:
         names = sorted({name for name, _ in matrices})
         raise InvalidInput(
@@ -187,7 +192,7 @@ def _check_known(matrices: Mapping[_Key, _Matrix], model: str, dimensions: int) 
         )
 
 
-def _wrong_dimensions(model: str, dimensions: int, known: Sequence[int]) -> InvalidInput:
+def _make_wrong_dimensions_error(model: str, dimensions: int, known: Sequence[int]) -> InvalidInput:
     numbers = " or ".join(f"{number:,}" for number in known)
     return InvalidInput(
         f"embedding has {dimensions:,} numbers, and those by the model {model!r:.100} have"

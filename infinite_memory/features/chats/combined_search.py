@@ -97,18 +97,18 @@ def search_memories(
     keywords = _read_keywords(services, search)
     segmenter = services.segmenter or WordSegmenter()
     forms = {keyword: frozenset(segmenter.segment(keyword)) for keyword in keywords}
-    memories = list(_load(services, conversation_id, scope, term))
+    memories = list(_load_term(services, conversation_id, scope, term))
     usage = services.storage.usage([memory.id for memory, _ in memories])
     hits = [
-        _hit_of(memory, weights, forms, usage[memory.id].activation if memory.id in usage else 0)
+        _make_hit(memory, weights, forms, usage[memory.id].activation if memory.id in usage else 0)
         for memory, weights in memories
         if (since is None or memory.happened_at >= since)
         and (until is None or memory.happened_at < until)
     ]
     hits = _add_similarity(services, hits, search)
     is_open = not keywords and search.embedding is None
-    hits = [hit for hit in hits if (is_open or _matches(hit)) and _has_score(hit, search)]
-    hits.sort(key=lambda hit: _sort_key(hit, order), reverse=not search.ascending)
+    hits = [hit for hit in hits if (is_open or _matches_question(hit)) and _has_score(hit, search)]
+    hits.sort(key=lambda hit: _make_sort_key(hit, order), reverse=not search.ascending)
     found = tuple(hits[: search.limit])
     services.note_returned([hit.memory for hit in found], is_recall=True)
     return found
@@ -130,7 +130,7 @@ def _add_similarity(
     return similar
 
 
-def _matches(hit: ConversationHit) -> bool:
+def _matches_question(hit: ConversationHit) -> bool:
     return bool(hit.matched) or (hit.similarity is not None and hit.similarity > 0)
 
 
@@ -147,7 +147,7 @@ def _read_keywords(services: Services, search: MemorySearch) -> tuple[str, ...]:
     return tuple(dict.fromkeys(segmenter.segment(search.query))) or (search.query.strip(),)
 
 
-def _load(
+def _load_term(
     services: Services, conversation_id: str, scope: str | None, term: Term
 ) -> Iterator[tuple[Memory, Mapping[str, float]]]:
     """Yield the memories of the term, with the weights of their keywords."""
@@ -177,7 +177,7 @@ def _read_dates(search: MemorySearch) -> tuple[datetime | None, datetime | None]
     return since, until
 
 
-def _hit_of(
+def _make_hit(
     memory: Memory,
     weights: Mapping[str, float],
     keywords: Mapping[str, frozenset[str]],
@@ -206,7 +206,7 @@ def _has_score(hit: ConversationHit, search: MemorySearch) -> bool:
     return is_enough and (search.max_score is None or hit.score <= search.max_score)
 
 
-def _sort_key(hit: ConversationHit, order: Order) -> tuple[float, float, str]:
+def _make_sort_key(hit: ConversationHit, order: Order) -> tuple[float, float, str]:
     moment = hit.memory.happened_at.timestamp()
     value = {Order.RELEVANCE: hit.relevance, Order.SCORE: hit.score, Order.TIME: moment}[order]
     return value, moment, hit.memory.id

@@ -85,7 +85,7 @@ def make_link(
         ):
             return stored
         if stored is not None and is_reference(stored):
-            raise _of_attachment(stored)
+            raise _make_attachment_error(stored)
         commit = Commit(expect=expect, links=(link,))
         with attempt:
             services.storage.commit(
@@ -122,7 +122,7 @@ def remove_links(
         removed = [link for link in between if not _is_made_elsewhere(link)]
         if not removed:
             if between:
-                raise _not_removable(between[0])
+                raise _make_not_removable_error(between[0])
             return ()
         commit = Commit(expect=expect, erased_links=tuple(link.key for link in removed))
         with attempt:
@@ -191,9 +191,9 @@ def _is_made_elsewhere(link: Link) -> bool:
     return link.type in _MADE_ELSEWHERE or is_reference(link)
 
 
-def _not_removable(link: Link) -> InvalidInput:
+def _make_not_removable_error(link: Link) -> InvalidInput:
     if is_reference(link):
-        return _of_attachment(link)
+        return _make_attachment_error(link)
     _, how = _MADE_ELSEWHERE[link.type]
     return InvalidInput(
         f"the link of the type {str(link.type)!r} from {link.source!r} to {link.target!r} is not"
@@ -201,7 +201,7 @@ def _not_removable(link: Link) -> InvalidInput:
     )
 
 
-def _of_attachment(link: Link) -> InvalidInput:
+def _make_attachment_error(link: Link) -> InvalidInput:
     return InvalidInput(
         f"memory {link.target!r} is attached to {link.source!r}, and that link belongs to the"
         " attachment: forget the attachment to remove it, or link with another type; nothing was"

@@ -69,17 +69,17 @@ class Relations:
 
     def steps(self, memories: Collection[Memory]) -> Iterator[PathStep]:
         """Yield the steps from each of the memories, strongest relation or not."""
-        linked = self._links({memory.id for memory in memories})
+        linked = self._find_links({memory.id for memory in memories})
         for memory in memories:
             yield from linked.get(memory.id, ())
             if Relation.CONVERSATION in self._wanted and memory.conversation_id is not None:
-                yield from self._turns(memory)
+                yield from self._find_turns(memory)
             if self._wanted & _IN_TIME:
-                yield from self._around(memory)
+                yield from self._find_around(memory)
             if Relation.MEANING in self._wanted:
-                yield from self._similar(memory)
+                yield from self._find_similar(memory)
 
-    def _links(self, ids: Collection[str]) -> Mapping[str, list[PathStep]]:
+    def _find_links(self, ids: Collection[str]) -> Mapping[str, list[PathStep]]:
         if self._wanted.isdisjoint(map(Relation, _LINK_TYPES)):
             return {}
         steps: dict[str, list[PathStep]] = {memory_id: [] for memory_id in ids}
@@ -89,14 +89,14 @@ class Relations:
                 continue
             for begin, end in ((link.source, link.target), (link.target, link.source)):
                 if begin in steps and len(steps[begin]) < _MOST_LINKS:
-                    steps[begin].append(_step_of_link(link, begin, end))
+                    steps[begin].append(_make_step(link, begin, end))
         return steps
 
-    def _turns(self, memory: Memory) -> Iterator[PathStep]:
+    def _find_turns(self, memory: Memory) -> Iterator[PathStep]:
         criteria = evolve(self._told, conversation_id=memory.conversation_id)
         timeline = timeline_of(self._services, criteria)
         for word, newest_first in (("before", True), ("after", False)):
-            for number, other in enumerate(_page(timeline, memory, _TURNS, newest_first), 1):
+            for number, other in enumerate(_read_page(timeline, memory, _TURNS, newest_first), 1):
                 yield PathStep(
                     source=memory.id,
                     target=other,
@@ -114,15 +114,15 @@ class Relations:
     def _timeline(self) -> Timeline:
         return timeline_of(self._services, self._told)
 
-    def _around(self, memory: Memory) -> Iterator[PathStep]:
+    def _find_around(self, memory: Memory) -> Iterator[PathStep]:
         for newest_first in (True, False):
-            window = self.load(_page(self._timeline, memory, _WINDOW, newest_first))
+            window = self.load(_read_page(self._timeline, memory, _WINDOW, newest_first))
             for number, other in enumerate(window.values()):
-                yield from self._same_context(memory, other)
+                yield from self._compare_contexts(memory, other)
                 if number < _MOST_NEAR_IN_TIME and Relation.TIME in self._wanted:
-                    yield from _near_in_time(memory, other)
+                    yield from _join_in_time(memory, other)
 
-    def _same_context(self, memory: Memory, other: Memory) -> Iterator[PathStep]:
+    def _compare_contexts(self, memory: Memory, other: Memory) -> Iterator[PathStep]:
         for relation, weight in _CONTEXT_WEIGHTS.items():
             value, same = memory.context.get(relation), other.context.get(relation)
             if relation not in self._wanted or not isinstance(value, str):
@@ -136,7 +136,7 @@ class Relations:
                     reason=f"the same {relation}, {value:.60}",
                 )
 
-    def _similar(self, memory: Memory) -> Iterator[PathStep]:
+    def _find_similar(self, memory: Memory) -> Iterator[PathStep]:
         model = self._services.models.answering()
         index, criteria = model.index, self._told
         if isinstance(index, SupportsSimilar):
@@ -170,7 +170,7 @@ _LINK_TYPES = (
 )
 
 
-def _step_of_link(link: Link, begin: str, end: str) -> PathStep:
+def _make_step(link: Link, begin: str, end: str) -> PathStep:
     way = "to" if begin == link.source else "from"
     reason = f": {link.reason}" if link.reason else ""
     return PathStep(
@@ -182,7 +182,7 @@ def _step_of_link(link: Link, begin: str, end: str) -> PathStep:
     )
 
 
-def _near_in_time(memory: Memory, other: Memory) -> Iterator[PathStep]:
+def _join_in_time(memory: Memory, other: Memory) -> Iterator[PathStep]:
     gap = abs(other.happened_at - memory.happened_at)
     if gap >= _HOUR:
         return
@@ -197,6 +197,6 @@ def _near_in_time(memory: Memory, other: Memory) -> Iterator[PathStep]:
     )
 
 
-def _page(timeline: Timeline, memory: Memory, limit: int, newest_first: bool) -> list[str]:
+def _read_page(timeline: Timeline, memory: Memory, limit: int, newest_first: bool) -> list[str]:
     position = (to_micros(memory.happened_at), memory.id)
     return [other for _, other in timeline.page(position, limit, newest_first=newest_first)]

@@ -71,7 +71,7 @@ def find_related(
     arrivals = walk_from(services, load_starts(services, ids), wanted=wanted, depth=depth)
     strongest = arrivals[:limit]
     services.note_returned([arrival.memory for arrival in strongest])
-    return tuple(map(_describe, strongest))
+    return tuple(map(_describe_arrival, strongest))
 
 
 def walk_from(
@@ -90,19 +90,19 @@ def walk_from(
     for scope, memories in by_scope.items():
         # A path never leaves what a search of the scope of its beginning sees.
         relations = Relations(services, scope_criteria(services, scope), wanted)
-        for memory_id, arrival in _walk(relations, memories, depth).items():
+        for memory_id, arrival in _walk_levels(relations, memories, depth).items():
             known = best.get(memory_id)
             if memory_id not in starts and (known is None or arrival.rank < known.rank):
                 best[memory_id] = arrival
     return sorted(best.values(), key=lambda arrival: arrival.rank)
 
 
-def _walk(relations: Relations, starts: Sequence[Memory], depth: int) -> dict[str, Arrival]:
+def _walk_levels(relations: Relations, starts: Sequence[Memory], depth: int) -> dict[str, Arrival]:
     """Return the best arrivals by id; of each level the eight strongest are walked from."""
     best = {memory.id: Arrival(memory, 1.0, ()) for memory in starts}
     border = list(best.values())
     for _ in range(depth):
-        arrivals = _step(relations, border, best)
+        arrivals = _step_outwards(relations, border, best)
         best |= arrivals
         border = sorted(arrivals.values(), key=lambda arrival: arrival.rank)[:_MOST_EXPANDED]
         if not border:
@@ -110,7 +110,7 @@ def _walk(relations: Relations, starts: Sequence[Memory], depth: int) -> dict[st
     return best
 
 
-def _step(
+def _step_outwards(
     relations: Relations, border: Sequence[Arrival], best: dict[str, Arrival]
 ) -> dict[str, Arrival]:
     """Return the arrivals that are stronger than the known ones, one step from `border`."""
@@ -178,7 +178,7 @@ def check_types(types: str | Iterable[str]) -> frozenset[Relation]:
     return wanted or frozenset(Relation)
 
 
-def _describe(arrival: Arrival) -> Related:
+def _describe_arrival(arrival: Arrival) -> Related:
     return Related(
         memory=arrival.memory,
         weight=round(arrival.weight, _PLACES),

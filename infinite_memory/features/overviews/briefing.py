@@ -102,7 +102,7 @@ def brief(
     due = find_due(services, visible, code_seconds=_CODE_SECONDS, ahead_seconds=_AHEAD_SECONDS)
     moments = {entry.memory.id: moment for moment, entry in due.reminders}
     reminders = [entry.memory for _, entry in due.reminders]
-    memories = _collect(services, visible, name, now, additions, reminders)
+    memories = _collect_memories(services, visible, name, now, additions, reminders)
     shown = [memory for listed in memories.values() for memory in listed]
     short_ids = shorten_ids(services, [memory.id for memory in shown])
     services.note_returned(shown)
@@ -123,7 +123,7 @@ def brief(
         head.append(f"To search what was said here, name scope {quote_label(name)}.")
     head += [escape_line(additions.headline)] if additions.headline else []
     head += [describe_unchecked(len(due.unchecked), due.conditions)] if due.unchecked else []
-    return _write(sections, " ".join(head), scope=name, at=now, budget=budget)
+    return _write_briefing(sections, " ".join(head), scope=name, at=now, budget=budget)
 
 
 def _make_section(
@@ -147,7 +147,7 @@ def _make_section(
     )
 
 
-def _write(
+def _write_briefing(
     sections: Mapping[BriefingPart, Section[BriefingItem]],
     head: str,
     *,
@@ -197,7 +197,7 @@ def _find_scopes(services: Services, scope: str | None) -> tuple[str, frozenset[
     )
 
 
-def _collect(
+def _collect_memories(
     services: Services,
     visible: frozenset[str],
     name: str,
@@ -234,8 +234,8 @@ def _load_holding(
     criteria = Criteria(
         scopes=visible, kinds=_HOLDING, statuses=_CURRENT, begun_at=now, unended_at=now
     )
-    memories = _load(services, evolve(criteria, scopes=frozenset({own})), _MOST_HOLDING)
-    memories += _load(services, evolve(criteria, scopes=visible - {own}), _MOST_HOLDING)
+    memories = _load_memories(services, evolve(criteria, scopes=frozenset({own})), _MOST_HOLDING)
+    memories += _load_memories(services, evolve(criteria, scopes=visible - {own}), _MOST_HOLDING)
     # The sort is stable, so the newest stay first.
     return sorted(
         (memory for memory in memories if not is_profile_fact(memory)),
@@ -259,7 +259,7 @@ def _load_recent(
         until=now + timedelta(microseconds=1),
         unended_at=now,
     )
-    recent = _load(services, criteria, _MOST_EVENTS)
+    recent = _load_memories(services, criteria, _MOST_EVENTS)
     hits, known = drop_outdated(services, [Hit(memory=memory, score=1.0) for memory in recent])
     summaries_first = sorted(hits, key=lambda hit: hit.memory.kind is not Kind.SUMMARY)
     covers = find_covered(summaries_first, known)
@@ -270,14 +270,14 @@ def _load_recent(
 def _load_last_messages(services: Services, visible: frozenset[str]) -> list[Memory]:
     """Return the last messages of the newest conversation, newest first."""
     criteria = Criteria(scopes=visible, kinds=frozenset({Kind.MESSAGE}), statuses=_CURRENT)
-    newest = _load(services, criteria, 1)
+    newest = _load_memories(services, criteria, 1)
     if not newest or newest[0].conversation_id is None:
         return newest
     in_conversation = evolve(criteria, conversation_id=newest[0].conversation_id)
-    return _load(services, in_conversation, _MOST_MESSAGES)
+    return _load_memories(services, in_conversation, _MOST_MESSAGES)
 
 
-def _load(services: Services, criteria: Criteria, limit: int) -> list[Memory]:
+def _load_memories(services: Services, criteria: Criteria, limit: int) -> list[Memory]:
     if not criteria.scopes:
         return []
     return list(load_page(services.storage, criteria, limit, None).memories)

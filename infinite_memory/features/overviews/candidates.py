@@ -166,7 +166,7 @@ def _load_linked(
     likely = {hit.memory.id: hit.score for hit in hits if hit.score >= LIKELY}
     scores: dict[str, float] = {}
     for link in links:
-        for near, far in _ways(link):
+        for near, far in _list_ways(link):
             if near in likely:
                 scores[far] = max(scores.get(far, 0.0), _LINKED * link.weight * likely[near])
     for hit in hits:
@@ -176,13 +176,13 @@ def _load_linked(
     for memory_id, record in load_records(services, strongest[:_MOST_LINKED]).items():
         memory, score = record.memory, scores[memory_id]
         if memory.kind is Kind.SUMMARY:
-            score = _share_of(memory.sources, likely)
+            score = _measure_share(memory.sources, likely)
         if score >= _LEAST_SCORE and memory.is_indexed and question.criteria.admit(memory):
             linked.append(Hit(memory=memory, score=score))
     return linked
 
 
-def _ways(link: Link) -> Iterator[tuple[str, str]]:
+def _list_ways(link: Link) -> Iterator[tuple[str, str]]:
     """Yield the ends of a link as it is followed: a summary is reached from its sources only."""
     if link.type in _ABOUT_THE_SAME:
         yield link.source, link.target
@@ -190,7 +190,7 @@ def _ways(link: Link) -> Iterator[tuple[str, str]]:
         yield link.target, link.source
 
 
-def _share_of(sources: Sequence[str], likely: Mapping[str, float]) -> float:
+def _measure_share(sources: Sequence[str], likely: Mapping[str, float]) -> float:
     """Return which share of the sources of a summary is likely, 0 for less than half or two."""
     number = sum(source in likely for source in sources)
     share = number / len(sources) if sources else 0.0

@@ -162,7 +162,7 @@ def _describe_highlights(
         Highlight.of(
             hit.memory,
             short_ids[hit.memory.id],
-            join_title(hit.memory, _excerpt(hit.memory.text, *part, limit)),
+            join_title(hit.memory, _cut_excerpt(hit.memory.text, *part, limit)),
             score=hit.score,
             priority=candidates.priorities[hit.memory.id],
         )
@@ -174,7 +174,7 @@ def _choose_hits(candidates: Candidates, told: frozenset[str], number: int) -> l
     """Return at most `number` hits that together tell most, the most telling first."""
     hits = candidates.hits
     ids = [hit.memory.id for hit in hits]
-    relevance = _weigh(hits) * [
+    relevance = _weigh_hits(hits) * [
         1 - _PRIORITY * (1 - candidates.priorities[memory_id]) for memory_id in ids
     ]
     likeness = measure_likeness(
@@ -185,7 +185,7 @@ def _choose_hits(candidates: Candidates, told: frozenset[str], number: int) -> l
     return [hits[place] for place in chosen]
 
 
-def _weigh(hits: Sequence[Hit]) -> NDArray[np.float64]:
+def _weigh_hits(hits: Sequence[Hit]) -> NDArray[np.float64]:
     """Return the relevance of the hits in [0, 1], shape (n,): half score, half share of the total.
 
     Many good matches have a score of nearly 1, and their totals tell them apart. A linked memory,
@@ -207,7 +207,7 @@ def _count_chars(text: str, tokens: int) -> int:
     return int(tokens * (_DENSE_CHARS if is_dense_script(text) else _CHARS))
 
 
-def _excerpt(text: str, start: int, end: int, max_chars: int) -> str:
+def _cut_excerpt(text: str, start: int, end: int, max_chars: int) -> str:
     """Return a part of `text` on one line, with signs where it was cut.
 
     A short sentence, which says little alone, is shown with what follows it, or else with what
@@ -236,7 +236,7 @@ def write_knowledge(knowledge: Knowledge, *, zone: str | None) -> Knowledge:
     `more` counts the summaries and memories to show, and becomes the number of those without room.
     """
     if not (knowledge.summaries or knowledge.highlights):
-        return _with_text(knowledge, _say_unknown(knowledge))
+        return _set_text(knowledge, _say_unknown(knowledge))
     items: Sequence[ShownMemory] = (*knowledge.summaries, *knowledge.highlights)
     usual = Counter(item.scope for item in items).most_common(1)[0][0]
     # With fewer memories, neither line is longer.
@@ -247,7 +247,7 @@ def write_knowledge(knowledge: Knowledge, *, zone: str | None) -> Knowledge:
                 title=title,
                 items=listed,
                 share=_SHARE,
-                write=lambda item: write_memory(item, _describe(item), usual=usual, zone=zone),
+                write=lambda item: write_memory(item, _describe_item(item), usual=usual, zone=zone),
             )
             for title, listed in (
                 (_SUMMARIES, knowledge.summaries),
@@ -266,15 +266,18 @@ def write_knowledge(knowledge: Knowledge, *, zone: str | None) -> Knowledge:
     )
     parts = [str(section) for section in sections if section.items]
     lines = [_write_head(kept, usual), *parts, _say_how_to_go_on(kept)]
-    return _with_text(kept, "\n".join(lines))
+    return _set_text(kept, "\n".join(lines))
 
 
-def _with_text(knowledge: Knowledge, text: str) -> Knowledge:
+def _set_text(knowledge: Knowledge, text: str) -> Knowledge:
     return evolve(knowledge, text=text, tokens=estimate_tokens(text))
 
 
 def _write_head(knowledge: Knowledge, usual: str) -> str:
-    topic, scope = _quote(knowledge.topic), f"scope {quote_label(usual)} unless named. {NOTICE}"
+    topic, scope = (
+        _quote_topic(knowledge.topic),
+        f"scope {quote_label(usual)} unless named. {NOTICE}",
+    )
     number = len(knowledge.highlights)
     known = format_count(number, "memory", "memories")
     if knowledge.more:
@@ -293,7 +296,7 @@ def _write_head(knowledge: Knowledge, usual: str) -> str:
     return choose_fitting(drafts, knowledge.budget // 2)
 
 
-def _describe(item: ShownMemory) -> list[str]:
+def _describe_item(item: ShownMemory) -> list[str]:
     if not isinstance(item, KnownSummary):
         return describe_origin(item)
     outdated = ["outdated: sources changed since"] if item.outdated else []
@@ -317,7 +320,7 @@ def _say_how_to_go_on(knowledge: Knowledge) -> str:
 
 def _say_unknown(knowledge: Knowledge) -> str:
     """Return the answer without the names of scopes, and then the topic, that have no room."""
-    topic, where = _quote(knowledge.topic), ""
+    topic, where = _quote_topic(knowledge.topic), ""
     if knowledge.scopes is not None:
         where = f" in scope {_join_names(knowledge.scopes)}; scope ALL sees all but private ones"
     drafts = [(topic, where), (topic, ""), ("this topic", "")]
@@ -334,7 +337,7 @@ def _join_names(names: Sequence[str]) -> str:
     return f"{', '.join(map(quote_label, names[:_MOST_NAMES]))}{more}"
 
 
-def _quote(topic: str) -> str:
+def _quote_topic(topic: str) -> str:
     return quote_label(topic, max_chars=_TOPIC_CHARS, always=True)
 
 

@@ -62,7 +62,7 @@ class Checkout:
 
     def head(self) -> tuple[str | None, str | None]:
         """Return the hash of the present commit, and the name of the branch, None if unknown."""
-        output = self._git("rev-parse", "HEAD", "--abbrev-ref", "HEAD")
+        output = self._run_git("rev-parse", "HEAD", "--abbrev-ref", "HEAD")
         lines = output.split() if output else []
         if len(lines) != 2 or not _COMMIT.fullmatch(lines[0]):
             return None, None
@@ -78,20 +78,20 @@ class Checkout:
         """
         names = [name for name in files if _is_within(name)]
         if commit is not None and _COMMIT.fullmatch(commit):
-            return self._hashes_in(commit, names)
+            return self._list_hashes(commit, names)
         algorithm = "sha256" if like is not None and len(like) == _SHA256_DIGITS else "sha1"
-        hashes = {name: self._hash(name, algorithm) for name in names}
+        hashes = {name: self._hash_file(name, algorithm) for name in names}
         return {name: digest for name, digest in hashes.items() if digest is not None}
 
-    def _hashes_in(self, commit: str, names: Sequence[str]) -> dict[str, str]:
+    def _list_hashes(self, commit: str, names: Sequence[str]) -> dict[str, str]:
         if not names:
             return {}
-        output = self._git("ls-tree", "--full-tree", "-r", "-z", commit, "--", *names) or ""
+        output = self._run_git("ls-tree", "--full-tree", "-r", "-z", commit, "--", *names) or ""
         matches = filter(None, map(_TREE_LINE.fullmatch, output.split("\0")))
         # For a folder, git lists all that is in it, also what must not be remembered.
         return {match[2]: match[1] for match in matches if match[2] in names}
 
-    def _hash(self, name: str, algorithm: str) -> str | None:
+    def _hash_file(self, name: str, algorithm: str) -> str | None:
         try:
             path = (self.folder / name).resolve()
             # A symbolic link may lead to any file of the machine.
@@ -105,7 +105,7 @@ class Checkout:
         header = f"blob {len(content)}\0".encode()
         return hashlib.new(algorithm, header + content, usedforsecurity=False).hexdigest()
 
-    def _git(self, *arguments: str) -> str | None:
+    def _run_git(self, *arguments: str) -> str | None:
         """Return what git prints, None if it fails or there is no git."""
         # Nothing that the configuration of the repository names is run.
         safe = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=", "--no-optional-locks")
@@ -115,7 +115,7 @@ class Checkout:
         try:
             done = subprocess.run(
                 [git, "-C", str(self.folder), *safe, *arguments],
-                env=_environment(),
+                env=_make_environment(),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=_GIT_SECONDS,
@@ -126,7 +126,7 @@ class Checkout:
         return done.stdout.decode(errors="replace") if done.returncode == 0 else None
 
 
-def _environment() -> dict[str, str]:
+def _make_environment() -> dict[str, str]:
     """Return the environment of git, which also works for a user without a home folder."""
     with suppress(ConfigurationError):
         return {"HOME": str(find_user_home()), **_OFFLINE}

@@ -151,7 +151,7 @@ class Chunk(PlainData):
 def chunk_of(memory: Memory) -> Chunk:
     """Return the chunk in a memory; what its context does not hold in a usable form is left out."""
     context = memory.context
-    texts = {name: _text(context.get(name)) for name in (*_NAMES, *PARTS)}
+    texts = {name: _read_text(context.get(name)) for name in (*_NAMES, *PARTS)}
     minutes = context.get("minutes")
     is_number = isinstance(minutes, int | float) and not isinstance(minutes, bool)
     return Chunk(
@@ -168,35 +168,35 @@ def chunk_of(memory: Memory) -> Chunk:
         commit=texts["commit"],
         component=texts["component"],
         session=texts["session"] or memory.conversation_id,
-        files=_texts(context.get("files")),
-        blobs=_blobs(context.get("blobs")),
-        tools=_texts(context.get("tools")),
-        outcome=_choice(WorkOutcome, context.get("outcome")),
-        difficulty=_choice(Difficulty, context.get("difficulty")),
+        files=_read_texts(context.get("files")),
+        blobs=_read_blobs(context.get("blobs")),
+        tools=_read_texts(context.get("tools")),
+        outcome=_read_choice(WorkOutcome, context.get("outcome")),
+        difficulty=_read_choice(Difficulty, context.get("difficulty")),
         minutes=float(minutes) if is_number else None,  # type: ignore[arg-type]
         parts={name: text for name in PARTS if (text := texts[name]) is not None},
     )
 
 
-def _text(value: JsonValue) -> str | None:
+def _read_text(value: JsonValue) -> str | None:
     if isinstance(value, list):
-        return "; ".join(_texts(value)) or None
+        return "; ".join(_read_texts(value)) or None
     return value if isinstance(value, str) and value.strip() else None
 
 
-def _texts(value: JsonValue) -> tuple[str, ...]:
+def _read_texts(value: JsonValue) -> tuple[str, ...]:
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, list):
         return ()
     return tuple([item for item in listed if isinstance(item, str) and item])
 
 
-def _blobs(value: JsonValue) -> dict[str, str]:
+def _read_blobs(value: JsonValue) -> dict[str, str]:
     if not isinstance(value, dict):
         return {}
     return {name: digest for name, digest in value.items() if isinstance(digest, str)}
 
 
-def _choice(kinds: type[StrEnum], value: JsonValue) -> Any:
+def _read_choice(kinds: type[StrEnum], value: JsonValue) -> Any:
     names = {str(member): member for member in kinds}
     return names.get(value) if isinstance(value, str) else None

@@ -32,22 +32,22 @@ _PRINTED = re.compile(rf"{re.escape(EXCLUDED)}[:=-].*")
 
 
 @lru_cache(maxsize=64)
-def _compile(patterns: tuple[str, ...]) -> re.Pattern[str] | None:
+def _compile_patterns(patterns: tuple[str, ...]) -> re.Pattern[str] | None:
     if not patterns:
         return None
-    parts = [translate(form) for pattern in patterns for form in _forms(pattern)]
+    parts = [translate(form) for pattern in patterns for form in _list_forms(pattern)]
     return re.compile("|".join(f"(?:{part})" for part in parts), re.IGNORECASE)
 
 
 @lru_cache(maxsize=8192)
-def _fits(patterns: tuple[str, ...], path: str) -> bool:
+def _fits_pattern(patterns: tuple[str, ...], path: str) -> bool:
     """Return whether a path fits one of the patterns; most words of a text come again."""
-    pattern = _compile(patterns)
+    pattern = _compile_patterns(patterns)
     cleaned = path.replace("\\", "/").rstrip("/.!?")
     return pattern is not None and pattern.fullmatch(f"/{cleaned.lstrip('/')}") is not None
 
 
-def _forms(pattern: str) -> Iterator[str]:
+def _list_forms(pattern: str) -> Iterator[str]:
     """Yield the patterns of the whole paths that a pattern stands for.
 
     One with a slash is one of paths, at any depth; any other one is one of names. All that is in an
@@ -82,7 +82,7 @@ class Exclusion:
 
     def excludes(self, path: str) -> bool:
         """Return whether a file is excluded, by its name or its path."""
-        return _fits(self.patterns, path)
+        return _fits_pattern(self.patterns, path)
 
     def keep(self, paths: Iterable[str]) -> list[str]:
         """Return the files that are not excluded."""

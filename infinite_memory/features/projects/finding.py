@@ -98,7 +98,7 @@ def find_similar_problems(services: Services, query: ProblemQuery) -> tuple[Work
     files = clean_files(query.files, checkout)
     now = services.clock()
     matches = [
-        evolve(match, score=_nudge(match, files, query.recency, now))
+        evolve(match, score=_nudge_score(match, files, query.recency, now))
         for match in find_matches(
             services,
             query.text,
@@ -235,7 +235,7 @@ def clean_files(files: Sequence[str], checkout: Checkout | None) -> frozenset[st
     return frozenset(relative_path(path, folder) for path in given)
 
 
-def _nudge(match: WorkMatch, files: frozenset[str], recency: float, now: datetime) -> float:
+def _nudge_score(match: WorkMatch, files: frozenset[str], recency: float, now: datetime) -> float:
     """Return the score, raised for files in play, perhaps above 1, and lowered by age."""
     chunk, score = match.chunk, match.score
     if files and chunk.files:

@@ -40,7 +40,7 @@ def hard_files(chunks: Iterable[Chunk]) -> tuple[HardSpot, ...]:
     for chunk in chunks:
         for file in dict.fromkeys(chunk.files):
             groups.setdefault((chunk.scope, file), []).append(chunk)
-    return _rank(groups)
+    return _rank_spots(groups)
 
 
 def hard_components(chunks: Iterable[Chunk]) -> tuple[HardSpot, ...]:
@@ -49,11 +49,11 @@ def hard_components(chunks: Iterable[Chunk]) -> tuple[HardSpot, ...]:
     for chunk in chunks:
         if chunk.component is not None:
             groups.setdefault((chunk.scope, chunk.component), []).append(chunk)
-    return _rank(groups)
+    return _rank_spots(groups)
 
 
-def _rank(groups: Mapping[tuple[str, str], Sequence[Chunk]]) -> tuple[HardSpot, ...]:
-    counted = {place: _count(group) for place, group in groups.items()}
+def _rank_spots(groups: Mapping[tuple[str, str], Sequence[Chunk]]) -> tuple[HardSpot, ...]:
+    counted = {place: _count_group(group) for place, group in groups.items()}
     largest = [max((numbers[i] for numbers in counted.values()), default=0) for i in range(3)]
     spots = []
     for (scope, name), (failed, hard, minutes) in counted.items():
@@ -75,7 +75,7 @@ def _rank(groups: Mapping[tuple[str, str], Sequence[Chunk]]) -> tuple[HardSpot, 
     return tuple(spots[:_MOST])
 
 
-def _count(group: Iterable[Chunk]) -> tuple[float, float, float]:
+def _count_group(group: Iterable[Chunk]) -> tuple[float, float, float]:
     """Return how many chunks were not done, how many were complex, and their minutes."""
     listed = list(group)
     return (

@@ -77,7 +77,7 @@ def get_decisions(
         services, scopes, kinds={Kind.DECISION}, statuses=_DECISION_STATUSES, most=_MAX_LIMIT
     )
     if wanted is not None:
-        chunks = [chunk for chunk in chunks if _concerns(chunk, wanted)]
+        chunks = [chunk for chunk in chunks if _concerns_component(chunk, wanted)]
     checkout = open_checkout(folder)
     successors = _load_successors(services, chunks)
     note_recalled(services, chunks)
@@ -93,7 +93,7 @@ def get_decisions(
     return tuple(sorted(decisions, key=lambda decision: not decision.in_force))
 
 
-def _concerns(chunk: Chunk, component: str) -> bool:
+def _concerns_component(chunk: Chunk, component: str) -> bool:
     """Return whether a decision is about a component: by its name, a tag, or a folder or file."""
     names = [chunk.component or "", *chunk.tags]
     if any(component == name.casefold() for name in names):

@@ -166,8 +166,8 @@ def make_insights(
 
     `usage` is the usage of the chunks, by id; `clusters` are groups of chunks on the same problem.
     """
-    step, periods = _periods(chunks, calendar)
-    outcomes = _count(map(_outcome, chunks))
+    step, periods = _make_periods(chunks, calendar)
+    outcomes = _count_names(map(_name_outcome, chunks))
     ended = sum(outcomes.get(end.value, 0) for end in _ENDS)
     return Insights(
         scope=patterns.scope,
@@ -178,10 +178,10 @@ def make_insights(
         last=chunks[0].happened_at if chunks else None,
         step=step,
         periods=periods,
-        kinds=_count(chunk.kind.value for chunk in chunks),
+        kinds=_count_names(chunk.kind.value for chunk in chunks),
         outcomes=outcomes,
         success=outcomes.get(WorkOutcome.SUCCESS.value, 0) / ended if ended else None,
-        minutes=_minutes(chunks),
+        minutes=_sum_minutes(chunks),
         timed=sum(chunk.minutes is not None for chunk in chunks),
         files=hard_files(chunks),
         components=hard_components(chunks),
@@ -191,7 +191,7 @@ def make_insights(
     )
 
 
-def _periods(chunks: Sequence[Chunk], calendar: Calendar) -> tuple[Step, tuple[Period, ...]]:
+def _make_periods(chunks: Sequence[Chunk], calendar: Calendar) -> tuple[Step, tuple[Period, ...]]:
     """Return the periods from the first chunk to the last, without a gap."""
     if not chunks:
         return Step.DAY, ()
@@ -201,11 +201,11 @@ def _periods(chunks: Sequence[Chunk], calendar: Calendar) -> tuple[Step, tuple[P
     grouped: dict[date, list[Chunk]] = {}
     for chunk, day in zip(chunks, days, strict=True):
         grouped.setdefault(calendar.begin_of(day, step), []).append(chunk)
-    begins = _begins(calendar, first, last, step)
-    return step, tuple([_period(begin, grouped.get(begin, ())) for begin in begins])
+    begins = _list_begins(calendar, first, last, step)
+    return step, tuple([_make_period(begin, grouped.get(begin, ())) for begin in begins])
 
 
-def _begins(calendar: Calendar, first: date, last: date, step: Step) -> Iterator[date]:
+def _list_begins(calendar: Calendar, first: date, last: date, step: Step) -> Iterator[date]:
     begin = calendar.begin_of(first, step)
     while True:
         yield begin
@@ -217,25 +217,25 @@ def _begins(calendar: Calendar, first: date, last: date, step: Step) -> Iterator
         begin = following
 
 
-def _period(begin: date, chunks: Sequence[Chunk]) -> Period:
+def _make_period(begin: date, chunks: Sequence[Chunk]) -> Period:
     return Period(
         begin=begin,
-        kinds=_count(chunk.kind.value for chunk in chunks),
-        outcomes=_count(map(_outcome, chunks)),
-        minutes=_minutes(chunks),
+        kinds=_count_names(chunk.kind.value for chunk in chunks),
+        outcomes=_count_names(map(_name_outcome, chunks)),
+        minutes=_sum_minutes(chunks),
     )
 
 
-def _outcome(chunk: Chunk) -> str:
+def _name_outcome(chunk: Chunk) -> str:
     return NO_OUTCOME if chunk.outcome is None else chunk.outcome.value
 
 
-def _count(names: Iterable[str]) -> dict[str, int]:
+def _count_names(names: Iterable[str]) -> dict[str, int]:
     """Return how often every name comes, the most frequent first."""
     return dict(sorted(Counter(names).items(), key=lambda item: (-item[1], item[0])))
 
 
-def _minutes(chunks: Iterable[Chunk]) -> dict[str, float]:
+def _sum_minutes(chunks: Iterable[Chunk]) -> dict[str, float]:
     """Return the minutes of every repository that has any, the most first."""
     minutes: dict[str, float] = {}
     for chunk in chunks:

@@ -123,12 +123,12 @@ def find_patterns(
     """
     if clusters is None:
         clusters = cluster_chunks(services, chunks)
-    middle = _middle(chunks)
+    middle = _find_middle(chunks)
     patterns = [
-        *_problem_patterns(clusters, middle),
-        *_top(PatternKind.FILES, _by_files(chunks), middle),
-        *_top(PatternKind.TOOL, _by_name(chunks, _tools_of), middle),
-        *_top(PatternKind.OUTCOME, _by_name(chunks, _outcome_of), middle),
+        *_find_problem_patterns(clusters, middle),
+        *_choose_top(PatternKind.FILES, _group_by_files(chunks), middle),
+        *_choose_top(PatternKind.TOOL, _group_by_name(chunks, _list_tools), middle),
+        *_choose_top(PatternKind.OUTCOME, _group_by_name(chunks, _list_outcomes), middle),
     ]
     return Patterns(scope=scope, chunks=len(chunks), patterns=tuple(patterns))
 
@@ -154,7 +154,7 @@ def cluster_problems(services: Services, chunks: Sequence[Chunk]) -> list[list[C
         vector = vectors.get(chunk.id)
         group = by_error.get(error) if error[1] else None
         if group is None and vector is not None:
-            group = _nearest_group(leaders.get(chunk.scope, ()), vector)
+            group = _find_nearest_group(leaders.get(chunk.scope, ()), vector)
         if group is None:
             group = []
             groups.append(group)
@@ -166,7 +166,7 @@ def cluster_problems(services: Services, chunks: Sequence[Chunk]) -> list[list[C
     return [group[::-1] for group in groups if len(group) >= _FEWEST]
 
 
-def _nearest_group(
+def _find_nearest_group(
     leaders: Sequence[tuple[NDArray[np.float32], list[Chunk]]], vector: NDArray[np.float32]
 ) -> list[Chunk] | None:
     if not leaders:
@@ -188,7 +188,7 @@ def _load_vectors(services: Services, chunks: Sequence[Chunk]) -> dict[str, NDAr
     return vectors
 
 
-def _problem_patterns(
+def _find_problem_patterns(
     groups: Iterable[Sequence[Chunk]], middle: datetime | None
 ) -> Iterator[Pattern]:
     ranked = sorted(groups, key=lambda group: (-len(group), group[0].id))
@@ -198,9 +198,9 @@ def _problem_patterns(
             kind=PatternKind.PROBLEM,
             name=name_problem(group),
             count=len(group),
-            trend=_trend(group, middle),
-            examples=_examples(group),
-            fix=_example(solved[0]) if solved else None,
+            trend=_find_trend(group, middle),
+            examples=_make_examples(group),
+            fix=_make_example(solved[0]) if solved else None,
         )
 
 
@@ -220,7 +220,7 @@ def is_solved(chunk: Chunk) -> bool:
     return is_answer and chunk.outcome in (None, WorkOutcome.SUCCESS)
 
 
-def _by_files(chunks: Iterable[Chunk]) -> dict[str, list[Chunk]]:
+def _group_by_files(chunks: Iterable[Chunk]) -> dict[str, list[Chunk]]:
     """Return the chunks by every two files that they changed together."""
     pairs: dict[str, list[Chunk]] = {}
     for chunk in chunks:
@@ -230,15 +230,15 @@ def _by_files(chunks: Iterable[Chunk]) -> dict[str, list[Chunk]]:
     return pairs
 
 
-def _tools_of(chunk: Chunk) -> Iterable[str]:
+def _list_tools(chunk: Chunk) -> Iterable[str]:
     return chunk.tools
 
 
-def _outcome_of(chunk: Chunk) -> Iterable[str]:
+def _list_outcomes(chunk: Chunk) -> Iterable[str]:
     return () if chunk.outcome is None else (chunk.outcome.value,)
 
 
-def _by_name(
+def _group_by_name(
     chunks: Iterable[Chunk], names_of: Callable[[Chunk], Iterable[str]]
 ) -> dict[str, list[Chunk]]:
     grouped: dict[str, list[Chunk]] = {}
@@ -248,7 +248,7 @@ def _by_name(
     return grouped
 
 
-def _top(
+def _choose_top(
     kind: PatternKind, groups: Mapping[str, Sequence[Chunk]], middle: datetime | None
 ) -> Iterator[Pattern]:
     counts = Counter({name: len(group) for name, group in groups.items()})
@@ -259,12 +259,12 @@ def _top(
                 kind=kind,
                 name=name,
                 count=count,
-                trend=_trend(group, middle),
-                examples=_examples(group),
+                trend=_find_trend(group, middle),
+                examples=_make_examples(group),
             )
 
 
-def _middle(chunks: Sequence[Chunk]) -> datetime | None:
+def _find_middle(chunks: Sequence[Chunk]) -> datetime | None:
     """Return the middle of the time of the chunks, None if they have no length of time."""
     if not chunks or chunks[-1].happened_at == chunks[0].happened_at:
         return None
@@ -272,7 +272,7 @@ def _middle(chunks: Sequence[Chunk]) -> datetime | None:
     return first + (last - first) / 2 + timedelta(microseconds=1)
 
 
-def _trend(group: Sequence[Chunk], middle: datetime | None) -> Trend:
+def _find_trend(group: Sequence[Chunk], middle: datetime | None) -> Trend:
     if middle is None:
         return Trend.STEADY
     later = sum(chunk.happened_at >= middle for chunk in group)
@@ -284,11 +284,11 @@ def _trend(group: Sequence[Chunk], middle: datetime | None) -> Trend:
     return Trend.STEADY
 
 
-def _examples(group: Sequence[Chunk]) -> tuple[PatternExample, ...]:
-    return tuple([_example(chunk) for chunk in group[:_MAX_EXAMPLES]])
+def _make_examples(group: Sequence[Chunk]) -> tuple[PatternExample, ...]:
+    return tuple([_make_example(chunk) for chunk in group[:_MAX_EXAMPLES]])
 
 
-def _example(chunk: Chunk) -> PatternExample:
+def _make_example(chunk: Chunk) -> PatternExample:
     return PatternExample(
         id=chunk.id, summary=chunk.summary, scope=chunk.scope, happened_at=chunk.happened_at
     )

@@ -38,7 +38,7 @@ def name_repository(services: Services, repository: object) -> str:
     """
     given = check_label(repository, "repository", max_chars=_MAX_CHARS)
     if is_folder(given):
-        return scope_of_folder(_folder(given))
+        return scope_of_folder(_resolve_folder(given))
     scopes = services.storage.scopes()
     for name in (given, f"{PREFIX}{given}"):
         spelling = find_spelling(name, scopes)
@@ -105,7 +105,7 @@ def list_repositories(services: Services) -> list[str]:
     )
 
 
-def _folder(given: str) -> Path:
+def _resolve_folder(given: str) -> Path:
     # The steps of ".." are taken here: the parents of a path with them are not above it.
     return Path(os.path.normpath(absolute_path(given)))
 

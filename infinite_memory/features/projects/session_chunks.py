@@ -104,14 +104,14 @@ def ingest_sessions(
     """
     result, seen = IngestedSessions(files=0), dict[str, str]()
     for path in paths:
-        for file in find_session_files(_existing(path)):
+        for file in find_session_files(_check_existing(path)):
             if stop is not None and stop():
                 return result
             result = _add_file(services, result, file, seen, dry_run=dry_run)
     return result
 
 
-def _existing(path: Path) -> Path:
+def _check_existing(path: Path) -> Path:
     # A name that is too long, and a home that is not known, stand for nothing.
     with suppress(OSError, ValueError):
         expanded = expand_path(path)
@@ -174,10 +174,10 @@ def _ingest_events(
 
     Return their chunks, and sentences on what is left out.
     """
-    cuts = _cut(services, events)
+    cuts = _cut_pieces(services, events)
     shown = _hide_erased(services, events)
     names = {event.name for event in events}
-    ids = _chunk_ids(services, client, events)
+    ids = _make_chunk_ids(services, client, events)
     chunks: list[SessionChunk] = []
     skipped: list[str] = []
     done = 0
@@ -198,14 +198,14 @@ def _ingest_events(
             skipped.append(f"{scope} is not enabled")
             continue
         try:
-            draft = _draft_of(services, client, cut, earlier, scope)
+            draft = _make_draft(services, client, cut, earlier, scope)
             draft = evolve(draft, id=ids[cut.piece.events[0].name])
-            outcome = "new" if dry_run else _store(services, draft, scope, names)
+            outcome = "new" if dry_run else _store_chunk(services, draft, scope, names)
         except (Conflict, InvalidInput, NotFound) as error:
             session = cut.piece.events[0].session
             skipped.append(f"a piece of {session:.80} in {scope:.160}: {error}")
             continue
-        chunks.append(_report(draft, cut, scope, outcome))
+        chunks.append(_report_chunk(draft, cut, scope, outcome))
     if not dry_run:
         # Also a piece that could not be stored now keeps what was stored of it before.
         kept = {ids[cut.piece.events[0].name] for cut in cuts}
@@ -213,7 +213,7 @@ def _ingest_events(
     return chunks, skipped
 
 
-def _cut(services: Services, events: Sequence[Event]) -> list[CutPiece]:
+def _cut_pieces(services: Services, events: Sequence[Event]) -> list[CutPiece]:
     """Return the pieces of a session; without a model, topics do not count."""
     settings = services.config.chunking
     try:
@@ -223,7 +223,7 @@ def _cut(services: Services, events: Sequence[Event]) -> list[CutPiece]:
         return cut_session(events, settings)
 
 
-def _report(draft: Draft, cut: CutPiece, scope: str, outcome: str) -> SessionChunk:
+def _report_chunk(draft: Draft, cut: CutPiece, scope: str, outcome: str) -> SessionChunk:
     return SessionChunk(
         id=draft.id or "",
         outcome=outcome,
@@ -235,7 +235,7 @@ def _report(draft: Draft, cut: CutPiece, scope: str, outcome: str) -> SessionChu
     )
 
 
-def _draft_of(
+def _make_draft(
     services: Services, client: str, cut: CutPiece, earlier: Sequence[Event], scope: str
 ) -> Draft:
     """Return the draft of a piece."""
@@ -270,7 +270,7 @@ def _hide_erased(services: Services, events: Sequence[Event]) -> list[Event]:
 
     Of a very long text the beginning is enough for a piece of work.
     """
-    ids = {memory_id for event in events for memory_id in _stored_ids(event)}
+    ids = {memory_id for event in events for memory_id in _list_stored_ids(event)}
     gone = services.storage.erased(ids) | {
         memory.id
         for memory in load_memories(services, ids).values()
@@ -279,7 +279,9 @@ def _hide_erased(services: Services, events: Sequence[Event]) -> list[Event]:
     return [
         evolve(
             event,
-            text=event.text[:_MAX_CHARS] if gone.isdisjoint(_stored_ids(event)) else _FORGOTTEN,
+            text=event.text[:_MAX_CHARS]
+            if gone.isdisjoint(_list_stored_ids(event))
+            else _FORGOTTEN,
         )
         for event in events
     ]
@@ -290,18 +292,18 @@ def _find_sources(services: Services, events: Sequence[Event], text: str) -> tup
     quoted = {
         memory_id
         for event in events
-        for memory_id in _stored_ids(event)
+        for memory_id in _list_stored_ids(event)
         if shorten(event.text, _QUOTED_CHARS).rstrip("…") in text
     }
     return tuple(sorted(load_memories(services, quoted)))
 
 
-def _stored_ids(event: Event) -> tuple[str, ...]:
+def _list_stored_ids(event: Event) -> tuple[str, ...]:
     """Return the ids that a message has if its session was taken in, of another event none."""
     return message_ids(event) if event.kind is EventKind.MESSAGE else ()
 
 
-def _chunk_ids(services: Services, client: str, events: Sequence[Event]) -> dict[str, str]:
+def _make_chunk_ids(services: Services, client: str, events: Sequence[Event]) -> dict[str, str]:
     """Return the id of the chunk that begins with an event, for ever, by the name of the event.
 
     Earlier versions named an event without an id of its own by its line.
@@ -317,7 +319,7 @@ def _chunk_ids(services: Services, client: str, events: Sequence[Event]) -> dict
     return ids | {name: memory_id for name, memory_id in earlier.items() if memory_id in known}
 
 
-def _store(services: Services, draft: Draft, scope: str, names: Set[str]) -> str:
+def _store_chunk(services: Services, draft: Draft, scope: str, names: Set[str]) -> str:
     """Store a chunk that is new, or bring one up to date whose session went on since.
 
     `names` are those of the events in the file.

@@ -61,10 +61,15 @@ def brief_scope(
         InvalidInput: the budget cannot be used.
         UnknownScope: there is no such scope.
     """
-    return brief(services, scope, budget=budget, add=lambda name: _add(services, name, recent_days))
+    return brief(
+        services,
+        scope,
+        budget=budget,
+        add=lambda name: _make_additions(services, name, recent_days),
+    )
 
 
-def _add(services: Services, scope: str, recent_days: int) -> Additions:
+def _make_additions(services: Services, scope: str, recent_days: int) -> Additions:
     chunks = load_chunks(services, {scope}) if fold_name(scope).startswith(PREFIX) else ()
     if not chunks:
         return Additions()
@@ -76,7 +81,7 @@ def _add(services: Services, scope: str, recent_days: int) -> Additions:
     patterns = find_patterns(services, chunks[:_CLUSTERED], scope=scope).of(PatternKind.PROBLEM)
     in_play = [*unfinished, *(recent[0] if recent else ())]
     return Additions(
-        headline=_headline(chunks, sessions),
+        headline=_write_headline(chunks, sessions),
         texts={
             BriefingPart.OPEN: {chunk.id: _describe_open(chunk) for chunk in unfinished},
             BriefingPart.SESSIONS: {group[0].id: _describe_session(group) for group in recent},
@@ -86,7 +91,7 @@ def _add(services: Services, scope: str, recent_days: int) -> Additions:
             },
         },
         told=_TOLD,
-        first=_concerning(chunks, {file for chunk in in_play for file in chunk.files}),
+        first=_find_concerning(chunks, {file for chunk in in_play for file in chunk.files}),
     )
 
 
@@ -110,7 +115,7 @@ def count_technologies(chunks: Iterable[Chunk]) -> list[str]:
     return [suffix for suffix, _ in ranked[:_MAX_TECHNOLOGIES]]
 
 
-def _headline(chunks: Sequence[Chunk], sessions: Sequence[Sequence[Chunk]]) -> str:
+def _write_headline(chunks: Sequence[Chunk], sessions: Sequence[Sequence[Chunk]]) -> str:
     last = chunks[0].happened_at.date().isoformat()
     worked = f"Worked on in {format_count(len(sessions), 'session')}, the last on {last}"
     technologies = count_technologies(chunks)
@@ -139,7 +144,7 @@ def _describe_pattern(pattern: Pattern) -> str:
     return f"{pattern.count} times ({pattern.trend}): {pattern.name}{fix}"
 
 
-def _concerning(chunks: Iterable[Chunk], files: Collection[str]) -> frozenset[str]:
+def _find_concerning(chunks: Iterable[Chunk], files: Collection[str]) -> frozenset[str]:
     """Return the decisions and lessons on files in play."""
     return frozenset(
         chunk.id

@@ -60,7 +60,7 @@ def find_past_solutions(
             for match in find_matches(services, query, repository=own, kinds=PROBLEM_KINDS)
             if match.chunk.id not in known
         ]
-    ranked = _rank(signature, matches)
+    ranked = _rank_matches(signature, matches)
     if own is not None:
         ranked = [
             evolve(match, score=min(1.0, match.score + _SAME_REPOSITORY))
@@ -73,15 +73,17 @@ def find_past_solutions(
     return complete_matches(services, likely[:limit], open_checkout(folder))
 
 
-def _rank(signature: ErrorSignature | None, matches: Sequence[WorkMatch]) -> list[WorkMatch]:
+def _rank_matches(
+    signature: ErrorSignature | None, matches: Sequence[WorkMatch]
+) -> list[WorkMatch]:
     by_id = {match.chunk.id: match for match in matches}
     candidates = [
-        (match.chunk.id, _signature_of(match.chunk), match.score) for match in by_id.values()
+        (match.chunk.id, _find_signature(match.chunk), match.score) for match in by_id.values()
     ]
     ranked = rank_solutions(signature, candidates)
     return [evolve(by_id[chunk_id], score=round(score, 6)) for chunk_id, score in ranked]
 
 
-def _signature_of(chunk: Chunk) -> ErrorSignature | None:
+def _find_signature(chunk: Chunk) -> ErrorSignature | None:
     """Return the signature of the error of a chunk: that which it was stored with, or its text."""
     return find_error(chunk.parts.get("error") or chunk.content)

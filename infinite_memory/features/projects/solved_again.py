@@ -42,11 +42,11 @@ def find_solved_again(clusters: Iterable[Sequence[Chunk]]) -> tuple[SolvedAgain,
 
     `clusters` are the chunks on the same problem, as `cluster_problems` returns them.
     """
-    found = [solved for cluster in clusters for solved in _solve(cluster)]
+    found = [solved for cluster in clusters for solved in _find_solved_again(cluster)]
     return tuple(sorted(found, key=lambda each: (-len(each.later_minutes), each.id)))
 
 
-def _solve(cluster: Sequence[Chunk]) -> Iterator[SolvedAgain]:
+def _find_solved_again(cluster: Sequence[Chunk]) -> Iterator[SolvedAgain]:
     sessions: dict[str, list[Chunk]] = {}
     for chunk in sorted(cluster, key=lambda each: (each.happened_at, each.id)):
         sessions.setdefault(session_of(chunk), []).append(chunk)

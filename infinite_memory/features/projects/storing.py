@@ -89,8 +89,8 @@ def store_chunk(
         NotFound: a related memory does not exist.
         Conflict: the id belongs to another memory.
     """
-    related = _existing(services, details, "related")
-    details = {**details, "supersedes": tuple(_existing(services, details, "supersedes"))}
+    related = _check_existing(services, details, "related")
+    details = {**details, "supersedes": tuple(_check_existing(services, details, "supersedes"))}
     # Everything is checked before the scope is created.
     name = name_repository(services, repository)
     draft = draft_of(services, content, kind=kind, scope=name, details=details)
@@ -200,7 +200,7 @@ class _Reader:
         if checkout is not None and not checkout.is_of(self.scope):
             checkout = None
         labels = {name: self.label(name) for name in _LABELS}
-        files = self._files(checkout)
+        files = self._read_files(checkout)
         blobs: dict[str, str] = {}
         if checkout is not None:
             commit, branch = checkout.head()
@@ -211,26 +211,26 @@ class _Reader:
             **labels,
             "files": files,
             "blobs": blobs,
-            "tools": [self.redact(tool) for tool in self._labels("tools")],
+            "tools": [self.redact(tool) for tool in self._read_labels("tools")],
             "outcome": self.choice("outcome", WorkOutcome),
             "difficulty": self.choice("difficulty", Difficulty),
-            "minutes": self._minutes(),
+            "minutes": self._read_minutes(),
         }
 
     def tags(self) -> tuple[str, ...]:
         """Return the tags, without those that name an excluded file."""
-        return tuple(tag for tag in self._labels("tags") if not self.exclusion.names_in(tag))
+        return tuple(tag for tag in self._read_labels("tags") if not self.exclusion.names_in(tag))
 
-    def _labels(self, name: str) -> tuple[str, ...]:
+    def _read_labels(self, name: str) -> tuple[str, ...]:
         return check_labels(self.details.get(name) or (), name)
 
-    def _files(self, checkout: Checkout | None) -> list[str]:
+    def _read_files(self, checkout: Checkout | None) -> list[str]:
         given = check_labels(self.details.get("files") or (), "files", max_chars=_MAX_PATH_CHARS)
         folder = None if checkout is None else checkout.folder
         paths = [relative_path(path, folder) for path in given]
         return self.exclusion.keep(dict.fromkeys(paths))
 
-    def _minutes(self) -> float | None:
+    def _read_minutes(self) -> float | None:
         minutes = self.details.get("minutes")
         if minutes is None:
             return None
@@ -256,7 +256,7 @@ def _check_scopes(services: Services, draft: Draft, scope: str) -> None:
         )
 
 
-def _existing(services: Services, details: Mapping[str, Any], name: str) -> Sequence[str]:
+def _check_existing(services: Services, details: Mapping[str, Any], name: str) -> Sequence[str]:
     """Return the ids in a field, all of memories that exist."""
     ids = [check_id(memory_id) for memory_id in check_labels(details.get(name) or (), name)]
     memories = load_memories(services, ids)

@@ -26,7 +26,7 @@ class SessionWatch:
     def changed(self) -> list[Path]:
         """Return the files that are new or were written to since the last call."""
         changed = []
-        for file in self._files():
+        for file in self._list_files():
             try:
                 status = file.stat()
             except OSError:
@@ -41,7 +41,7 @@ class SessionWatch:
         """Return a file the next time too, because it could not be taken in."""
         self._seen.pop(file, None)
 
-    def _files(self) -> Iterable[Path]:
+    def _list_files(self) -> Iterable[Path]:
         for path in self._paths:
             if path.is_file():
                 yield path

@@ -49,7 +49,7 @@ class Conversation:
         topic = " ".join(storable(self.topic or "").split())[:_MAX_LABEL_CHARS]
         context = {"client": self.client, **({"topic": topic} if topic else {}), **details}
         for number, part in enumerate(divide(text, self.limits.max_text_bytes)):
-            self.last = self._next_moment(said_at)
+            self.last = self._choose_moment(said_at)
             yield Draft(
                 id=import_id([*identity, number]),
                 text=part,
@@ -61,7 +61,7 @@ class Conversation:
                 context=context,
             )
 
-    def _next_moment(self, said_at: datetime | None) -> datetime:
+    def _choose_moment(self, said_at: datetime | None) -> datetime:
         """Return when a message was said: a little after the last message of the same time.
 
         Memories of one moment have no order, and sources give milliseconds.

@@ -94,22 +94,22 @@ def find_repository(folder: Path) -> Path | None:
             if git.is_dir():
                 return git
             if git.is_file():
-                return _follow(git)
+                return _follow_file(git)
         except OSError:
             return None
     return None
 
 
-def _follow(file: Path) -> Path | None:
-    text = _read(file)
+def _follow_file(file: Path) -> Path | None:
+    text = _read_text(file)
     if not text.startswith("gitdir:"):
         return None
     folder = file.parent / text.removeprefix("gitdir:").strip()
-    shared = _read(folder / "commondir").strip()
+    shared = _read_text(folder / "commondir").strip()
     return folder / shared if shared else folder
 
 
-def _read(path: Path) -> str:
+def _read_text(path: Path) -> str:
     """Return the text of a small file, "" if it cannot be read."""
     try:
         with open_regular(path) as file:
@@ -121,7 +121,7 @@ def _read(path: Path) -> str:
 def _read_remotes(config: Path) -> Iterator[tuple[str, str]]:
     """Yield the name and the URL of every remote in a configuration of git."""
     remote: str | None = None
-    for line in _read(config).splitlines():
+    for line in _read_text(config).splitlines():
         stripped = line.strip()
         if stripped.startswith("["):
             match = _SECTION.match(stripped)

@@ -63,18 +63,18 @@ def _ingest_claimed(services: Services, spool: Spool, stop: Stop, on_read: OnRea
             events = _read_events(line)
             count, is_whole = _store_messages(services, line, events, stop)
         except (Conflict, InvalidInput) as error:
-            failures.append(_fail(line, error, str(error)))
+            failures.append(_fail_line(line, error, str(error)))
             continue
         except InfiniteMemoryError:
             raise  # the store cannot take anything in at the moment
         except FileNotFoundError:
-            ingested = _skip(ingested, f"{line.transcript} does not exist any more")
+            ingested = _skip_session(ingested, f"{line.transcript} does not exist any more")
             continue
         except _Unreadable as error:
-            ingested = _skip(ingested, str(error))
+            ingested = _skip_session(ingested, str(error))
             continue
         except OSError as error:
-            failures.append(_fail(line, error, error.strerror or str(error)))
+            failures.append(_fail_line(line, error, error.strerror or str(error)))
             continue
         if is_whole and events:
             on_read(line, events)
@@ -95,12 +95,12 @@ class _Unreadable(Exception):
     """A transcript will never be read; the message says why."""
 
 
-def _fail(line: SpoolLine, error: Exception, reason: str) -> SpoolLine:
+def _fail_line(line: SpoolLine, error: Exception, reason: str) -> SpoolLine:
     _log.warning("%s was not taken in: %s", line.transcript, error)
     return evolve(line, reason=reason)
 
 
-def _skip(ingested: Ingested, sentence: str) -> Ingested:
+def _skip_session(ingested: Ingested, sentence: str) -> Ingested:
     _log.warning("skipped: %s", sentence)
     return evolve(ingested, skipped=(*ingested.skipped, sentence))
 

@@ -41,15 +41,15 @@ def append_line(home: Path, values: Mapping[str, object]) -> None:
     # The line feed before it ends a line that a full disk has cut.
     line = f"\n{json.dumps(values)}\n".encode()
     try:
-        _append(folder, line)
+        _append_bytes(folder, line)
     except FileNotFoundError:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
-        _append(folder, line)
+        _append_bytes(folder, line)
 
 
-def _append(folder: Path, line: bytes) -> None:
-    with _shared_lock(folder / LOCK):
+def _append_bytes(folder: Path, line: bytes) -> None:
+    with _hold_shared_lock(folder / LOCK):
         # A pipe that nobody reads would keep the client waiting.
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
         descriptor = os.open(folder / SPOOL, flags, 0o600)
@@ -64,7 +64,7 @@ def _append(folder: Path, line: bytes) -> None:
 
 
 @contextmanager
-def _shared_lock(path: Path) -> Iterator[None]:
+def _hold_shared_lock(path: Path) -> Iterator[None]:
     """Hold the lock of the spool for a moment, or go on without it after a second.
 
     A reader holds the lock only to rename a file. If a stopped process holds it, an append without

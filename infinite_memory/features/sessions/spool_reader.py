@@ -53,7 +53,7 @@ class Spool:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing new to read; this takes two calls of the system."""
-        return not (self.folder / SPOOL).exists() and not any(self._claimed_files())
+        return not (self.folder / SPOOL).exists() and not any(self._list_claimed_files())
 
     def claim(self) -> list[Path]:
         """Rename the spool, so that no hook writes to it any more; return all claimed files.
@@ -72,7 +72,7 @@ class Spool:
                 (self.folder / SPOOL).rename(self.folder / name)
         finally:
             lock.release()
-        return sorted(self._claimed_files())
+        return sorted(self._list_claimed_files())
 
     def read(self, files: Iterable[Path]) -> list[SpoolLine]:
         """Return the transcripts that the files name or that failed before, without repeats."""
@@ -82,7 +82,7 @@ class Spool:
 
     def finish(self, files: Iterable[Path], failures: Iterable[SpoolLine]) -> None:
         """Keep the lines that failed, and then remove the files."""
-        document = "".join(f"{json.dumps(_values(line))}\n" for line in failures)
+        document = "".join(f"{json.dumps(_list_values(line))}\n" for line in failures)
         path = self.folder / _FAILED
         if document:
             write_atomically(path, document.encode())
@@ -97,10 +97,10 @@ class Spool:
 
     def count_waiting(self) -> int:
         """Return how many transcripts wait to be read."""
-        files = [self.folder / SPOOL, *self._claimed_files()]
+        files = [self.folder / SPOOL, *self._list_claimed_files()]
         return len({line.transcript for path in files for line in _read_lines(path)})
 
-    def _claimed_files(self) -> Iterator[Path]:
+    def _list_claimed_files(self) -> Iterator[Path]:
         return self.folder.glob(f"{_CLAIMED}*.jsonl")
 
 
@@ -116,21 +116,21 @@ def _read_lines(path: Path) -> Iterator[SpoolLine]:
             values = json.loads(line)
         except (ValueError, RecursionError):
             continue  # a full disk has cut it
-        if isinstance(values, dict) and _text(values, "transcript"):
+        if isinstance(values, dict) and _read_text(values, "transcript"):
             yield SpoolLine(
-                client=_text(values, "client"),
-                transcript=_text(values, "transcript"),
-                folder=_text(values, "folder"),
-                reason=_text(values, "reason"),
+                client=_read_text(values, "client"),
+                transcript=_read_text(values, "transcript"),
+                folder=_read_text(values, "folder"),
+                reason=_read_text(values, "reason"),
             )
 
 
-def _text(values: Mapping[str, Any], name: str) -> str:
+def _read_text(values: Mapping[str, Any], name: str) -> str:
     value = values.get(name)
     return value if isinstance(value, str) else ""
 
 
-def _values(line: SpoolLine) -> dict[str, str]:
+def _list_values(line: SpoolLine) -> dict[str, str]:
     return {
         "client": line.client,
         "transcript": line.transcript,

@@ -69,7 +69,7 @@ class Confinement:
     @property
     def digest(self) -> str:
         """A digest of the scopes, for the name of a file that belongs to them."""
-        return blake2b(self._sorted_names().encode(), digest_size=8).hexdigest()
+        return blake2b(self._join_sorted_names().encode(), digest_size=8).hexdigest()
 
     def allows(self, scope: str) -> bool:
         """Return whether a scope with the name `scope` may exist."""
@@ -94,7 +94,7 @@ class Confinement:
 
     def identity_of(self, identity: str) -> str:
         """Return the UUID of the confined view of the store with the `identity`."""
-        return str(uuid5(NAMESPACE_OID, f"{identity}\n{self._sorted_names()}"))
+        return str(uuid5(NAMESPACE_OID, f"{identity}\n{self._join_sorted_names()}"))
 
     def mask_scope(self, scope: Scope) -> Scope:
         """Return `scope` without a parent that is outside."""
@@ -130,7 +130,7 @@ class Confinement:
         digest = entry_digest(JournalEnd().digest, entry.number, action.to_text())
         return Entry(number=entry.number, action=action, digest=digest)
 
-    def _sorted_names(self) -> str:
+    def _join_sorted_names(self) -> str:
         return "\n".join(sorted(self._folded))
 
 

@@ -78,8 +78,8 @@ class ConfinedStorage:
         """
         check_commit(commit)
         self._check_active_model(commit.active_model)
-        quoting = self._quoting_summaries(commit)
-        translated = self._translate(commit, list(quoting))
+        quoting = self._find_quoting_summaries(commit)
+        translated = self._translate_commit(commit, list(quoting))
         outside = {i for i, m in quoting.items() if not self.confinement.allows(m.scope)}
         with self._lock:
             self._erased_here |= {erase.id for erase in translated.erases} - outside
@@ -89,7 +89,7 @@ class ConfinedStorage:
         except (Conflict, RecordDamaged) as error:
             refused = error
         # A writer outside may have taken an id meanwhile: if so, raise IdTaken, no details.
-        self._translate(commit)
+        self._translate_commit(commit)
         raise refused
 
     @silence_damage_log()
@@ -97,7 +97,7 @@ class ConfinedStorage:
         self, ids: Collection[str], *, models: Collection[str] | None = None
     ) -> dict[str, Record]:
         """Return the records of the `ids` that are inside; see `Storage.get`."""
-        records = self._sound_records(ids, models)
+        records = self._load_sound_records(ids, models)
         return {
             memory_id: record
             for memory_id, record in records.items()
@@ -107,7 +107,7 @@ class ConfinedStorage:
     @silence_damage_log()
     def find(self, criteria: Criteria, *, limit: int, after: str | None = None) -> Page:
         """Return a page of memories, newest first; see `Storage.find`."""
-        scopes = self._spellings() if criteria.scopes is None else criteria.scopes
+        scopes = self._list_spellings() if criteria.scopes is None else criteria.scopes
         allowed = frozenset(filter(self.confinement.allows, scopes))
         return self._inner.find(evolve(criteria, scopes=allowed), limit=limit, after=after)
 
@@ -220,14 +220,14 @@ class ConfinedStorage:
         entry is left out.
         """
         check_limit(limit)
-        if memory_id is not None and not self._existing([memory_id]):
+        if memory_id is not None and not self._find_existing([memory_id]):
             return []
         visible: list[Entry] = []
         while len(visible) < limit:
-            page = self._sound_entries(before, memory_id)
+            page = self._read_sound_entries(before, memory_id)
             if not page:
                 break
-            visible += self._visible(page)
+            visible += self._choose_visible(page)
             before = page[-1].number
         return [self.confinement.mask_entry(entry) for entry in visible[:limit]]
 
@@ -269,36 +269,36 @@ class ConfinedStorage:
         """Refuse to change the model of the whole store before it has embedded all of it."""
         if model is None or self._inner.active_model() in (None, model):
             return
-        if self._outside(self._inner.pending(model, limit=_PAGE)):
+        if self._find_outside(self._inner.pending(model, limit=_PAGE)):
             raise Conflict(
                 f"{model} cannot answer yet, since it has not embedded every memory of the store:"
                 " embed them with a handle that is not confined to scopes"
             )
 
-    def _quoting_summaries(self, commit: Commit) -> dict[str, Memory]:
+    def _find_quoting_summaries(self, commit: Commit) -> dict[str, Memory]:
         """Return the summaries and attachments, in any scope, to erase besides the erases."""
         erased = {erase.id for erase in commit.erases}
         if not erased:
             return {}
-        quoting = select_erased_with(self._inner, erased - self._outside(list(erased)))
+        quoting = select_erased_with(self._inner, erased - self._find_outside(list(erased)))
         return {i: summary for i, summary in quoting.items() if i not in erased}
 
-    def _translate(self, commit: Commit, quoting: Collection[str] = ()) -> Commit:
+    def _translate_commit(self, commit: Commit, quoting: Collection[str] = ()) -> Commit:
         ids = list(dict.fromkeys(mentioned_ids(commit)))
         translation = Translation(
             confinement=self.confinement,
             scopes=self._inner.scopes() if needs_scopes(commit) else {},
-            outside=self._outside(ids),
+            outside=self._find_outside(ids),
             quoting=quoting,
         )
         return translation.translate(commit)
 
-    def _outside(self, ids: Sequence[str]) -> frozenset[str]:
+    def _find_outside(self, ids: Sequence[str]) -> frozenset[str]:
         """Return the ids among `ids` that belong to a memory outside or to a damaged memory."""
         if not ids:
             return frozenset()
         outside: set[str] = set()
-        records = self._sound_records(ids, (), damaged=outside)
+        records = self._load_sound_records(ids, (), damaged=outside)
         outside |= {
             memory_id
             for memory_id, record in records.items()
@@ -306,7 +306,7 @@ class ConfinedStorage:
         }
         return frozenset(outside)
 
-    def _sound_records(
+    def _load_sound_records(
         self,
         ids: Collection[str],
         models: Collection[str] | None,
@@ -326,14 +326,14 @@ class ConfinedStorage:
                     damaged.add(memory_id)
         return records
 
-    def _spellings(self) -> frozenset[str]:
+    def _list_spellings(self) -> frozenset[str]:
         """Return the spellings of the scopes inside, including scopes that do not exist yet."""
         names = {*self._inner.scopes(), *self.confinement.names}
         if self.confinement.has_patterns:
-            names |= self._scopes_of_memories()
+            names |= self._list_scopes_of_memories()
         return frozenset(names)
 
-    def _scopes_of_memories(self) -> frozenset[str]:
+    def _list_scopes_of_memories(self) -> frozenset[str]:
         """Return the scopes of all memories: a deleted scope may still hold forgotten memories."""
         position = self._inner.position()
         known_position, names = self._scopes_at
@@ -342,11 +342,11 @@ class ConfinedStorage:
             self._scopes_at = position, names
         return names
 
-    def _existing(self, ids: Collection[str]) -> frozenset[str]:
+    def _find_existing(self, ids: Collection[str]) -> frozenset[str]:
         """Return the ids among `ids` that are inside, or that this object erased."""
         return frozenset(self.get(ids, models=())) | self.erased(ids)
 
-    def _sound_entries(self, before: int | None, memory_id: str | None) -> list[Entry]:
+    def _read_sound_entries(self, before: int | None, memory_id: str | None) -> list[Entry]:
         """Return the next sound entries of the whole journal, [] at its beginning."""
         try:
             return self._inner.journal(before=before, limit=_PAGE, memory_id=memory_id)
@@ -358,10 +358,10 @@ class ConfinedStorage:
             except EntryDamaged as error:
                 before = error.number
 
-    def _visible(self, entries: Sequence[Entry]) -> Iterator[Entry]:
+    def _choose_visible(self, entries: Sequence[Entry]) -> Iterator[Entry]:
         """Yield the `entries` that touch memories and scopes inside, and nothing outside."""
         entries = list(map(self._hide_summaries, entries))
-        existing = self._existing(
+        existing = self._find_existing(
             {memory_id for entry in entries for memory_id in touched_ids(entry.action)}
         )
         for entry in entries:
@@ -390,7 +390,7 @@ class ConfinedStorage:
             return False
         with suppress(EntryDamaged):
             earlier = self._inner.journal(before=undone + 1, limit=1)
-            return any(self._visible([entry for entry in earlier if entry.number == undone]))
+            return any(self._choose_visible([entry for entry in earlier if entry.number == undone]))
         return False
 
 
@@ -400,7 +400,7 @@ def measure(storage: Storage) -> Size:
     embedded: Counter[str] = Counter()
     revisions = links = size_bytes = 0
     oldest = newest = None
-    for page in _pages(storage):
+    for page in _read_pages(storage):
         ids = {memory.id for memory in page}
         # Both ends of a link report it; only its source counts it.
         links += sum(link.source in ids for link in storage.links(ids))
@@ -427,7 +427,7 @@ def measure(storage: Storage) -> Size:
     )
 
 
-def _pages(storage: Storage) -> Iterator[tuple[Memory, ...]]:
+def _read_pages(storage: Storage) -> Iterator[tuple[Memory, ...]]:
     after: str | None = None
     while True:
         page = storage.find(Criteria(), limit=_PAGE, after=after)

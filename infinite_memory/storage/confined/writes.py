@@ -63,18 +63,18 @@ class Translation:
             raise no_keys_here()
         # Every field is listed, so that a field which is not handled here cannot pass.
         return Commit(
-            expect=self._expectation(commit.expect),
+            expect=self._translate_expect(commit.expect),
             erases=[
                 *(erase for erase in commit.erases if self._may_erase(erase)),
                 *(Erase(id=summary_id) for summary_id in self.quoting),
             ],
-            puts=[self._checked_put(put) for put in commit.puts],
+            puts=[self._check_put(put) for put in commit.puts],
             attaches=[attach for attach in commit.attaches if attach.id not in self.outside],
             detaches=[detach for detach in commit.detaches if detach.id not in self.outside],
             erased_links=[key for key in commit.erased_links if self._is_inside(key)],
             links=[link for link in commit.links if self._is_inside(link.key)],
-            erased_scopes=[self._checked_name(name) for name in commit.erased_scopes],
-            scopes=[self._with_hidden_parent(scope) for scope in commit.scopes],
+            erased_scopes=[self._check_name(name) for name in commit.erased_scopes],
+            scopes=[self._add_hidden_parent(scope) for scope in commit.scopes],
             access_keys=(),
             active_model=commit.active_model,
             past_entries=(),
@@ -83,22 +83,22 @@ class Translation:
 
     def _may_erase(self, erase: Erase) -> bool:
         if erase.id in self.outside and erase.expected is not None:
-            raise self._missing(erase.id, erase.expected)
+            raise self._make_missing_error(erase.id, erase.expected)
         return erase.id not in self.outside
 
     def _is_inside(self, key: LinkKey) -> bool:
         return key.source not in self.outside and key.target not in self.outside
 
-    def _checked_name(self, name: str) -> str:
+    def _check_name(self, name: str) -> str:
         self.confinement.check(name)
         return name
 
-    def _expectation(self, expect: Expect) -> Expect:
+    def _translate_expect(self, expect: Expect) -> Expect:
         for key in expect.keys:
             self.confinement.check(key.scope)
         return Expect(
-            scopes=self._stored_scopes(expect.scopes),
-            unused=self._unused_inside(expect.unused),
+            scopes=self._translate_scopes(expect.scopes),
+            unused=self._choose_unused(expect.unused),
             keys=expect.keys,
             contents=[
                 evolve(content, scopes=frozenset(filter(self.confinement.allows, content.scopes)))
@@ -109,18 +109,18 @@ class Translation:
             lease=expect.lease,
         )
 
-    def _checked_put(self, put: Put) -> Put:
+    def _check_put(self, put: Put) -> Put:
         self.confinement.check(put.memory.scope)
         if put.memory.id not in self.outside:
             return put
         if put.expected:
-            raise self._missing(put.memory.id, put.expected)
+            raise self._make_missing_error(put.memory.id, put.expected)
         raise IdTaken(f"id {put.memory.id!r} is taken: choose another id")
 
-    def _missing(self, memory_id: str, expected: int) -> Conflict:
+    def _make_missing_error(self, memory_id: str, expected: int) -> Conflict:
         return changed_by_others(f"{memory_id!r} (expected revision {expected}, found none)")
 
-    def _with_hidden_parent(self, scope: Scope) -> Scope:
+    def _add_hidden_parent(self, scope: Scope) -> Scope:
         """Return `scope` as it must be stored: with its hidden parent, if it has one."""
         self.confinement.check(scope.name)
         if scope.parent is not None:
@@ -131,7 +131,7 @@ class Translation:
             return scope
         return evolve(scope, parent=stored.parent)
 
-    def _stored_scopes(self, shown: Mapping[str, Scope | None]) -> dict[str, Scope | None]:
+    def _translate_scopes(self, shown: Mapping[str, Scope | None]) -> dict[str, Scope | None]:
         """Return the scopes that were shown to a confined store as they are stored."""
         expected: dict[str, Scope | None] = {}
         for name, scope in shown.items():
@@ -145,7 +145,7 @@ class Translation:
                 expected[name] = stored
         return expected
 
-    def _unused_inside(self, unused: frozenset[str]) -> frozenset[str]:
+    def _choose_unused(self, unused: frozenset[str]) -> frozenset[str]:
         """Return the scopes that must be unused, without the parents of a scope outside.
 
         A scope outside does not exist here, so it cannot keep its parent in use, but the storage
@@ -167,10 +167,12 @@ class Translation:
         if not action.scopes:
             return action
         steps = tuple(
-            ScopeStep(before=self._as_stored(step.before), after=self._as_stored(step.after))
+            ScopeStep(
+                before=self._translate_scope(step.before), after=self._translate_scope(step.after)
+            )
             for step in action.scopes
         )
         return evolve(action, scopes=steps)
 
-    def _as_stored(self, scope: Scope | None) -> Scope | None:
-        return None if scope is None else self._with_hidden_parent(scope)
+    def _translate_scope(self, scope: Scope | None) -> Scope | None:
+        return None if scope is None else self._add_hidden_parent(scope)

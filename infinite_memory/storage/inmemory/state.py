@@ -126,22 +126,22 @@ class State:
     def apply(self, commit: Commit) -> None:
         """Carry out `commit`; it cannot fail once conflicts are ruled out."""
         for erase in commit.erases:
-            self._erase(erase.id)
+            self._apply_erase(erase.id)
         for put in commit.puts:
-            self._put(put)
+            self._apply_put(put)
         for attach in commit.attaches:
-            self._attach(attach)
+            self._apply_attach(attach)
         for detach in commit.detaches:
-            self._detach(detach)
+            self._apply_detach(detach)
         self._apply_links(commit)
         self._apply_scopes(commit)
         self.keys |= {key.id: key for key in commit.access_keys}
         if commit.active_model is not None:
             self.active_model = commit.active_model
         for action in commit.past_entries:
-            self._log(action)
+            self._log_action(action)
         if commit.entry is not None:
-            self._log(commit.entry)
+            self._log_action(commit.entry)
 
     def _apply_links(self, commit: Commit) -> None:
         for key in commit.erased_links:
@@ -156,35 +156,35 @@ class State:
         for scope in commit.scopes:
             self.made_scopes[scope.name] = scope
 
-    def _log(self, action: Action) -> None:
+    def _log_action(self, action: Action) -> None:
         end = self.journal_end
         number = end.number + 1
         digest = entry_digest(end.digest, number, action.to_text())
         self.entries.append(Entry(number=number, action=action, digest=digest))
 
-    def _attach(self, attach: Attach) -> None:
+    def _apply_attach(self, attach: Attach) -> None:
         record = self.records.get(attach.id)
         if record is not None and record.memory.revision == attach.revision:
             new = attach.embedding
             unchanged = (e for e in record.embeddings if e.model != new.model)
-            self._keep(record.memory, (*unchanged, _own(new)))
+            self._keep_record(record.memory, (*unchanged, _own_embedding(new)))
 
-    def _detach(self, detach: Detach) -> None:
+    def _apply_detach(self, detach: Detach) -> None:
         record = self.records.get(detach.id)
         if record is not None and any(e.model != detach.keep for e in record.embeddings):
             kept = tuple(e for e in record.embeddings if e.model == detach.keep)
-            self._keep(record.memory, kept)
+            self._keep_record(record.memory, kept)
 
-    def _erase(self, memory_id: str) -> None:
+    def _apply_erase(self, memory_id: str) -> None:
         record = self.records.pop(memory_id, None)
         if record is not None:
             self._forget_hash(memory_id)
             self.earlier.pop(memory_id, None)
             self.usage.pop(memory_id, None)
             self.links = {k: link for k, link in self.links.items() if memory_id not in k[:2]}
-            self._touch(memory_id)
+            self._touch_record(memory_id)
 
-    def _put(self, put: Put) -> None:
+    def _apply_put(self, put: Put) -> None:
         memory = put.memory
         if memory.id in self.records:
             replaced = self.records[memory.id].memory
@@ -192,7 +192,7 @@ class State:
             self._forget_hash(memory.id)
         self.content_hashes[memory.id] = put.content_hash
         self.ids_by_hash.setdefault(put.content_hash, set()).add(memory.id)
-        self._keep(memory, tuple(map(_own, put.embeddings)))
+        self._keep_record(memory, tuple(map(_own_embedding, put.embeddings)))
 
     def _forget_hash(self, memory_id: str) -> None:
         content_hash = self.content_hashes.pop(memory_id)
@@ -200,18 +200,18 @@ class State:
         if not self.ids_by_hash[content_hash]:
             del self.ids_by_hash[content_hash]
 
-    def _keep(self, memory: Memory, embeddings: tuple[Embedding, ...]) -> None:
+    def _keep_record(self, memory: Memory, embeddings: tuple[Embedding, ...]) -> None:
         in_order = tuple(sorted(embeddings, key=lambda embedding: embedding.model))
         self.records[memory.id] = Record(memory=memory, embeddings=in_order)
-        self._touch(memory.id)
+        self._touch_record(memory.id)
 
-    def _touch(self, memory_id: str) -> None:
+    def _touch_record(self, memory_id: str) -> None:
         self.sequence += 1
         self.changed.pop(memory_id, None)
         self.changed[memory_id] = self.sequence
 
 
-def _own(embedding: Embedding) -> Embedding:
+def _own_embedding(embedding: Embedding) -> Embedding:
     """Return a copy that the caller cannot change afterwards."""
     spans, vectors = np.array(embedding.spans), np.array(embedding.vectors)
     spans.setflags(write=False)

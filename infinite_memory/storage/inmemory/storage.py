@@ -110,7 +110,7 @@ class InMemoryStorage:
         """Carry out all of `commit`, or nothing; see `Storage.commit`."""
         check_commit(commit)
         with self._lock:
-            state = self._open()
+            state = self._check_open()
             refuse_changes(commit, state)
             state.apply(commit)
             note_change(commit)
@@ -121,9 +121,9 @@ class InMemoryStorage:
     ) -> dict[str, Record]:
         """Return the records of `ids`; see `Storage.get`."""
         with self._lock:
-            records = self._open().records
+            records = self._check_open().records
             return {
-                memory_id: _only(records[memory_id], models)
+                memory_id: _choose_embeddings(records[memory_id], models)
                 for memory_id in ids
                 if memory_id in records
             }
@@ -133,7 +133,7 @@ class InMemoryStorage:
         check_limit(limit)
         bound = None if after is None else decode_cursor(after)
         with self._lock:
-            candidates = self._open().memories(criteria.content_hashes)
+            candidates = self._check_open().memories(criteria.content_hashes)
         memories = sorted(
             (
                 memory
@@ -149,7 +149,7 @@ class InMemoryStorage:
     def history(self, memory_id: str) -> list[Memory]:
         """Return every revision of a memory; see `Storage.history`."""
         with self._lock:
-            state = self._open()
+            state = self._check_open()
             if memory_id not in state.records:
                 return []
             return [*state.earlier.get(memory_id, ()), state.records[memory_id].memory]
@@ -157,7 +157,7 @@ class InMemoryStorage:
     def erased(self, ids: Collection[str]) -> frozenset[str]:
         """Return the ids among `ids` that were erased; see `Storage.erased`."""
         with self._lock:
-            state = self._open()
+            state = self._check_open()
             return frozenset(
                 memory_id
                 for memory_id in ids
@@ -169,7 +169,7 @@ class InMemoryStorage:
         with self._lock:
             return {
                 memory_id: record.memory.scope
-                for memory_id, record in self._open().records.items()
+                for memory_id, record in self._check_open().records.items()
                 if ending_of(memory_id) in endings
             }
 
@@ -180,7 +180,7 @@ class InMemoryStorage:
             scopes=frozenset(scopes), statuses=frozenset({Status.CURRENT}), keyed=True
         )
         with self._lock:
-            memories = [record.memory for record in self._open().records.values()]
+            memories = [record.memory for record in self._check_open().records.values()]
         keys = {str(memory.key) for memory in memories if criteria.admit(memory)}
         return sorted(keys)[:limit]
 
@@ -188,13 +188,13 @@ class InMemoryStorage:
         """Return the changes since the cursor `after`; see `Storage.changes`."""
         check_limit(limit)
         with self._lock:
-            state = self._open()
+            state = self._check_open()
             newest_first = takewhile(lambda item: item[1] > after, reversed(state.changed.items()))
             news = list(newest_first)[::-1]
             items = tuple(
                 Change(
                     id=memory_id,
-                    record=_only(state.records[memory_id], models)
+                    record=_choose_embeddings(state.records[memory_id], models)
                     if memory_id in state.records
                     else None,
                 )
@@ -206,18 +206,18 @@ class InMemoryStorage:
     def position(self) -> int:
         """Return the cursor behind the last change."""
         with self._lock:
-            return self._open().sequence
+            return self._check_open().sequence
 
     def active_model(self) -> str | None:
         """Return the model that answers, None before the first; see `Storage.active_model`."""
         with self._lock:
-            return self._open().active_model
+            return self._check_open().active_model
 
     def pending(self, model: str, *, limit: int) -> list[str]:
         """Return ids of memories without an embedding by `model`; see `Storage.pending`."""
         check_limit(limit)
         with self._lock:
-            state = self._open()
+            state = self._check_open()
             waiting = sorted(
                 (state.changed[memory_id], memory_id)
                 for memory_id, record in state.records.items()
@@ -229,18 +229,18 @@ class InMemoryStorage:
     def scopes(self) -> dict[str, Scope]:
         """Return every scope by name; `Global` is always among them."""
         with self._lock:
-            return self._open().scopes()
+            return self._check_open().scopes()
 
     def access_keys(self, ids: Collection[str] | None = None) -> dict[str, AccessKey]:
         """Return the access keys `ids` by id, None for all; see `Storage.access_keys`."""
         with self._lock:
-            keys = self._open().access_keys()
+            keys = self._check_open().access_keys()
         return keys if ids is None else {i: keys[i] for i in ids if i in keys}
 
     def links(self, ids: Collection[str]) -> list[Link]:
         """Return every link from or to a memory in `ids`; see `Storage.links`."""
         with self._lock:
-            links = self._open().links
+            links = self._check_open().links
             return [links[key] for key in sorted(links) if not set(ids).isdisjoint(key[:2])]
 
     def journal(
@@ -249,7 +249,7 @@ class InMemoryStorage:
         """Return entries of the journal, newest first; see `Storage.journal`."""
         check_limit(limit)
         with self._lock:
-            entries = self._open().entries
+            entries = self._check_open().entries
             older = reversed(entries[: None if before is None else max(0, before - 1)])
             return list(
                 islice(
@@ -266,23 +266,23 @@ class InMemoryStorage:
     def journal_end(self) -> JournalEnd:
         """Return the number and the digest of the last entry; see `Storage.journal_end`."""
         with self._lock:
-            return self._open().journal_end
+            return self._check_open().journal_end
 
     def usage(self, ids: Collection[str]) -> dict[str, Usage]:
         """Return how often the memories in `ids` were used; see `Storage.usage`."""
         with self._lock:
-            usage = self._open().usage
+            usage = self._check_open().usage
             return {memory_id: usage[memory_id] for memory_id in ids if memory_id in usage}
 
     def count_usage(self, used: Mapping[str, Usage]) -> None:
         """Add the counts in `used`; see `Storage.count_usage`."""
         with self._lock:
-            self._open().count_usage(used)
+            self._check_open().count_usage(used)
 
     def measure(self) -> Size:
         """Return the size of the store; `size_bytes` counts texts and vectors alone."""
         with self._lock:
-            state = self._open()
+            state = self._check_open()
             memories = [record.memory for record in state.records.values()]
             embeddings = [
                 (record.memory.status, embedding)
@@ -307,13 +307,13 @@ class InMemoryStorage:
     def scrub(self) -> bool:
         """Do nothing, since the store has no files."""
         with self._lock:
-            self._open()
+            self._check_open()
         return True
 
     def verify(self, walked: Walked | None = None) -> Verification:
         """Check everything that is stored; see `SupportsVerify.verify`."""
         with self._lock:
-            records = list(self._open().records.values())
+            records = list(self._check_open().records.values())
         if walked is not None:
             walked(len(records), len(records))
         return Verification(
@@ -325,7 +325,7 @@ class InMemoryStorage:
     def snapshot(self) -> Iterator[Storage]:
         """Give a storage with the records of this moment; see `SupportsSnapshot`."""
         with self._lock:
-            state = self._open().copy()
+            state = self._check_open().copy()
         frozen = InMemoryStorage(state)
         frozen._identity = self._identity
         yield ReadOnlyStorage(frozen)
@@ -334,13 +334,13 @@ class InMemoryStorage:
     def replacement(self) -> Iterator[Replacement]:
         """Give an empty storage that can take the place of this one; see `SupportsReplacement`."""
         with self._lock:
-            beside = InMemoryStorage(State(sequence=self._open().sequence))
+            beside = InMemoryStorage(State(sequence=self._check_open().sequence))
         beside._identity = self._identity
         yield InMemoryReplacement(beside, lambda *end: self._replace(beside, *end))
 
     def _replace(self, beside: InMemoryStorage, position: int, entries: int) -> None:
         with self._lock:
-            state = self._open()
+            state = self._check_open()
             refuse_replacement(position, entries, state.sequence, state.journal_end)
             beside._state.latest_lease = state.latest_lease
             self._state = beside._state
@@ -348,7 +348,7 @@ class InMemoryStorage:
     def try_lease(self, holder: str) -> InMemoryLease | None:
         """Return the lease if nobody holds it; see `SupportsLease`."""
         with self._lock, self._leases.lock:
-            state = self._open()
+            state = self._check_open()
             if self._leases.lease is not None:
                 return None
             state.latest_lease += 1
@@ -374,13 +374,13 @@ class InMemoryStorage:
             self._closed = True
             self._state = State()
 
-    def _open(self) -> State:
+    def _check_open(self) -> State:
         if self._closed:
             raise StoreClosed("this store was closed: open it again")
         return self._state
 
 
-def _only(record: Record, models: Collection[str] | None) -> Record:
+def _choose_embeddings(record: Record, models: Collection[str] | None) -> Record:
     """Return `record` with its embeddings by `models` alone."""
     if models is None:
         return record

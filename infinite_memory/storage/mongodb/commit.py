@@ -81,7 +81,7 @@ class Committer:
         with self._hold_commit_lock():
             try:
                 return in_transaction(
-                    self._connection, lambda session: self._write(make_plan, session)
+                    self._connection, lambda session: self._write_plan(make_plan, session)
                 )
             except ServerSelectionTimeoutError as error:
                 if not is_brief():
@@ -104,7 +104,9 @@ class Committer:
         finally:
             self._commit_lock.release()
 
-    def _write(self, make_plan: Callable[[ClientSession], Plan], session: ClientSession) -> int:
+    def _write_plan(
+        self, make_plan: Callable[[ClientSession], Plan], session: ClientSession
+    ) -> int:
         metadata = self._database.get_collection(METADATA)
         # First, so that a parallel commit fails here with a write conflict.
         metadata.update_one({"_id": STORE}, {"$inc": {"turns": 1}}, session=session)
@@ -128,10 +130,12 @@ class Committer:
             sequence=sequence_in(store, place),
             journal=end_in(store, place),
         )
-        refuse_changes(commit, self._current_state(before, session, lease_number_in(store)))
+        refuse_changes(commit, self._read_current_state(before, session, lease_number_in(store)))
         return plan_commit(commit, before, refuse=self._damage.refuse_record)
 
-    def _current_state(self, before: Before, session: ClientSession, lease: int) -> _CurrentState:
+    def _read_current_state(
+        self, before: Before, session: ClientSession, lease: int
+    ) -> _CurrentState:
         return _CurrentState(self._database, self._scopes, self._damage, before, session, lease)
 
     def _prepare_usage(self, used: Mapping[str, Usage], session: ClientSession) -> Plan:

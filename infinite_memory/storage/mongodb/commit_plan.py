@@ -111,13 +111,13 @@ class _Planner:
 
     def apply(self, commit: Commit) -> None:
         for erase in commit.erases:
-            self._erase(erase)
+            self._plan_erase(erase)
         for put in commit.puts:
-            self._put(put)
+            self._plan_put(put)
         for attach in commit.attaches:
-            self._attach(attach)
+            self._plan_attach(attach)
         for detach in commit.detaches:
-            self._detach(detach)
+            self._plan_detach(detach)
         self._put_passages()
         self._apply_links(commit)
         self._apply_scopes(commit)
@@ -148,7 +148,7 @@ class _Planner:
         for scope in commit.scopes:
             self.writes.put(SCOPES, encode_scope(scope))
 
-    def _erase(self, erase: Erase) -> None:
+    def _plan_erase(self, erase: Erase) -> None:
         if self._documents.pop(erase.id, None) is None:
             return
         self._existing.discard(erase.id)
@@ -158,9 +158,9 @@ class _Planner:
         for collection in (MEMORIES, USAGE):
             self.writes.delete_id(collection, erase.id)
         self.writes.delete(LINKS, link_condition(erase.id))
-        self.writes.put(ERASED, {"_id": erase.id, "sequence": self._next_sequence()})
+        self.writes.put(ERASED, {"_id": erase.id, "sequence": self._take_sequence()})
 
-    def _put(self, put: Put) -> None:
+    def _plan_put(self, put: Put) -> None:
         memory = put.memory
         replaced = self._documents.get(memory.id)
         if replaced is not None:
@@ -169,11 +169,11 @@ class _Planner:
         if memory.id in self._erased:
             self._erased.remove(memory.id)
             self.writes.delete_id(ERASED, memory.id)
-        stamp = self._next_sequence()
-        stored = [self._embed(memory, embedding, stamp) for embedding in put.embeddings]
+        stamp = self._take_sequence()
+        stored = [self._plan_embedding(memory, embedding, stamp) for embedding in put.embeddings]
         self._put_memory(memory, put.content_hash, stored, stamp)
 
-    def _attach(self, attach: Attach) -> None:
+    def _plan_attach(self, attach: Attach) -> None:
         document = self._documents.get(attach.id)
         if document is None or revision_of(document) != attach.revision:
             return
@@ -181,11 +181,11 @@ class _Planner:
         model = attach.embedding.model
         kept = [stored for stored in stored_of(document) if stored.model != model]
         self._drop_passages(attach.id, [model])
-        stamp = self._next_sequence()
-        stored = [*kept, self._embed(memory, attach.embedding, stamp)]
+        stamp = self._take_sequence()
+        stored = [*kept, self._plan_embedding(memory, attach.embedding, stamp)]
         self._put_memory(memory, document["content_hash"], stored, stamp)
 
-    def _detach(self, detach: Detach) -> None:
+    def _plan_detach(self, detach: Detach) -> None:
         document = self._documents.get(detach.id)
         if document is None:
             return
@@ -195,7 +195,7 @@ class _Planner:
         if dropped:
             self._drop_passages(detach.id, dropped)
             kept = [embedding for embedding in stored if embedding.model == detach.keep]
-            self._put_memory(memory, document["content_hash"], kept, self._next_sequence())
+            self._put_memory(memory, document["content_hash"], kept, self._take_sequence())
 
     def _append_entry(self, action: Action) -> None:
         entry = next_entry(self.journal, action)
@@ -210,7 +210,7 @@ class _Planner:
         self._existing.add(memory.id)
         self.writes.put(MEMORIES, document)
 
-    def _embed(self, memory: Memory, embedding: Embedding, stamp: int) -> Stored:
+    def _plan_embedding(self, memory: Memory, embedding: Embedding, stamp: int) -> Stored:
         passages = list(passage_documents(memory.id, embedding, stamp=stamp))
         self._passages.setdefault(memory.id, {})[embedding.model] = passages
         return entry_for_embedding(memory.id, memory.revision, embedding, stamp=stamp)
@@ -232,6 +232,6 @@ class _Planner:
             raise self._refuse(str(document.get("_id")))
         return memory
 
-    def _next_sequence(self) -> int:
+    def _take_sequence(self) -> int:
         self.sequence += 1
         return self.sequence

@@ -136,7 +136,7 @@ def connect(
     place = masked(address)
     parsed = _parse_address(address, place)
     name = str(parsed["database"] or DEFAULT_DATABASE)
-    timing, patience_seconds = _timing_of(parsed["options"])
+    timing, patience_seconds = _read_timing(parsed["options"])
     try:
         client: MongoClient[dict[str, Any]] = MongoClient(address, **{**timing, **settings})
     except (DriverConfigurationError, OSError, ValueError, TypeError) as error:
@@ -148,7 +148,7 @@ def connect(
             write_concern=WriteConcern(w="majority", j=True),
             read_concern=ReadConcern("majority"),
         )
-        connection = _connection(client, database, place, patience_seconds=patience_seconds)
+        connection = _make_connection(client, database, place, patience_seconds=patience_seconds)
         return evolve(connection, revive=revive)
     except InvalidName as error:
         close_client(client)
@@ -161,7 +161,7 @@ def connect(
         raise
 
 
-def _timing_of(options: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
+def _read_timing(options: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
     """Return the settings of the driver and the patience for an address with `options`."""
     in_address = {name.lower(): value for name, value in options.items()}
     settings = {name: value for name, value in _SETTINGS.items() if name.lower() not in in_address}
@@ -177,7 +177,7 @@ def _timing_of(options: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
     return settings, min(limits)
 
 
-def _connection(
+def _make_connection(
     client: MongoClient[dict[str, Any]],
     database: Database[dict[str, Any]],
     place: str,
@@ -187,7 +187,7 @@ def _connection(
     deadline = time.monotonic() + patience_seconds
     while True:
         try:
-            hello, built = _greet(client)
+            hello, built = _greet_server(client)
             break
         except ServerSelectionTimeoutError:
             _refuse_uninitiated(client, place)
@@ -204,7 +204,7 @@ def _connection(
     )
 
 
-def _greet(client: MongoClient[dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _greet_server(client: MongoClient[dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the answers to `hello` and `buildInfo`."""
     # In the context of a timeout the driver looks for a server until the timeout has passed,
     # regardless of the address; the extra second is for the two commands.
@@ -247,9 +247,9 @@ def refuse_standalone(
     """
     if "setName" in hello or hello.get("msg") == "isdbgrid":
         return
-    initiate = f"`{_initiate_command(*next(iter(servers)))}`"
+    initiate = f"`{_write_initiate_command(*next(iter(servers)))}`"
     if hello.get("isreplicaset"):
-        raise _uninitiated_error(place, initiate)
+        raise _make_uninitiated_error(place, initiate)
     raise StorageUnavailable(
         f"{place} is a standalone server, which has no transactions. Make it a replica set of one: "
         "restart it with `mongod --replSet rs0` and the options that it has now, then run "
@@ -262,17 +262,17 @@ def _refuse_uninitiated(client: MongoClient[dict[str, Any]], place: str) -> None
     servers = client.topology_description.server_descriptions().values()
     for server in servers:
         if server.server_type_name == "RSGhost":
-            raise _uninitiated_error(place, f"`{_initiate_command(*server.address)}`")
+            raise _make_uninitiated_error(place, f"`{_write_initiate_command(*server.address)}`")
 
 
-def _uninitiated_error(place: str, initiate: str) -> StorageUnavailable:
+def _make_uninitiated_error(place: str, initiate: str) -> StorageUnavailable:
     return StorageUnavailable(
         f"{place} is a member of a replica set that was not initiated: run {initiate}; "
         "nothing was changed"
     )
 
 
-def _initiate_command(host: str, port: int | None) -> str:
+def _write_initiate_command(host: str, port: int | None) -> str:
     """Return the command that initiates the replica set of the server at `host`."""
     if port is None:  # a socket in the file system
         server = f"mongodb://{quote(host, safe='')} "

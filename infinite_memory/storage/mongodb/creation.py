@@ -50,9 +50,9 @@ def ensure_store(connection: Connection) -> str:
     if store is None:
         _refuse_earlier(connection)
         _refuse_foreign(connection)
-        _create(connection.database)
+        _create_store(connection.database)
         store = _wait_for_store(metadata)
-    return _identity(store, connection.place)
+    return _read_identity(store, connection.place)
 
 
 def has_store(connection: Connection) -> bool:
@@ -80,7 +80,7 @@ def _wait_for_store(metadata: Collection[dict[str, Any]]) -> dict[str, Any] | No
     return None
 
 
-def _create(database: Database[dict[str, Any]]) -> None:
+def _create_store(database: Database[dict[str, Any]]) -> None:
     create_collections(database)
     insert_store(database, identity=str(uuid4()), sequence=0)
 
@@ -88,7 +88,7 @@ def _create(database: Database[dict[str, Any]]) -> None:
 def insert_store(database: Database[dict[str, Any]], *, identity: str, sequence: int) -> None:
     """Insert the documents of an empty store whose last change has the number `sequence`."""
     # The store document comes last: until it exists, another process repeats the creation.
-    _insert(database, SCOPES, encode_scope(Scope(name=GLOBAL)))
+    _insert_document(database, SCOPES, encode_scope(Scope(name=GLOBAL)))
     store = {
         "_id": STORE,
         "identity": identity,
@@ -96,7 +96,7 @@ def insert_store(database: Database[dict[str, Any]], *, identity: str, sequence:
         "sequence": sequence,
         "journal": encode_end(JournalEnd()),
     }
-    _insert(database, METADATA, store)
+    _insert_document(database, METADATA, store)
 
 
 def create_collections(database: Database[dict[str, Any]]) -> None:
@@ -113,7 +113,9 @@ def create_collections(database: Database[dict[str, Any]]) -> None:
         database.get_collection(name).create_indexes(indexes)
 
 
-def _insert(database: Database[dict[str, Any]], name: str, document: dict[str, Any]) -> None:
+def _insert_document(
+    database: Database[dict[str, Any]], name: str, document: dict[str, Any]
+) -> None:
     collection = database.get_collection(name, write_concern=WriteConcern(w="majority", j=True))
     try:
         collection.insert_one(document)
@@ -155,7 +157,7 @@ def _refuse_foreign(connection: Connection) -> None:
             )
 
 
-def _identity(store: dict[str, Any] | None, place: str) -> str:
+def _read_identity(store: dict[str, Any] | None, place: str) -> str:
     if store is not None:
         refuse_newer(store, place)
     is_known = store is not None and store.get("version") in range(1, SCHEMA_VERSION + 1)

@@ -44,30 +44,30 @@ def translate_errors(place: str) -> Iterator[None]:
 def storage_error(error: PyMongoError, place: str) -> StorageError | InvalidInput:
     """Return the exception to raise for an error of the driver."""
     if isinstance(error, OperationFailure) and not error.timeout:
-        return _refusal_error(error, place)
+        return _make_refusal_error(error, place)
     if isinstance(error, ServerSelectionTimeoutError) and "[SSL" in str(error):
         return StorageUnavailable(
-            f"{place} cannot be reached over TLS ({_short_reason(error)}): add to the address the "
+            f"{place} cannot be reached over TLS ({_cut_reason(error)}): add to the address the "
             "certificate authority that signed the certificate of the server "
             "(tls=true&tlsCAFile=PATH) and, if the server asks for one, your own certificate "
             "(tlsCertificateKeyFile=PATH); nothing was changed"
         )
     if isinstance(error, ServerSelectionTimeoutError):
         return StorageUnavailable(
-            f"{place} cannot be reached ({_short_reason(error)}): check that the server runs "
+            f"{place} cannot be reached ({_cut_reason(error)}): check that the server runs "
             "and that the address is right. If this was a change, check whether it was made before "
             "you try again"
         )
     if isinstance(error, NetworkTimeout | AutoReconnect) or error.timeout:
         return StorageUnavailable(
-            f"{place} did not answer ({_short_reason(error)}): check the server and its log, and "
+            f"{place} did not answer ({_cut_reason(error)}): check the server and its log, and "
             "check whether the change was made before you try again"
         )
-    return StorageUnavailable(f"{place} cannot be used now ({_short_reason(error)})")
+    return StorageUnavailable(f"{place} cannot be used now ({_cut_reason(error)})")
 
 
-def _refusal_error(error: OperationFailure, place: str) -> StorageError | InvalidInput:
-    code, reason = _code(error), _short_reason(error)
+def _make_refusal_error(error: OperationFailure, place: str) -> StorageError | InvalidInput:
+    code, reason = _read_code(error), _cut_reason(error)
     if code in _TOO_LARGE:
         return InvalidInput(
             f"{place} cannot make a change this large at once ({reason}): divide it into several "
@@ -105,7 +105,7 @@ def _refusal_error(error: OperationFailure, place: str) -> StorageError | Invali
     return StorageUnavailable(f"{place} refused the command (code {code}, {reason})")
 
 
-def _server_details(error: PyMongoError) -> dict[str, Any]:
+def _read_server_details(error: PyMongoError) -> dict[str, Any]:
     """Return the details that the server sent; for several writes, of the first failure."""
     details = getattr(error, "details", None)
     if not isinstance(details, dict):
@@ -114,12 +114,12 @@ def _server_details(error: PyMongoError) -> dict[str, Any]:
     return dict(failed[0]) if failed else details
 
 
-def _code(error: OperationFailure) -> int | None:
-    code = _server_details(error).get("code", error.code)
+def _read_code(error: OperationFailure) -> int | None:
+    code = _read_server_details(error).get("code", error.code)
     return code if isinstance(code, int) else None
 
 
-def _short_reason(error: PyMongoError) -> str:
-    text = _server_details(error).get("errmsg")
+def _cut_reason(error: PyMongoError) -> str:
+    text = _read_server_details(error).get("errmsg")
     line = " ".join(str(text or error).split())
     return line.split(", full error:")[0].split(", Timeout:")[0][:300]

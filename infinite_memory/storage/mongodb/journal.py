@@ -75,7 +75,7 @@ class JournalReader:
         documents = list(self._journal.find(where, sort=[("_id", -1)], limit=limit))
         if memory_id is None:
             self._refuse_gaps({document["_id"] for document in documents}, last, limit=limit)
-        previous = self._digests_before(documents)
+        previous = self._read_digests_before(documents)
         # Oldest first: if two entries do not match, the older entry was altered.
         entries = [self._check_entry(document, previous, end) for document in reversed(documents)]
         return entries[::-1]
@@ -86,7 +86,7 @@ class JournalReader:
             if number not in numbers:
                 raise EntryDamaged(self._place, number, "is missing")
 
-    def _digests_before(self, documents: list[Document]) -> dict[int, object]:
+    def _read_digests_before(self, documents: list[Document]) -> dict[int, object]:
         """Return the digests of `documents` and of the entries before them, by number."""
         digests: dict[int, object] = {0: JournalEnd().digest}
         digests |= {document["_id"]: document.get("digest") for document in documents}

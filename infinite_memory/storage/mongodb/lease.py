@@ -46,7 +46,7 @@ class MongoLease:
             self._update(self.number, _NEVER)
 
 
-def _metadata(database: Database[_Document]) -> Collection[_Document]:
+def _get_metadata(database: Database[_Document]) -> Collection[_Document]:
     return database.get_collection(METADATA, write_concern=JOURNALED)
 
 
@@ -58,7 +58,7 @@ def take_lease(database: Database[_Document], holder: str) -> int | None:
         "holder": {"$literal": holder},
         "expires": _EXPIRES,
     }
-    found = _metadata(database).find_one_and_update(
+    found = _get_metadata(database).find_one_and_update(
         {"_id": STORE, "$expr": free},
         [{"$set": {_LEASE: lease}}],
         projection={_LEASE: 1},
@@ -69,7 +69,7 @@ def take_lease(database: Database[_Document], holder: str) -> int | None:
 
 def set_expiry(database: Database[_Document], number: int, expires: Any) -> bool:
     """Set when the lease with this number ends; return whether it is the latest."""
-    result = _metadata(database).update_one(
+    result = _get_metadata(database).update_one(
         {"_id": STORE, f"{_LEASE}.number": number}, [{"$set": {f"{_LEASE}.expires": expires}}]
     )
     return result.matched_count == 1
@@ -78,7 +78,7 @@ def set_expiry(database: Database[_Document], number: int, expires: Any) -> bool
 def find_holder(database: Database[_Document]) -> str | None:
     """Return who holds the lease, None if nobody does."""
     held = {"$gt": [{"$ifNull": [f"${_LEASE}.expires", _NEVER]}, "$$NOW"]}
-    found = _metadata(database).find_one({"_id": STORE, "$expr": held}, {_LEASE: 1})
+    found = _get_metadata(database).find_one({"_id": STORE, "$expr": held}, {_LEASE: 1})
     return None if found is None else str(found[_LEASE].get("holder") or "another process")
 
 
@@ -90,7 +90,7 @@ def lease_number_in(store: Mapping[str, Any]) -> int:
 
 def read_notes(database: Database[_Document]) -> dict[str, str]:
     """Return the notes of the jobs."""
-    found = _metadata(database).find_one({"_id": _NOTES}) or {}
+    found = _get_metadata(database).find_one({"_id": _NOTES}) or {}
     # A list, since a name may hold a sign that is none of a field.
     pairs = found.get("notes")
     return {
@@ -104,4 +104,4 @@ def write_notes(database: Database[_Document], notes: Mapping[str, str]) -> None
     """Add notes; if two processes write at the same moment, a note may be lost."""
     merged = {**read_notes(database), **notes}
     pairs = [[name, text] for name, text in merged.items() if text]
-    _metadata(database).update_one({"_id": _NOTES}, {"$set": {"notes": pairs}}, upsert=True)
+    _get_metadata(database).update_one({"_id": _NOTES}, {"$set": {"notes": pairs}}, upsert=True)

@@ -78,13 +78,13 @@ def links_of(
         for document in database.get_collection(LINKS).find({"$or": ends}):
             link = decode_link(document)
             if link is None:
-                damage.skip_record(_damaged_name(document))
+                damage.skip_record(_name_damaged(document))
             else:
                 links[link.source, link.target, link.type] = link
     return [link for _, link in sorted(links.items())]
 
 
-def _damaged_name(document: Document) -> str:
+def _name_damaged(document: Document) -> str:
     """Return the name of a damaged link from its `_id`, which MongoDB never changes in place."""
     try:
         source, target, kind = json.loads(document["_id"])

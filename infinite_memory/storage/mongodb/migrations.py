@@ -46,11 +46,11 @@ def migrate(
         StoreDamaged: the store has a version number that no version of this package wrote.
     """
     metadata = connection.database.get_collection(METADATA)
-    if _version(metadata, connection.place, target) == target:
+    if _read_version(metadata, connection.place, target) == target:
         return False
 
     def run_step(session: ClientSession) -> bool:
-        version = _version(metadata, connection.place, target, session)
+        version = _read_version(metadata, connection.place, target, session)
         if version == target:
             return False
         if version not in steps:
@@ -71,7 +71,7 @@ def migrate(
     return True
 
 
-def _version(
+def _read_version(
     metadata: Collection[dict[str, Any]],
     place: str,
     target: int,

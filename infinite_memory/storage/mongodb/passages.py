@@ -64,7 +64,7 @@ def entry_for_embedding(
         stamp=stamp,
         passages=len(embedding.spans),
         dimensions=embedding.vectors.shape[1],
-        checksum=_checksum(
+        checksum=_compute_checksum(
             memory_id,
             revision,
             embedding.model,
@@ -104,7 +104,7 @@ def decode_embedding(
         return None
     try:
         spans = np.array([[p["start"], p["end"]] for p in passages], _SPANS).reshape(-1, 2)
-        raw = b"".join(_vector_bytes(p["embedding"]) for p in passages)
+        raw = b"".join(_read_vector_bytes(p["embedding"]) for p in passages)
         vectors = np.frombuffer(raw, _VECTORS).reshape(stored.passages, stored.dimensions)
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
         return None
@@ -125,13 +125,13 @@ def _encode_vector(vector: NDArray[np.float32]) -> Binary:
     return Binary(_FLOAT32_HEAD + vector.astype(_VECTORS).tobytes(), _VECTOR_SUBTYPE)
 
 
-def _vector_bytes(value: Binary) -> bytes:
+def _read_vector_bytes(value: Binary) -> bytes:
     if value.subtype != _VECTOR_SUBTYPE or value[:2] != _FLOAT32_HEAD:
         raise ValueError("no vector of 32-bit numbers")
     return bytes(value[2:])
 
 
-def _checksum(
+def _compute_checksum(
     memory_id: str,
     revision: int,
     model: str,

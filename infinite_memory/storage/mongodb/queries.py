@@ -31,7 +31,7 @@ class QueryReader:
         """Return the page of at most `limit` memories that come after `after`."""
         memories: list[Memory] = []
         order = [("happened_at", -1), ("_id", -1)]
-        where = _query(criteria, after)
+        where = _make_query(criteria, after)
         with self._memories.find(where, sort=order, allow_disk_use=True) as cursor:
             for document in cursor:
                 memory = decode_memory(document)
@@ -92,11 +92,11 @@ class QueryReader:
             yield last
 
 
-def _query(criteria: Criteria, after: Position | None) -> _Condition:
+def _make_query(criteria: Criteria, after: Position | None) -> _Condition:
     """Return the condition on the documents; a value of a user always stands under an operator."""
-    conditions = [*_field_conditions(criteria)]
+    conditions = [*_list_field_conditions(criteria)]
     if criteria.as_of is not None:
-        conditions += _validity_conditions(to_micros(criteria.as_of))
+        conditions += _list_validity_conditions(to_micros(criteria.as_of))
     if after is not None:
         moment, memory_id = after
         same_moment = {"happened_at": {"$eq": moment}, "_id": {"$lt": memory_id}}
@@ -104,7 +104,7 @@ def _query(criteria: Criteria, after: Position | None) -> _Condition:
     return {"$and": conditions} if conditions else {}
 
 
-def _field_conditions(criteria: Criteria) -> Iterator[_Condition]:
+def _list_field_conditions(criteria: Criteria) -> Iterator[_Condition]:
     for name, values in (
         ("scope", criteria.scopes),
         ("kind", criteria.kinds),
@@ -127,7 +127,7 @@ def _field_conditions(criteria: Criteria) -> Iterator[_Condition]:
         yield {"content_hash": {"$in": sorted(criteria.content_hashes)}}
 
 
-def _validity_conditions(moment: int) -> list[_Condition]:
+def _list_validity_conditions(moment: int) -> list[_Condition]:
     """Return the conditions on a memory that had begun to hold at `moment` and had not ended."""
     from_the_start = {"valid_from": {"$eq": None}, "happened_at": {"$lte": moment}}
     return [

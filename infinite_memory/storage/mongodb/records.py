@@ -53,7 +53,7 @@ class RecordReader:
         """Return the records with these ids; see `Storage.get`."""
         wanted = list(dict.fromkeys(ids))
         records: dict[str, Record] = {}
-        for batch in _batches(wanted):
+        for batch in _split_batches(wanted):
             documents = list(self._memories.find({"_id": {"$in": batch}}))
             for document, record in self.with_embeddings(documents, models):
                 if record is None:
@@ -85,7 +85,7 @@ class RecordReader:
         """Return the ids among `ids` that were erased."""
         return frozenset(
             mark["_id"]
-            for batch in _batches(list(ids))
+            for batch in _split_batches(list(ids))
             for mark in self._erased.find({"_id": {"$in": batch}}, {"_id": 1})
         )
 
@@ -93,7 +93,7 @@ class RecordReader:
         """Return the ids that end with any of `endings`, with the scopes of their memories."""
         return {
             str(document["_id"]): str(document.get("scope"))
-            for batch in _batches(list(endings))
+            for batch in _split_batches(list(endings))
             for document in self._memories.find({"ending": {"$in": batch}}, {"scope": 1})
         }
 
@@ -181,7 +181,7 @@ def _assemble_record(
     return Record(memory=memory, embeddings=tuple(whole)), damaged
 
 
-def _batches(ids: Sequence[str]) -> Iterator[list[str]]:
+def _split_batches(ids: Sequence[str]) -> Iterator[list[str]]:
     """Yield `ids` in batches that fit into a query."""
     for start in range(0, len(ids), _BATCH_IDS):
         yield list(ids[start : start + _BATCH_IDS])

@@ -30,11 +30,11 @@ class ScopeReader:
         answer = b"".join(raw_batches)
         known, scopes = self._known
         if answer != known:
-            scopes = self._decode(answer)
+            scopes = self._decode_scopes(answer)
             self._known = answer, scopes
         return dict(scopes)
 
-    def _decode(self, answer: bytes) -> dict[str, Scope]:
+    def _decode_scopes(self, answer: bytes) -> dict[str, Scope]:
         scopes = {GLOBAL: Scope(name=GLOBAL)}
         for document in bson.decode_all(answer, self._database.codec_options):
             scope = decode_scope(document)

@@ -142,112 +142,116 @@ class MongoStorage:
     def copy_mark(self) -> CopyMark | None:
         """Return the mark of the store of which this store is a copy; see `SupportsCopyMark`."""
         metadata = self._database.get_collection(METADATA)
-        document = self._run(lambda: metadata.find_one({"_id": COPY}))
+        document = self._run_work(lambda: metadata.find_one({"_id": COPY}))
         return None if document is None else CopyMark.of(str(document.get("mark")))
 
     def mark_copy(self, mark: CopyMark) -> None:
         """Mark this store as a copy of another store; see `SupportsCopyMark`."""
         metadata = self._database.get_collection(METADATA)
         document = {"_id": COPY, "mark": mark.to_text()}
-        self._run(lambda: metadata.replace_one({"_id": COPY}, document, upsert=True))
+        self._run_work(lambda: metadata.replace_one({"_id": COPY}, document, upsert=True))
 
     def commit(self, commit: Commit) -> int:
         """Carry out all of `commit`, or nothing; see `Storage.commit`."""
         check_commit(commit)
         if commit.is_empty:
             return self.position()
-        sequence = self._run(lambda: self._commit(commit), retry=False)
+        sequence = self._run_work(lambda: self._commit_once(commit), retry=False)
         self._damage.note_commit(commit)
         return sequence
 
-    def _commit(self, commit: Commit) -> int:
+    def _commit_once(self, commit: Commit) -> int:
         return self._committer.commit(commit)
 
     def get(
         self, ids: Collection[str], *, models: Collection[str] | None = None
     ) -> dict[str, Record]:
         """Return the records with these ids; see `Storage.get`."""
-        return self._run(lambda: self._records.records(ids, models))
+        return self._run_work(lambda: self._records.records(ids, models))
 
     def find(self, criteria: Criteria, *, limit: int, after: str | None = None) -> Page:
         """Return a page of memories, newest first; see `Storage.find`."""
         check_limit(limit)
         bound = None if after is None else decode_cursor(after)
-        return self._run(lambda: self._queries.page(criteria, bound, limit=limit))
+        return self._run_work(lambda: self._queries.page(criteria, bound, limit=limit))
 
     def history(self, memory_id: str) -> list[Memory]:
         """Return every revision of a memory; see `Storage.history`."""
-        return self._run(lambda: self._records.history(memory_id))
+        return self._run_work(lambda: self._records.history(memory_id))
 
     def erased(self, ids: Collection[str]) -> frozenset[str]:
         """Return the ids among `ids` that were erased; see `Storage.erased`."""
-        return self._run(lambda: self._records.erased(ids))
+        return self._run_work(lambda: self._records.erased(ids))
 
     def find_ids(self, endings: Collection[str]) -> dict[str, str]:
         """Return the ids that end with any of `endings`; see `Storage.find_ids`."""
-        return self._run(lambda: self._records.find_ids(endings))
+        return self._run_work(lambda: self._records.find_ids(endings))
 
     def keys(self, scopes: Collection[str], *, limit: int) -> list[str]:
         """Return the first keys of the current memories in `scopes`; see `SupportsKeys.keys`."""
         check_limit(limit)
-        return self._run(lambda: self._queries.keys(scopes, limit=limit))
+        return self._run_work(lambda: self._queries.keys(scopes, limit=limit))
 
     def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
         """Return the changes after the cursor `after`; see `Storage.changes`."""
         check_limit(limit)
-        return self._run(lambda: self._feed.changes(after, limit=limit, models=models))
+        return self._run_work(lambda: self._feed.changes(after, limit=limit, models=models))
 
     def position(self) -> int:
         """Return the cursor after the last change."""
-        return self._run(self._feed.position)
+        return self._run_work(self._feed.position)
 
     def active_model(self) -> str | None:
         """Return the model that answers, None before the first; see `Storage.active_model`."""
-        return self._run(lambda: active_model(self._connection.database, self._connection.place))
+        return self._run_work(
+            lambda: active_model(self._connection.database, self._connection.place)
+        )
 
     def pending(self, model: str, *, limit: int) -> list[str]:
         """Return ids of memories without an embedding by `model`; see `Storage.pending`."""
         check_limit(limit)
-        return self._run(lambda: self._queries.pending(model, limit=limit))
+        return self._run_work(lambda: self._queries.pending(model, limit=limit))
 
     def scopes(self) -> dict[str, Scope]:
         """Return every scope by name; `Global` is always among them."""
-        return self._run(self._scopes.read)
+        return self._run_work(self._scopes.read)
 
     def access_keys(self, ids: Collection[str] | None = None) -> dict[str, AccessKey]:
         """Return the access keys `ids` by id, None for all; see `Storage.access_keys`."""
-        return self._run(lambda: find_access_keys(self._database, ids, self._damage))
+        return self._run_work(lambda: find_access_keys(self._database, ids, self._damage))
 
     def links(self, ids: Collection[str]) -> list[Link]:
         """Return every link from or to the memories with `ids`; see `Storage.links`."""
-        return self._run(lambda: links_of(self._database, ids, self._damage))
+        return self._run_work(lambda: links_of(self._database, ids, self._damage))
 
     def journal(
         self, *, before: int | None = None, limit: int, memory_id: str | None = None
     ) -> list[Entry]:
         """Return entries of the journal, newest first; see `Storage.journal`."""
         check_limit(limit)
-        return self._run(lambda: self._journal.entries(before, limit=limit, memory_id=memory_id))
+        return self._run_work(
+            lambda: self._journal.entries(before, limit=limit, memory_id=memory_id)
+        )
 
     def journal_end(self) -> JournalEnd:
         """Return the number and the digest of the last entry; see `Storage.journal_end`."""
-        return self._run(self._journal.end)
+        return self._run_work(self._journal.end)
 
     def usage(self, ids: Collection[str]) -> dict[str, Usage]:
         """Return how often the memories with `ids` were used; see `Storage.usage`."""
-        return self._run(lambda: usage_of(self._database, ids, self._damage))
+        return self._run_work(lambda: usage_of(self._database, ids, self._damage))
 
     def count_usage(self, used: Mapping[str, Usage]) -> None:
         """Add the counts of `used`; see `Storage.count_usage`."""
         counts = {memory_id: usage for memory_id, usage in used.items() if not usage.is_empty}
         if counts:
-            self._run(lambda: self._committer.count_usage(counts), retry=False)
+            self._run_work(lambda: self._committer.count_usage(counts), retry=False)
             for memory_id in counts:
                 self._damage.discard_record(USAGE + memory_id)
 
     def measure(self) -> Size:
         """Count the stored records."""
-        return self._run(lambda: measure(self._connection))
+        return self._run_work(lambda: measure(self._connection))
 
     def scrub(self) -> bool:
         """Do nothing: a client cannot remove the traces of deleted documents from a server.
@@ -261,23 +265,23 @@ class MongoStorage:
     def try_lease(self, holder: str) -> MongoLease | None:
         """Return the lease if nobody holds it; see `SupportsLease`."""
         # Not retried: a lost answer would look like a lease of somebody else for some seconds.
-        number = self._run(lambda: lease.take_lease(self._database, holder), retry=False)
+        number = self._run_work(lambda: lease.take_lease(self._database, holder), retry=False)
         return None if number is None else MongoLease(number, self._set_lease_expiry)
 
     def _set_lease_expiry(self, number: int, expires: Any) -> bool:
-        return self._run(lambda: lease.set_expiry(self._database, number, expires))
+        return self._run_work(lambda: lease.set_expiry(self._database, number, expires))
 
     def lease_holder(self) -> str | None:
         """Return who holds the lease; see `SupportsLease`."""
-        return self._run(lambda: lease.find_holder(self._database))
+        return self._run_work(lambda: lease.find_holder(self._database))
 
     def upkeep_notes(self) -> dict[str, str]:
         """Return the notes of the jobs; see `SupportsLease`."""
-        return self._run(lambda: lease.read_notes(self._database))
+        return self._run_work(lambda: lease.read_notes(self._database))
 
     def note_upkeep(self, notes: Mapping[str, str]) -> None:
         """Add notes; see `SupportsLease`."""
-        self._run(lambda: lease.write_notes(self._database, notes))
+        self._run_work(lambda: lease.write_notes(self._database, notes))
 
     @contextmanager
     def snapshot(self) -> Iterator[Storage]:
@@ -312,7 +316,7 @@ class MongoStorage:
         """Let no call of this thread wait for the server; see `SupportsBriefCalls`."""
         return limit_to_brief_calls()
 
-    def _run(self, work: Callable[[], _Result], *, retry: bool = True) -> _Result:
+    def _run_work(self, work: Callable[[], _Result], *, retry: bool = True) -> _Result:
         """Run `work`; if `retry`, repeat it after a lost connection.
 
         A managed server that is gone is started, and `work` is retried for up to a minute. While a

@@ -108,13 +108,13 @@ def _run_once(
     try:
         result = work(session)
     except Conflict:
-        _abort(session)
+        _abort_session(session)
         _catch_up(connection, session)
         raise
     except BaseException:
-        _abort(session)
+        _abort_session(session)
         raise
-    _commit(connection, session, limit)
+    _commit_session(connection, session, limit)
     return result
 
 
@@ -128,7 +128,7 @@ def _catch_up(connection: Connection, session: ClientSession) -> None:
         connection.database.get_collection(METADATA).find_one({"_id": STORE}, session=session)
 
 
-def _commit(connection: Connection, session: ClientSession, limit: _RetryLimit) -> None:
+def _commit_session(connection: Connection, session: ClientSession, limit: _RetryLimit) -> None:
     """Commit, and retry while the result of the commit is unknown."""
     while True:
         try:
@@ -173,7 +173,7 @@ def end_abandoned(connection: Connection) -> None:
         _log.debug("abandoned transactions could not be ended; the server will end them: %s", error)
 
 
-def _abort(session: ClientSession) -> None:
+def _abort_session(session: ClientSession) -> None:
     try:
         selection = session.client.options.server_selection_timeout
         with pymongo.timeout(min(_ABORT_SECONDS, selection)):

@@ -36,7 +36,7 @@ def usage_of(
     for start in range(0, len(wanted), _IDS_AT_ONCE):
         batch = wanted[start : start + _IDS_AT_ONCE]
         for document in database.get_collection(USAGE).find({"_id": {"$in": batch}}):
-            usage = _decode(document)
+            usage = _decode_usage(document)
             if usage is None:
                 damage.skip_record(USAGE_PREFIX + document["_id"])
             else:
@@ -48,13 +48,13 @@ def add_usage(used: Mapping[str, Usage], known: Mapping[str, Document]) -> Docum
     """Return the writes that add `used` to the `known` documents; damaged counts restart."""
     writes = DocumentWrites()
     for memory_id, usage in used.items():
-        before = _decode(known[memory_id]) if memory_id in known else None
+        before = _decode_usage(known[memory_id]) if memory_id in known else None
         after = usage if before is None else before.plus(usage)
-        writes.put(USAGE, _encode(memory_id, after))
+        writes.put(USAGE, _encode_usage(memory_id, after))
     return writes
 
 
-def _encode(memory_id: str, usage: Usage) -> Document:
+def _encode_usage(memory_id: str, usage: Usage) -> Document:
     document: Document = {"_id": memory_id, "count": Int64(usage.count)}
     if usage.last is not None:
         document["last"] = Int64(to_micros(usage.last))
@@ -64,7 +64,7 @@ def _encode(memory_id: str, usage: Usage) -> Document:
     return sealed(_KIND, f"the usage of memory {memory_id!r}", document)
 
 
-def _decode(document: Document) -> Usage | None:
+def _decode_usage(document: Document) -> Usage | None:
     if not fits(_KIND, document):
         return None
     return Usage(

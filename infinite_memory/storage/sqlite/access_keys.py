@@ -57,9 +57,9 @@ def read_access_keys(
 ) -> dict[str, AccessKey]:
     """Return the sound keys `ids` by id, None for all."""
     keys: dict[str, AccessKey] = {}
-    for row in _select(snapshot, ids):
-        if _fits(row):
-            key = _decode(row)
+    for row in _select_rows(snapshot, ids):
+        if _fits_checksum(row):
+            key = _decode_key(row)
             keys[key.id] = key
         else:
             damage.skip_record(ACCESS_KEY + name_of(row[0]))
@@ -68,10 +68,10 @@ def read_access_keys(
 
 def damaged_access_keys(snapshot: Snapshot) -> list[str]:
     """Return the ids of the keys that are damaged."""
-    return [name_of(row[0]) for row in snapshot.rows(_KEYS) if not _fits(row)]
+    return [name_of(row[0]) for row in snapshot.rows(_KEYS) if not _fits_checksum(row)]
 
 
-def _select(snapshot: Snapshot, ids: Collection[str] | None) -> Iterator[tuple[Any, ...]]:
+def _select_rows(snapshot: Snapshot, ids: Collection[str] | None) -> Iterator[tuple[Any, ...]]:
     if ids is None:
         yield from snapshot.rows(f"{_KEYS} ORDER BY id")
         return
@@ -79,12 +79,12 @@ def _select(snapshot: Snapshot, ids: Collection[str] | None) -> Iterator[tuple[A
         yield from snapshot.rows(f"{_KEYS} WHERE id = ?", (key_id,))
 
 
-def _fits(row: tuple[Any, ...]) -> bool:
+def _fits_checksum(row: tuple[Any, ...]) -> bool:
     blobs, numbers = row[:_BLOBS], row[_BLOBS:-1]
     return seal_fits(_KIND, numbers, blobs, row[-1])
 
 
-def _decode(row: tuple[Any, ...]) -> AccessKey:
+def _decode_key(row: tuple[Any, ...]) -> AccessKey:
     key_id, name, digest, rights, scopes, created_by, created_at, expires_at, revoked_at, _ = row
     return AccessKey(
         id=key_id.decode(),

@@ -177,13 +177,13 @@ class CommitWriter:
         """
         commit = encoded.commit
         for erase in commit.erases:
-            self._erase(erase.id)
+            self._apply_erase(erase.id)
         for put, row in zip(commit.puts, encoded.rows, strict=True):
-            self._put(put, row)
+            self._apply_put(put, row)
         for attach in commit.attaches:
-            self._attach(attach)
+            self._apply_attach(attach)
         for detach in commit.detaches:
-            self._detach(detach)
+            self._apply_detach(detach)
         self._apply_links(commit)
         self._apply_scopes(commit)
         for key in commit.access_keys:
@@ -205,33 +205,33 @@ class CommitWriter:
         for scope in commit.scopes:
             put_scope(self._connection, scope)
 
-    def _put(self, put: Put, row: MemoryRow) -> None:
+    def _apply_put(self, put: Put, row: MemoryRow) -> None:
         memory = put.memory
         place = self._places.pop(memory.id, None) or self._find_place(memory.id)
-        number, bindings = place.number, row.bindings(self._next_sequence())
+        number, bindings = place.number, row.bindings(self._take_sequence())
         if number is None:
             if place.was_erased:
                 self._connection.execute("DELETE FROM erased WHERE id = ?", (memory.id,))
-            self._connection.execute(INSERT, (*bindings, self._entry_number(memory.id)))
+            self._connection.execute(INSERT, (*bindings, self._find_entry_number(memory.id)))
             number = self._connection.last_insert_rowid()
         else:
-            self._archive(number, memory.id)
+            self._archive_revision(number, memory.id)
             self._connection.execute("DELETE FROM memory_tags WHERE number = ?", (number,))
             self._connection.execute("DELETE FROM vectors WHERE number = ?", (number,))
             self._connection.execute(UPDATE, (*bindings, number))
         self._index_tags(memory, number)
         for embedding in put.embeddings:
-            self._embed(memory.id, memory.revision, number, embedding)
+            self._insert_embedding(memory.id, memory.revision, number, embedding)
 
-    def _attach(self, attach: Attach) -> None:
+    def _apply_attach(self, attach: Attach) -> None:
         number, revision, _ = self._find_place(attach.id)
         if number is None or revision != attach.revision:
             return
         row = self._read_row(number)
         self._name_models(attach.id, number, row, {*models_of(row), attach.embedding.model})
-        self._embed(attach.id, revision, number, attach.embedding)
+        self._insert_embedding(attach.id, revision, number, attach.embedding)
 
-    def _detach(self, detach: Detach) -> None:
+    def _apply_detach(self, detach: Detach) -> None:
         number = self._find_place(detach.id).number
         if number is None:
             return
@@ -247,18 +247,18 @@ class CommitWriter:
     def _name_models(
         self, memory_id: str, number: int, row: tuple[Any, ...], models: set[str]
     ) -> None:
-        bindings = with_models(row, models, self._next_sequence())
+        bindings = with_models(row, models, self._take_sequence())
         if bindings is None:
             raise self._damage.refuse_record(memory_id)
         self._connection.execute(UPDATE_MODELS, (*bindings, number))
 
-    def _erase(self, memory_id: str) -> None:
+    def _apply_erase(self, memory_id: str) -> None:
         self._places.pop(memory_id, None)
         number = self._find_place(memory_id).number
         if number is None:
             return
         self._list_creation(memory_id, number)
-        sequence = self._next_sequence()
+        sequence = self._take_sequence()
         self._connection.execute("DELETE FROM memories WHERE number = ?", (number,))
         self._connection.execute("DELETE FROM revisions WHERE id = ?", (memory_id,))
         erase_links(self._connection, memory_id)
@@ -271,7 +271,7 @@ class CommitWriter:
         rows: list[Any] = self._connection.execute(_FIND_PLACE, (memory_id,)).fetchall()
         return _Place(*rows[0]) if rows else _NO_PLACE
 
-    def _entry_number(self, memory_id: str) -> int | None:
+    def _find_entry_number(self, memory_id: str) -> int | None:
         """Return the entry that makes a row, None if no entry names it or it is already listed."""
         if memory_id not in self._unlisted:
             return None
@@ -308,7 +308,7 @@ class CommitWriter:
         row: tuple[Any, ...] = rows[0]
         return row
 
-    def _archive(self, number: int, memory_id: str) -> None:
+    def _archive_revision(self, number: int, memory_id: str) -> None:
         memory = decode_memory(self._read_row(number))
         if memory is None:
             raise self._damage.refuse_record(memory_id)
@@ -329,10 +329,12 @@ class CommitWriter:
                 ],
             )
 
-    def _embed(self, memory_id: str, revision: int, number: int, embedding: Embedding) -> None:
+    def _insert_embedding(
+        self, memory_id: str, revision: int, number: int, embedding: Embedding
+    ) -> None:
         bindings = encode_embedding(memory_id, revision, embedding)
         self._connection.execute(INSERT_EMBEDDING, (number, *bindings))
 
-    def _next_sequence(self) -> int:
+    def _take_sequence(self) -> int:
         self.sequence += 1
         return self.sequence

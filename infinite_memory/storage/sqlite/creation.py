@@ -38,7 +38,7 @@ def prepare_folder(places: Places, vfs: str | None) -> None:
         StoreDamaged, SchemaTooNew, SchemaTooOld, StorageUnavailable: as `ensure_store`.
     """
     check_not_inherited(places.database)
-    with _typed_errors(places):
+    with _raise_typed_errors(places):
         check_surroundings(places.folder)
         _make_folder(places.folder)
         # Even the lock must not be made in a suspect folder.
@@ -56,10 +56,10 @@ def ensure_store(places: Places, vfs: str | None) -> str:
         SchemaTooOld: a development version before schema 1 made it; nothing was changed.
         StorageUnavailable: the folder cannot be used.
     """
-    with _typed_errors(places):
+    with _raise_typed_errors(places):
         identity = inspect_store(places, vfs)
         if identity is None:
-            identity = _create(places, vfs)
+            identity = _create_database(places, vfs)
         if read_marker(places.marker) is None:
             write_marker(places.marker, identity)
         return identity
@@ -79,7 +79,7 @@ def find_sound_store(places: Places, vfs: str | None) -> str | None:
 
 
 @contextmanager
-def _typed_errors(places: Places) -> Iterator[None]:
+def _raise_typed_errors(places: Places) -> Iterator[None]:
     try:
         yield
     except apsw.Error as error:
@@ -106,13 +106,13 @@ def _make_folder(folder: Path) -> None:
 
 def create_beside(places: Places, ledger: Ledger, page_bytes: int) -> None:
     """Create a store with the identity and the position of another, in a folder of its own."""
-    with _typed_errors(places):
+    with _raise_typed_errors(places):
         _make_folder(places.folder)
-        _create(places, None, ledger, page_bytes)
+        _create_database(places, None, ledger, page_bytes)
         write_marker(places.marker, ledger.identity)
 
 
-def _create(
+def _create_database(
     places: Places, vfs: str | None, ledger: Ledger | None = None, page_bytes: int | None = None
 ) -> str:
     """Make the database under a temporary name, then rename it, so that nobody sees half of it."""

@@ -81,18 +81,18 @@ class Database:
         self._scrub_again_at = 0.0
         prepare_folder(self.places, vfs)
         with self._lock.hold_within(_OPENING_SECONDS) as held:
-            opened = self._open(checkpoint_pages, locked=held)
+            opened = self._open_files(checkpoint_pages, locked=held)
         if not opened:
             with self._lock.hold():
-                self._open(checkpoint_pages, locked=True)
+                self._open_files(checkpoint_pages, locked=True)
         _open_databases.add(self)
 
-    def _open(self, checkpoint_pages: int | None, *, locked: bool) -> bool:
+    def _open_files(self, checkpoint_pages: int | None, *, locked: bool) -> bool:
         """Check and open the files; return False if that needs the lock and it is not `locked`."""
         find = ensure_store if locked else find_sound_store
 
         def start() -> bool:
-            return self._start(find(self.places, self._vfs), checkpoint_pages, locked=locked)
+            return self._start_writer(find(self.places, self._vfs), checkpoint_pages, locked=locked)
 
         if locked:
             return look_twice(start)
@@ -101,8 +101,10 @@ class Database:
         except StoreDamaged:
             return False  # somebody may have written, or put other files in place
 
-    def _start(self, identity: str | None, checkpoint_pages: int | None, *, locked: bool) -> bool:
-        """Open the writer of the store that was found, as `_open` does."""
+    def _start_writer(
+        self, identity: str | None, checkpoint_pages: int | None, *, locked: bool
+    ) -> bool:
+        """Open the writer of the store that was found, as `_open_files` does."""
         if identity is None:
             return False
         self.identity = identity
@@ -200,7 +202,7 @@ class Database:
             StoreClosed, StorageUnavailable, StoreDamaged: as for `read`. If the log was removed or
                 replaced during the commit, StorageUnavailable: the commit was most likely lost.
         """
-        with self._writing(wait_seconds):
+        with self._hold_writer_lock(wait_seconds):
             if erasing:
                 self._scrub_mark.set()
             try:
@@ -219,7 +221,7 @@ class Database:
             return result
 
     @contextmanager
-    def _writing(self, wait_seconds: float = BUSY_SECONDS) -> Iterator[None]:
+    def _hold_writer_lock(self, wait_seconds: float = BUSY_SECONDS) -> Iterator[None]:
         """Hold the writers' lock of a database that may be written."""
         self._check_open()
         # A second look at damage takes long on a large store, so it comes after the lock.
@@ -240,7 +242,7 @@ class Database:
         try:
             self._writer.checkpoint()
         except apsw.Error as error:
-            self._judge(error)
+            self._judge_error(error)
             _logger.warning("%s: the log could not be copied yet: %s", self.path, error)
         else:
             self._reserve.fill()
@@ -258,7 +260,7 @@ class Database:
         Return False if a reader of a different process prevents it. The first commit, opening or
         closing after that reader has ended then empties the log.
         """
-        with self._writing():
+        with self._hold_writer_lock():
             self._scrub_mark.set()
             try:
                 self._writer.scrub_log(_SCRUB_SECONDS)
@@ -283,7 +285,7 @@ class Database:
         try:
             self._writer.scrub_log(0.0)
         except apsw.Error as error:
-            self._judge(error)
+            self._judge_error(error)
             _logger.info("%s: the log could not be emptied yet: %s", self.path, error)
         else:
             self._scrub_mark.clear()
@@ -321,7 +323,7 @@ class Database:
         if self._suspicion.error is not None or self._writer.is_closed:
             return
         if self._lost is not None or look_at_files(self.places) != self._files:
-            self._rescue()
+            self._rescue_log()
             return
         try:
             self._scrub_again_at = 0.0
@@ -330,7 +332,7 @@ class Database:
         except apsw.BusyError:
             _logger.debug("%s: the log stays, since it still has readers", self.path)
         except apsw.Error as error:
-            self._judge(error)
+            self._judge_error(error)
             _logger.warning("%s: the log could not be copied yet: %s", self.path, error)
 
     def _check_open(self) -> None:
@@ -355,10 +357,10 @@ class Database:
         if name is not None:
             self._lost = moved_files(self.places, name, NOTHING_STORED)
             if locked:
-                self._rescue()
+                self._rescue_log()
             raise moved_files(self.places, name, outcome)
 
-    def _rescue(self) -> None:
+    def _rescue_log(self) -> None:
         """Copy a removed log into the database, unless a process has begun a new log.
 
         The caller holds the writers' lock.
@@ -380,7 +382,7 @@ class Database:
         try:
             yield
         except apsw.Error as error:
-            raise self._judge(error) from error
+            raise self._judge_error(error) from error
         except UnicodeDecodeError as error:
             # Columns are cast to the types that they were written with; foreign content may not be.
             problem = f"holds bytes that are not a text ({error})"
@@ -390,7 +392,7 @@ class Database:
         """Refuse all further writes, since the file is damaged; `problem` describes the damage."""
         self._suspicion.note(damaged_database(self.path, f"is damaged ({problem})"))
 
-    def _judge(self, error: apsw.Error) -> StorageError:
+    def _judge_error(self, error: apsw.Error) -> StorageError:
         """Return the typed error; damage must be seen again, then this process writes no more."""
         if not isinstance(error, DAMAGE):
             return storage_error(error, self.path)

@@ -82,14 +82,14 @@ def _read_stored(
 
 def was_erased(snapshot: Snapshot, memory_id: str, damage: DamageLog) -> bool:
     """Return whether a memory was erased and no memory has its id now."""
-    return any(_notes(snapshot, "id = ?", memory_id, damage))
+    return any(_read_notes(snapshot, "id = ?", memory_id, damage))
 
 
 def _read_erased(snapshot: Snapshot, after: int, damage: DamageLog) -> Iterator[tuple[int, Change]]:
-    return _notes(snapshot, "sequence > ? ORDER BY sequence", after, damage)
+    return _read_notes(snapshot, "sequence > ? ORDER BY sequence", after, damage)
 
 
-def _notes(
+def _read_notes(
     snapshot: Snapshot, condition: str, value: int | str, damage: DamageLog
 ) -> Iterator[tuple[int, Change]]:
     rows = snapshot.rows(f"{ERASED} WHERE {condition}", (value,))

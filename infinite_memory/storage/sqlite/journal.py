@@ -79,10 +79,10 @@ def misnamed_entries(snapshot: Snapshot) -> Iterator[tuple[int, str]]:
                 yield number, memory_id
     ((listed,),) = snapshot.rows(f"SELECT count(*) FROM ({_NAMES})")
     if listed != named:
-        yield from _foreign_names(snapshot)
+        yield from _list_foreign_names(snapshot)
 
 
-def _foreign_names(snapshot: Snapshot) -> Iterator[tuple[int, str]]:
+def _list_foreign_names(snapshot: Snapshot) -> Iterator[tuple[int, str]]:
     rows = snapshot.rows(
         f"SELECT n.number, CAST(n.id AS BLOB), CAST(j.body AS BLOB) FROM ({_NAMES}) n "
         "LEFT JOIN journal j ON j.number = n.number"

@@ -68,29 +68,29 @@ def read_links(snapshot: Snapshot, ids: Collection[str], damage: DamageLog) -> l
     for memory_id in ids:
         for end in ("source", "target"):
             for row in snapshot.rows(f"{_LINKS} WHERE {end} = ?", (memory_id,)):
-                if _fits(row):
-                    link = _decode(row)
+                if _fits_checksum(row):
+                    link = _decode_link(row)
                     links[link.source, link.target, link.type.value] = link
                 else:
-                    damage.skip_record(_name(row))
+                    damage.skip_record(_name_link(row))
     return [links[key] for key in sorted(links)]
 
 
 def damaged_links(snapshot: Snapshot) -> Iterator[str]:
     """Yield the names of the links that are damaged."""
     for row in snapshot.rows(_LINKS):
-        if not _fits(row):
-            yield _name(row)
+        if not _fits_checksum(row):
+            yield _name_link(row)
 
 
-def _fits(row: tuple[Any, ...]) -> bool:
+def _fits_checksum(row: tuple[Any, ...]) -> bool:
     *blobs, weight, made_at, checksum = row
     return isinstance(weight, float) and seal_fits(
         _KIND, (made_at,), [*blobs, _WEIGHT.pack(weight)], checksum
     )
 
 
-def _decode(row: tuple[Any, ...]) -> Link:
+def _decode_link(row: tuple[Any, ...]) -> Link:
     source, target, kind, made_by, reason, weight, made_at, _ = row
     return Link(
         source=source.decode(),
@@ -103,6 +103,6 @@ def _decode(row: tuple[Any, ...]) -> Link:
     )
 
 
-def _name(row: tuple[Any, ...]) -> str:
+def _name_link(row: tuple[Any, ...]) -> str:
     source, target, kind, *_ = map(name_of, row)
     return link_name(source, target, kind)

@@ -58,10 +58,10 @@ def read_ledger(connection: apsw.Connection, path: Path) -> Ledger:
                 end=JournalEnd(number=entries, digest=digest),
                 active_model=model.decode() or None,
             )
-    raise _damaged_ledger(path)
+    raise _make_damaged_error(path)
 
 
-def _damaged_ledger(path: Path) -> StoreDamaged:
+def _make_damaged_error(path: Path) -> StoreDamaged:
     return damaged_database(path, "has lost or altered the row that counts its changes")
 
 
@@ -70,7 +70,7 @@ def insert_ledger(connection: apsw.Connection, ledger: Ledger) -> None:
     connection.execute(
         "INSERT INTO ledger (one, identity, sequence, token, entries, digest, active_model, "
         "checksum) VALUES (1, ?, ?, ?, ?, ?, ?, ?)",
-        (ledger.identity, *_bindings(ledger)),
+        (ledger.identity, *_list_bindings(ledger)),
     )
 
 
@@ -79,7 +79,7 @@ def update_ledger(connection: apsw.Connection, ledger: Ledger) -> None:
     connection.execute(
         "UPDATE ledger SET sequence = ?, token = ?, entries = ?, digest = ?, active_model = ?, "
         "checksum = ?",
-        _bindings(ledger),
+        _list_bindings(ledger),
     )
 
 
@@ -101,7 +101,7 @@ def append_entry(connection: apsw.Connection, end: JournalEnd, text: str, path: 
     return JournalEnd(number=number, digest=digest)
 
 
-def _bindings(ledger: Ledger) -> tuple[Any, ...]:
+def _list_bindings(ledger: Ledger) -> tuple[Any, ...]:
     sequence, token, end, model = ledger.sequence, ledger.token, ledger.end, ledger.active_model
     blobs = (ledger.identity.encode(), token, end.digest, (model or "").encode())
     checksum = seal(_KIND, (sequence, end.number), blobs)

@@ -36,7 +36,7 @@ def find_page(
     allowed = (criteria.scopes, criteria.kinds, criteria.statuses, criteria.content_hashes)
     if any(values is not None and not values for values in allowed):
         return Page(memories=(), next=None)  # SQLite finds no plan for "in nothing" by an index
-    sql, bindings = _query(criteria, after)
+    sql, bindings = _make_query(criteria, after)
     memories: list[Memory] = []
     for row in snapshot.rows(sql, bindings):
         memory = decode_memory(row[1:])
@@ -66,7 +66,7 @@ def list_keys(snapshot: Snapshot, scopes: Collection[str], *, limit: int) -> lis
     # A comparison, which no NULL meets, lets SQLite seek in the index of keys.
     query = (
         'SELECT CAST("key" AS BLOB) FROM memories INDEXED BY memories_by_key WHERE "key" > \'\''
-        f' AND status = ? AND scope {_matches_any(scopes)} GROUP BY "key" ORDER BY "key" LIMIT ?'
+        f' AND status = ? AND scope {_write_match(scopes)} GROUP BY "key" ORDER BY "key" LIMIT ?'
     )
     rows = snapshot.rows(query, (Status.CURRENT.value, *sorted(scopes), limit))
     return [name_of(key) for (key,) in rows]
@@ -76,20 +76,20 @@ def has_content(connection: apsw.Connection, content_hashes: Collection[bytes]) 
     """Return whether any row has a hash in `content_hashes`."""
     if not content_hashes:
         return False
-    query = f"{_CONTENT}{_matches_any(content_hashes)} LIMIT 1"
+    query = f"{_CONTENT}{_write_match(content_hashes)} LIMIT 1"
     return connection.execute(query, (*content_hashes,)).fetchone() is not None
 
 
-def _query(criteria: Criteria, after: Position | None) -> tuple[str, tuple[Any, ...]]:
+def _make_query(criteria: Criteria, after: Position | None) -> tuple[str, tuple[Any, ...]]:
     """Return the query and its bindings: no value is ever part of the text."""
-    table, source, conditions, bindings = _narrowest(criteria)
+    table, source, conditions, bindings = _choose_narrowest(criteria)
     for column, values in (
         ("scope", criteria.scopes),
         ("kind", criteria.kinds),
         ("status", criteria.statuses),
     ):
         if values is not None:
-            conditions.append(f"m.{column} {_matches_any(values)}")
+            conditions.append(f"m.{column} {_write_match(values)}")
             bindings += sorted(str(value) for value in values)
     if criteria.conversation_id is not None:
         conditions.append("m.conversation_id = ?")
@@ -98,7 +98,7 @@ def _query(criteria: Criteria, after: Position | None) -> tuple[str, tuple[Any, 
         conditions.append(f"m.{UNCOMMON}")
     if criteria.keyed:
         conditions.append('m."key" IS NOT NULL')
-    for condition, moments in _by_time(criteria, table):
+    for condition, moments in _list_time_conditions(criteria, table):
         conditions.append(condition)
         bindings += map(to_micros, moments)
     if after is not None:
@@ -112,12 +112,12 @@ def _query(criteria: Criteria, after: Position | None) -> tuple[str, tuple[Any, 
     )
 
 
-def _narrowest(criteria: Criteria) -> tuple[str, str, list[str], list[Any]]:
+def _choose_narrowest(criteria: Criteria) -> tuple[str, str, list[str], list[Any]]:
     """Return the ordering table, the FROM clause, and the conditions of the narrowest index."""
     if criteria.content_hashes is not None:
         # A content hash, like a key, selects the fewest rows, which SQLite cannot know.
         source = "memories m INDEXED BY memories_by_content"
-        condition = f"m.content_hash {_matches_any(criteria.content_hashes)}"
+        condition = f"m.content_hash {_write_match(criteria.content_hashes)}"
         return "m", source, [condition], [*criteria.content_hashes]
     if criteria.key is not None:
         source = "memories m INDEXED BY memories_by_key"
@@ -128,7 +128,7 @@ def _narrowest(criteria: Criteria) -> tuple[str, str, list[str], list[Any]]:
     return "m", "memories m", [], []
 
 
-def _by_time(criteria: Criteria, table: str) -> Iterator[tuple[str, list[datetime]]]:
+def _list_time_conditions(criteria: Criteria, table: str) -> Iterator[tuple[str, list[datetime]]]:
     """Yield the conditions on times with the moments that they bind."""
     if criteria.since is not None:
         yield f"{table}.happened_at >= ?", [criteria.since]
@@ -141,7 +141,7 @@ def _by_time(criteria: Criteria, table: str) -> Iterator[tuple[str, list[datetim
         )
 
 
-def _matches_any(values: Iterable[object]) -> str:
+def _write_match(values: Iterable[object]) -> str:
     marks = ", ".join("?" for _ in values)
     # Equality with one value lets SQLite read an index in order; IN would have it sort.
     return f"= {marks}" if marks == "?" else f"IN ({marks})"

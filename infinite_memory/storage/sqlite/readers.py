@@ -62,7 +62,7 @@ class Readers:
             OutOfTime: the time of the call is over, and it has changed nothing.
         """
         current_deadline().check()
-        connection = self._borrow()
+        connection = self._borrow_reader()
         snapshot = Snapshot(connection)
         try:
             connection.execute("BEGIN")
@@ -84,7 +84,7 @@ class Readers:
         while self._idle:
             release(self._idle.pop(), self._path)
 
-    def _borrow(self) -> apsw.Connection:
+    def _borrow_reader(self) -> apsw.Connection:
         try:
             connection = self._idle.pop()
         except IndexError:

@@ -51,7 +51,9 @@ class SqliteReplacement:
         _close_whole(self.storage, self._places)
         database = self._database
         # A commit checks that the files are in place and not suspect.
-        database.transaction(lambda connection, token: _renew(connection, database.path, token))
+        database.transaction(
+            lambda connection, token: _renew_token(connection, database.path, token)
+        )
         with database.alone():
             try:
                 _copy_pages(self._places.database, database.path, position, entries)
@@ -92,10 +94,10 @@ def _hold_restore_lock(places: Places) -> Iterator[Places]:
         )
     beside = Places(places.replacement)
     try:
-        _remove(beside.folder)
+        _remove_folder(beside.folder)
         yield beside
     finally:
-        _remove(beside.folder)
+        _remove_folder(beside.folder)
         lock.release()
 
 
@@ -125,7 +127,7 @@ class DamagedReplacement:
                 aside = _create_aside(places.folder, now)
                 if places.marker.exists():
                     shutil.copy(places.marker, aside)
-                for path in _files_of(places):
+                for path in _list_files(places):
                     if path.exists():
                         path.rename(aside / path.name)
                 sync_folder(aside)
@@ -152,7 +154,7 @@ def _create_aside(folder: Path, now: datetime) -> Path:
     raise AssertionError
 
 
-def _files_of(places: Places) -> tuple[Path, ...]:
+def _list_files(places: Places) -> tuple[Path, ...]:
     """Return the files that belong to a database, in the order in which they are moved.
 
     The database goes before its log: without the log it might open, and lack what the log holds.
@@ -191,7 +193,7 @@ def _close_whole(storage: Storage, places: Places) -> None:
         )
 
 
-def _renew(connection: apsw.Connection, path: Path, token: bytes) -> None:
+def _renew_token(connection: apsw.Connection, path: Path, token: bytes) -> None:
     update_ledger(connection, evolve(read_ledger(connection, path), token=token))
 
 
@@ -219,7 +221,7 @@ def _copy_pages(beside: Path, path: Path, position: int, entries: int) -> None:
             raise
 
 
-def _remove(folder: Path) -> None:
+def _remove_folder(folder: Path) -> None:
     """Remove a folder that a killed process may have left."""
     if folder.is_symlink():
         raise StorageUnavailable(f"{folder} is a link, and nothing was restored: remove it")

@@ -117,14 +117,14 @@ def with_models(
 
 
 def _dump_list(values: tuple[str, ...]) -> str:
-    return _dump(list(values)) if values else "[]"
+    return _dump_json(list(values)) if values else "[]"
 
 
 def _dump_object(values: Mapping[str, JsonValue]) -> str:
-    return _dump(dict(values)) if values else "{}"
+    return _dump_json(dict(values)) if values else "{}"
 
 
-def _dump(value: list[str] | dict[str, JsonValue]) -> str:
+def _dump_json(value: list[str] | dict[str, JsonValue]) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
@@ -148,7 +148,7 @@ _CONVERSIONS: Mapping[FieldType, tuple[_Convert, _Convert]] = {
 }
 
 
-def _conversions(field: MemoryField) -> tuple[_Convert, _Convert]:
+def _choose_conversions(field: MemoryField) -> tuple[_Convert, _Convert]:
     """Return the functions from the value of a field to the value of a column, and back."""
     if field.choices is None:
         return _CONVERSIONS[field.value_type]
@@ -160,7 +160,7 @@ def _conversions(field: MemoryField) -> tuple[_Convert, _Convert]:
 
 _FIELDS = (*_TEXT_FIELDS, *_NUMBER_FIELDS)
 _NAMES = tuple(field.name for field in _FIELDS)
-_ENCODERS, _DECODERS = zip(*map(_conversions, _FIELDS), strict=True)
+_ENCODERS, _DECODERS = zip(*map(_choose_conversions, _FIELDS), strict=True)
 _read_fields = attrgetter(*_NAMES)
 
 

@@ -47,19 +47,19 @@ class ScopeReader:
         known = self._known
         if known is None or known[0] != checksums:
             scopes = {GLOBAL: Scope(name=GLOBAL)}
-            for scope in self._decode(snapshot, (checksums or "").split(",")):
+            for scope in self._decode_scopes(snapshot, (checksums or "").split(",")):
                 scopes[scope.name] = scope
             self._known = known = checksums, scopes
         return dict(known[1])
 
-    def _decode(self, snapshot: Snapshot, checksums: Sequence[str]) -> Iterable[Scope]:
+    def _decode_scopes(self, snapshot: Snapshot, checksums: Sequence[str]) -> Iterable[Scope]:
         """Return the sound scopes of `checksums`; only those that were unknown are decoded."""
         decoded = self._by_checksum
         unknown = json.dumps([checksum for checksum in checksums if checksum not in decoded])
         decoded = {checksum: decoded[checksum] for checksum in checksums if checksum in decoded}
         for *blobs, active, checksum in snapshot.rows(_UNKNOWN, (unknown,)):
             if seal_fits(_KIND, (active,), blobs, checksum):
-                decoded[checksum.hex().upper()] = _decode(blobs, active)
+                decoded[checksum.hex().upper()] = _decode_scopes(blobs, active)
             else:
                 self._damage.skip_record("scope " + name_of(blobs[0]))
         self._by_checksum = decoded
@@ -75,7 +75,7 @@ def damaged_scopes(snapshot: Snapshot) -> list[str]:
     ]
 
 
-def _decode(blobs: list[Any], active: int) -> Scope:
+def _decode_scopes(blobs: list[Any], active: int) -> Scope:
     name, description, parent, keywords, sensitivity = blobs
     return Scope(
         name=name.decode(),

@@ -212,7 +212,7 @@ class SqliteStorage:
         """Return ids of memories without an embedding by `model`; see `Storage.pending`."""
         check_limit(limit)
         with self._database.read() as snapshot:
-            damaged = list(_damaged_embeddings(snapshot, model, self._damage))
+            damaged = list(_find_damaged_embeddings(snapshot, model, self._damage))
             waiting = read_pending(snapshot, model, limit=limit, damage=self._damage)
         return list(dict.fromkeys([*damaged, *waiting]))[:limit]
 
@@ -268,7 +268,7 @@ class SqliteStorage:
     def measure(self) -> Size:
         """Return the size of the store; `size_bytes` is the database with its log."""
         with self._database.read() as snapshot:
-            oldest, newest = _time_bounds(snapshot)
+            oldest, newest = _read_time_bounds(snapshot)
             return Size(
                 memories=_count_memories(snapshot),
                 revisions=next(snapshot.rows("SELECT count(*) FROM revisions"))[0],
@@ -347,7 +347,7 @@ def _only_removes(commit: Commit) -> bool:
     return bool(commit.changes) and hides and not adds
 
 
-def _damaged_embeddings(snapshot: Snapshot, model: str, damage: DamageLog) -> Iterator[str]:
+def _find_damaged_embeddings(snapshot: Snapshot, model: str, damage: DamageLog) -> Iterator[str]:
     """Yield the ids of sound memories whose embedding by `model` is damaged."""
     for memory_id in damage.embeddings(model):
         rows = select_records(snapshot, damage, "WHERE m.id = ?", memory_id, models=(model,))
@@ -384,7 +384,7 @@ def _count_embedded(snapshot: Snapshot) -> dict[str, int]:
     return dict(counts)
 
 
-def _time_bounds(snapshot: Snapshot) -> tuple[datetime | None, datetime | None]:
+def _read_time_bounds(snapshot: Snapshot) -> tuple[datetime | None, datetime | None]:
     bounds = (
         next(snapshot.rows(f"SELECT min(happened_at) FROM memories WHERE {_REAL_TIME}"))[0],
         next(snapshot.rows(f"SELECT max(happened_at) FROM memories WHERE {_REAL_TIME}"))[0],

@@ -38,7 +38,7 @@ def read_usage(snapshot: Snapshot, ids: Collection[str], damage: DamageLog) -> d
     usage_by_id = {}
     for memory_id in ids:
         for _, *row in snapshot.rows(_OF_MEMORY, (memory_id,)):
-            usage = _decode(memory_id, row, damage)
+            usage = _decode_usage(memory_id, row, damage)
             if not usage.is_empty:
                 usage_by_id[memory_id] = usage
     return usage_by_id
@@ -52,7 +52,7 @@ def count_usage(connection: apsw.Connection, used: Mapping[str, Usage], damage: 
     for memory_id, usage in used.items():
         rows: list[Any] = connection.execute(_OF_MEMORY, (memory_id,)).fetchall()
         for number, *row in rows:
-            total = _decode(memory_id, row, damage).plus(usage)
+            total = _decode_usage(memory_id, row, damage).plus(usage)
             _put_recalls(connection, number, memory_id, total)
             _put_activation(connection, number, memory_id, total)
 
@@ -87,35 +87,35 @@ def damaged_usage(snapshot: Snapshot) -> Iterator[str]:
         f"SELECT CAST(m.id AS BLOB), {_RECALLS} FROM usage u JOIN memories m ON m.number = u.number"
     )
     for blob, *row in recalls:
-        if not _recalls_fit(blob, *row):
+        if not _check_recalls(blob, *row):
             yield name_of(blob)
     activations = snapshot.rows(
         f"SELECT CAST(m.id AS BLOB), {_ACTIVATIONS} FROM activations a "
         "JOIN memories m ON m.number = a.number"
     )
     for blob, *row in activations:
-        if not _activation_fits(blob, *row):
+        if not _check_activation(blob, *row):
             yield name_of(blob)
 
 
-def _recalls_fit(blob: bytes, count: Any, last: Any, checksum: Any) -> bool:
+def _check_recalls(blob: bytes, count: Any, last: Any, checksum: Any) -> bool:
     return seal_fits(_RECALLED, (count, last), (blob,), checksum)
 
 
-def _activation_fits(blob: bytes, activation: Any, at: Any, checksum: Any) -> bool:
+def _check_activation(blob: bytes, activation: Any, at: Any, checksum: Any) -> bool:
     if not isinstance(activation, float):
         return False
     return seal_fits(_ACTIVATED, (at,), (blob, _FLOAT.pack(activation)), checksum)
 
 
-def _decode(memory_id: str, row: list[Any], damage: DamageLog) -> Usage:
+def _decode_usage(memory_id: str, row: list[Any], damage: DamageLog) -> Usage:
     recalls, activation = row[:3], row[3:]
     blob, usage = memory_id.encode(), Usage(count=0)
-    if _recalls_fit(blob, *recalls):
+    if _check_recalls(blob, *recalls):
         usage = Usage(count=recalls[0], last=from_micros(recalls[1]))
     elif any(value is not None for value in recalls):
         damage.skip_record(USAGE + memory_id)
-    if _activation_fits(blob, *activation):
+    if _check_activation(blob, *activation):
         at = from_micros(activation[1])
         usage = usage.plus(Usage(count=0, activation=activation[0], activated_at=at))
     elif any(value is not None for value in activation):

@@ -91,10 +91,10 @@ def verify_store(database: Database, damage: DamageLog, walked: Walked | None) -
     mended it since.
     """
     with silence_damage_log():
-        verification = _verify(database, DamageLog(str(database.path)), walked)
+        verification = _verify_database(database, DamageLog(str(database.path)), walked)
     if not verification.sound:
         database.forget_reads()
-        verification = _verify(database, damage, walked)
+        verification = _verify_database(database, damage, walked)
     if verification.sound:
         damage.clear()
     for finding in verification.findings:
@@ -103,7 +103,7 @@ def verify_store(database: Database, damage: DamageLog, walked: Walked | None) -
     return verification
 
 
-def _verify(database: Database, damage: DamageLog, walked: Walked | None) -> Verification:
+def _verify_database(database: Database, damage: DamageLog, walked: Walked | None) -> Verification:
     try:
         with database.read() as snapshot:
             return _verify_snapshot(snapshot, database.path, damage, walked)
@@ -133,11 +133,13 @@ def _verify_snapshot(
         try:
             walk.findings.extend(step())
         except (*DAMAGE, apsw.SQLError, UnicodeDecodeError) as error:
-            walk.findings.append(_broken(path, f"the {step.__name__} cannot be read ({error})"))
+            walk.findings.append(
+                _make_broken_finding(path, f"the {step.__name__} cannot be read ({error})")
+            )
     return Verification(counts=dict(walk.counts), findings=tuple(dict.fromkeys(walk.findings)))
 
 
-def _broken(path: Path, what: str) -> Finding:
+def _make_broken_finding(path: Path, what: str) -> Finding:
     return Finding(part=RecordKind.DATABASE, what=f"{path}: {what}", way_out=_RESTORE)
 
 
@@ -159,9 +161,9 @@ class _Walk:
         """Let SQLite check the file: pages, order of rows and indexes, types, references."""
         for (line,) in self._snapshot.rows(f"PRAGMA integrity_check({_MOST_LINES})"):
             if line != "ok":
-                yield _broken(self._path, str(line))
+                yield _make_broken_finding(self._path, str(line))
         for table, number, *_ in self._snapshot.rows("PRAGMA foreign_key_check"):
-            yield _broken(self._path, f"row {number} of {table} belongs to no memory")
+            yield _make_broken_finding(self._path, f"row {number} of {table} belongs to no memory")
         self.counts["pages"] = next(self._snapshot.rows("PRAGMA page_count"))[0]
 
     def ledger(self) -> Iterator[Finding]:
@@ -176,13 +178,13 @@ class _Walk:
         total = next(self._snapshot.rows("SELECT count(*) FROM memories"))[0]
         for row, record in select_records(self._snapshot, self._damage, "ORDER BY m.number"):
             self.counts["memories"] += 1
-            yield from self._memory(row, record)
+            yield from self._check_memory(row, record)
             if self._walked is not None and self.counts["memories"] % _PROGRESS_EVERY == 0:
                 self._walked(self.counts["memories"], max(total, self.counts["memories"]))
         if self._walked is not None:
             self._walked(self.counts["memories"], self.counts["memories"])
 
-    def _memory(self, row: tuple[Any, ...], record: Record | None) -> Iterator[Finding]:
+    def _check_memory(self, row: tuple[Any, ...], record: Record | None) -> Iterator[Finding]:
         name = name_of(row[0])
         if record is None:
             self._damage.skip_record(name)
@@ -195,9 +197,9 @@ class _Walk:
                 what = f"the embedding of memory {name!r} by {model} is damaged"
                 yield Finding(part=RecordKind.EMBEDDING, id=name, what=what, way_out=EMBED_AGAIN)
         yield from check_record(record)
-        yield from self._number(row[SEQUENCE], name)
+        yield from self._check_number(row[SEQUENCE], name)
 
-    def _number(self, sequence: int, name: str) -> Iterator[Finding]:
+    def _check_number(self, sequence: int, name: str) -> Iterator[Finding]:
         if self._ledger is not None and not 0 < sequence <= self._ledger.sequence:
             what = f"the last change of {name!r} is number {sequence} of {self._ledger.sequence}"
             yield Finding(part=RecordKind.FEED, id=name, what=what, way_out=_RESTORE)
@@ -235,7 +237,7 @@ class _Walk:
                     stored_tags = {tag_row[1:] for tag_row in entry[1]}
                 entry = next(listed, None)
             self.counts["tags"] += len(stored_tags)
-            if memory is not None and stored_tags != _expected_tags(memory):
+            if memory is not None and stored_tags != _list_expected_tags(memory):
                 name = memory.id
                 what = f"the list of tags does not agree with memory {name!r}"
                 yield Finding(part=RecordKind.TAGS, id=name, what=what, way_out=_RESTORE)
@@ -249,7 +251,7 @@ class _Walk:
             if not erased_fits(sequence, blob, checksum):
                 what = f"the record that {name!r} was erased is damaged"
                 yield Finding(part=RecordKind.ERASED, id=name, what=what, way_out=_RESTORE)
-            yield from self._number(sequence, name)
+            yield from self._check_number(sequence, name)
 
     def scopes(self) -> Iterator[Finding]:
         """Check every scope."""
@@ -303,6 +305,6 @@ class _Walk:
                 )
 
 
-def _expected_tags(memory: Memory) -> set[tuple[Any, ...]]:
+def _list_expected_tags(memory: Memory) -> set[tuple[Any, ...]]:
     happened_at = to_micros(memory.happened_at)
     return {(fold_name(tag).encode(), happened_at, memory.id.encode()) for tag in memory.tags}

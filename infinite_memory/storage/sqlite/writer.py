@@ -93,10 +93,10 @@ class Writer:
         except BaseException:
             self.roll_back()
             raise
-        self._commit(token)
+        self._commit_transaction(token)
         return result
 
-    def _commit(self, token: bytes) -> None:
+    def _commit_transaction(self, token: bytes) -> None:
         try:
             self.connection.execute("COMMIT")
         except apsw.Error as error:

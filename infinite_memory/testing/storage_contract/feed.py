@@ -64,14 +64,14 @@ class FeedTests(StorageTests):
         assert storage.changes(cursor, limit=5).cursor == cursor == storage.position()
 
     def test_a_reader_beside_writing_threads_misses_no_write(self, storage: Storage) -> None:
-        self._race(storage, storage)
+        self._race_writer(storage, storage)
 
     def test_a_reader_on_another_handle_misses_no_write(self, storage: Storage, home: Path) -> None:
         other = self.another(home)
-        self._race(storage, other)
+        self._race_writer(storage, other)
         other.close()
 
-    def _race(self, writer: Storage, reader: Storage) -> None:
+    def _race_writer(self, writer: Storage, reader: Storage) -> None:
         done = threading.Event()
 
         def write(name: str) -> None:

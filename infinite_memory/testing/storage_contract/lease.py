@@ -15,7 +15,7 @@ from infinite_memory.testing.storage_contract.base import StorageTests, put
 __all__ = ["LeaseTests"]
 
 
-def _leasing(storage: Storage) -> SupportsLease:
+def _check_leasing(storage: Storage) -> SupportsLease:
     if not isinstance(storage, SupportsLease):
         pytest.skip("it gives no lease")
     return storage
@@ -25,7 +25,7 @@ class LeaseTests(StorageTests):
     """One holder at a time, numbers that grow, and notes that stay."""
 
     def test_the_lease_has_one_holder_at_a_time(self, storage: Storage) -> None:
-        leasing = _leasing(storage)
+        leasing = _check_leasing(storage)
         assert leasing.lease_holder() is None
         lease = leasing.try_lease("first")
         assert lease is not None
@@ -44,14 +44,14 @@ class LeaseTests(StorageTests):
     def test_a_second_handle_of_the_store_gets_no_lease_that_is_held(
         self, storage: Storage, home: Path
     ) -> None:
-        leasing = _leasing(storage)
+        leasing = _check_leasing(storage)
         if not self.shared:
             pytest.skip("no second object opens the same store")
         lease = leasing.try_lease("first")
         assert lease is not None
         other = self.open(home)
         try:
-            second = _leasing(other)
+            second = _check_leasing(other)
             assert second.lease_holder() == "first"
             assert second.try_lease("second") is None
             lease.release()
@@ -63,7 +63,7 @@ class LeaseTests(StorageTests):
             other.close()
 
     def test_a_commit_of_an_earlier_holder_is_refused(self, storage: Storage) -> None:
-        leasing = _leasing(storage)
+        leasing = _check_leasing(storage)
         first = leasing.try_lease("first")
         assert first is not None
         commit = Commit(expect=Expect(lease=first.number), puts=(put("a"),))
@@ -80,7 +80,7 @@ class LeaseTests(StorageTests):
         second.release()
 
     def test_notes_stay_until_they_are_emptied(self, storage: Storage, home: Path) -> None:
-        leasing = _leasing(storage)
+        leasing = _check_leasing(storage)
         assert leasing.upkeep_notes() == {}
         leasing.note_upkeep({"a.b/c": "1", "$d": "2", "é": "3"})
         leasing.note_upkeep({"a.b/c": "4", "é": ""})
@@ -88,7 +88,7 @@ class LeaseTests(StorageTests):
         if self.shared:
             other = self.open(home)
             try:
-                assert _leasing(other).upkeep_notes() == {"a.b/c": "4", "$d": "2"}
+                assert _check_leasing(other).upkeep_notes() == {"a.b/c": "4", "$d": "2"}
             finally:
                 other.close()
         lease = leasing.try_lease("first")

@@ -20,7 +20,7 @@ from infinite_memory.testing.storage_contract.base import NOW, StorageTests, mak
 __all__ = ["LinkTests"]
 
 
-def _links(storage: Storage, *ids: str) -> list[Link]:
+def _list_links(storage: Storage, *ids: str) -> list[Link]:
     return storage.links(ids)
 
 
@@ -32,41 +32,43 @@ class LinkTests(StorageTests):
         two = make_link("b", "a")
         three = make_link("a", "b", type=LinkType.SUPERSEDES)
         storage.commit(Commit(puts=[put("a"), put("b"), put("c")], links=[two, three, one]))
-        assert _links(storage, "a") == _links(storage, "a", "b") == [one, three, two]
-        assert _links(storage, "b") == [one, three, two]
-        assert _links(storage, "c") == _links(storage) == _links(storage, "none") == []
+        assert _list_links(storage, "a") == _list_links(storage, "a", "b") == [one, three, two]
+        assert _list_links(storage, "b") == [one, three, two]
+        assert (
+            _list_links(storage, "c") == _list_links(storage) == _list_links(storage, "none") == []
+        )
         assert storage.measure().links == 3
 
     def test_a_link_is_replaced_and_removed(self, storage: Storage) -> None:
         storage.commit(Commit(puts=[put("a"), put("b")], links=[make_link("a", "b")]))
         position = storage.position()
         storage.commit(Commit(links=[make_link("a", "b", weight=0.5)]))
-        assert _links(storage, "a") == [make_link("a", "b", weight=0.5)]
+        assert _list_links(storage, "a") == [make_link("a", "b", weight=0.5)]
         unknown, known = LinkKey("a", "b", LinkType.INTENT), LinkKey("a", "b", LinkType.SEMANTIC)
         storage.commit(Commit(erased_links=[unknown, known]))
-        assert _links(storage, "a") == []
+        assert _list_links(storage, "a") == []
         storage.commit(Commit(erased_links=[known]))
-        assert _links(storage, "a") == []
+        assert _list_links(storage, "a") == []
         assert storage.position() == position
 
     def test_a_link_needs_both_ends_and_goes_with_either(self, storage: Storage) -> None:
         storage.commit(Commit(puts=[put("a")], links=[make_link("a", "b"), make_link("b", "a")]))
-        assert _links(storage, "a", "b") == []
+        assert _list_links(storage, "a", "b") == []
         storage.commit(
             Commit(
                 puts=[put("b"), put("c")],
                 links=[make_link("a", "b"), make_link("b", "c")],
             )
         )
-        assert len(_links(storage, "b")) == 2
+        assert len(_list_links(storage, "b")) == 2
         storage.commit(Commit(erases=[Erase(id="b")]))
-        assert _links(storage, "a", "b", "c") == []
+        assert _list_links(storage, "a", "b", "c") == []
         again = make_link("c", "b", reason="of the new one")
         storage.commit(Commit(puts=[put("b")], links=[make_link("c", "b"), make_link("b", "a")]))
         storage.commit(Commit(erases=[Erase(id="c")], puts=[put("c")], links=[again]))
-        assert _links(storage, "c") == [again]
+        assert _list_links(storage, "c") == [again]
         storage.commit(Commit(erases=[Erase(id="b")], links=[make_link("a", "b")]))
-        assert _links(storage, "a", "b", "c") == []
+        assert _list_links(storage, "a", "b", "c") == []
         assert storage.measure().links == 0
 
     @pytest.mark.parametrize("weight", [0, -1, 1.01, float("nan")])

@@ -24,7 +24,7 @@ __all__ = ["ModelTests"]
 _A, _B, _C = (make_embedding(number, model=f"model-{name}") for number, name in enumerate("abc"))
 
 
-def _attach(memory_id: str, embedding: Embedding, revision: int = 1) -> Attach:
+def _make_attach(memory_id: str, embedding: Embedding, revision: int = 1) -> Attach:
     return Attach(id=memory_id, revision=revision, embedding=embedding)
 
 
@@ -35,7 +35,7 @@ class ModelTests(StorageTests):
         self, storage: Storage
     ) -> None:
         storage.commit(Commit(puts=[put("a", embeddings=(_C, _A))]))
-        storage.commit(Commit(attaches=[_attach("a", _B)]))
+        storage.commit(Commit(attaches=[_make_attach("a", _B)]))
         assert storage.get(["a"])["a"] == Record(memory=make_memory("a"), embeddings=(_A, _B, _C))
         assert storage.get(["a"])["a"].embedding_by("model-b") == _B
         assert storage.get(["a"])["a"].embedding_by("model") is None
@@ -59,7 +59,7 @@ class ModelTests(StorageTests):
         storage.commit(Commit(puts=[put("a", embeddings=(_A, _B))]))
         newer = make_embedding(9, model="model-b")
         before = storage.position()
-        assert storage.commit(Commit(attaches=[_attach("a", newer)])) > before
+        assert storage.commit(Commit(attaches=[_make_attach("a", newer)])) > before
         assert storage.get(["a"])["a"].embeddings == (_A, newer)
         assert [change.id for change in storage.changes(before, limit=9).items] == ["a"]
 
@@ -85,7 +85,7 @@ class ModelTests(StorageTests):
         assert storage.pending("model-b", limit=9) == ["none", "a"]
         assert storage.pending("model-c", limit=9) == ["none", "a", "b", "ab"]
         assert storage.pending("model", limit=9) == ["none", "a", "b", "ab", "abc"]
-        storage.commit(Commit(attaches=[_attach("b", _A)]))
+        storage.commit(Commit(attaches=[_make_attach("b", _A)]))
         assert storage.pending("model-a", limit=9) == ["none"]
         assert storage.pending("model-c", limit=9) == ["none", "a", "ab", "b"]
 
@@ -137,7 +137,7 @@ class ModelTests(StorageTests):
             vectors=np.empty((0, dimensions), np.float32),
         )
         storage.commit(Commit(puts=[put("a"), put("b", embeddings=(refused,))]))
-        storage.commit(Commit(attaches=[_attach("a", refused)]))
+        storage.commit(Commit(attaches=[_make_attach("a", refused)]))
         found = storage.get(["a", "b"])
         assert found["a"].embeddings == found["b"].embeddings == (refused,)
         assert found["a"].embeddings[0].vectors.shape == (0, dimensions)
@@ -159,7 +159,7 @@ class ModelTests(StorageTests):
         self, storage: Storage
     ) -> None:
         storage.commit(Commit(puts=[put("a")]))
-        storage.commit(Commit(attaches=[_attach("a", _A)], active_model="model-a"))
+        storage.commit(Commit(attaches=[_make_attach("a", _A)], active_model="model-a"))
         with pytest.raises(Conflict):
             storage.commit(Commit(puts=[put("a")], active_model="model-b"))
         assert storage.active_model() == "model-a"

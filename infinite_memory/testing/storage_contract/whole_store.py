@@ -34,14 +34,14 @@ from infinite_memory.testing.storage_contract.journal import make_action
 __all__ = ["WholeStoreTests"]
 
 
-def with_snapshots(storage: Storage) -> SupportsSnapshot:
+def require_snapshots(storage: Storage) -> SupportsSnapshot:
     """Return a storage that has snapshots, or skip the test."""
     if not isinstance(storage, SupportsSnapshot):
         pytest.skip("this backend has no snapshots")
     return storage
 
 
-def with_replacement(storage: Storage) -> SupportsReplacement:
+def require_replacement(storage: Storage) -> SupportsReplacement:
     """Return a storage that can be replaced, or skip the test."""
     if not isinstance(storage, SupportsReplacement):
         pytest.skip("the content of this backend cannot be replaced as a whole")
@@ -52,7 +52,7 @@ class WholeStoreTests(StorageTests):
     """Snapshots and replacements."""
 
     def test_a_snapshot_shows_one_moment(self, storage: Storage) -> None:
-        frozen = with_snapshots(storage)
+        frozen = require_snapshots(storage)
         storage.commit(
             Commit(
                 puts=[put("a", embedding=make_embedding()), put("b"), put("c")],
@@ -122,7 +122,7 @@ class WholeStoreTests(StorageTests):
     def test_a_replacement_is_seen_by_every_handle_at_once(
         self, storage: Storage, home: Path
     ) -> None:
-        replaceable = with_replacement(storage)
+        replaceable = require_replacement(storage)
         storage.commit(
             Commit(puts=[put("old"), put("both")], entry=make_action("old"), active_model="m/1")
         )
@@ -152,7 +152,7 @@ class WholeStoreTests(StorageTests):
             other.close()
 
     def test_a_store_that_was_written_meanwhile_is_not_replaced(self, storage: Storage) -> None:
-        replaceable = with_replacement(storage)
+        replaceable = require_replacement(storage)
         storage.commit(Commit(puts=[put("a")], entry=make_action("a")))
         position = storage.position()
         for change in (Commit(puts=[put("b")]), Commit(entry=make_action())):
@@ -166,7 +166,7 @@ class WholeStoreTests(StorageTests):
             assert storage.get(["a", "new"]).keys() == {"a"}
 
     def test_a_replacement_that_is_not_put_in_place_leaves_nothing(self, storage: Storage) -> None:
-        replaceable = with_replacement(storage)
+        replaceable = require_replacement(storage)
         storage.commit(Commit(puts=[put("a")]))
         before = storage.changes(0, limit=9)
         for _ in range(2):

@@ -10,26 +10,26 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from infinite_memory_mcp.arguments import Arguments, decode_json
 
 
-def _as_messages(value: Any) -> Any:
+def _make_messages(value: Any) -> Any:
     """Return a list for a single message; the messages are checked by the library."""
     decoded = decode_json(value)
     return [decoded] if isinstance(decoded, dict) else decoded
 
 
-def _as_list(value: Any) -> Any:
+def _make_list(value: Any) -> Any:
     """Return a list of whatever the library will say of it that it is no message."""
-    decoded = _as_messages(value)
+    decoded = _make_messages(value)
     return [decoded] if isinstance(decoded, str) else decoded
 
 
 Messages = Annotated[
     list[Any],
-    BeforeValidator(_as_list),
+    BeforeValidator(_make_list),
     WithJsonSchema({"type": "array", "items": {"type": "object", "additionalProperties": True}}),
 ]
 """Messages, objects with role and content; a single message need not be in a list."""
 
-Attachments = Annotated[list[dict[str, Any]] | None, BeforeValidator(_as_messages)]
+Attachments = Annotated[list[dict[str, Any]] | None, BeforeValidator(_make_messages)]
 """Attachments, objects with a uri; a single one need not be in a list."""
 
 Weights = Annotated[dict[str, Any] | None, BeforeValidator(decode_json)]

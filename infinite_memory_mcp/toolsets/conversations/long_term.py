@@ -226,7 +226,7 @@ def get_memory_context(store: MemoryStore, arguments: GetMemoryContext) -> Answe
     shown = condition if isinstance(condition, str) else json.dumps(condition, ensure_ascii=False)
     parts = [
         f"{_render_head(memory, view, language)} {say('notice', language)}",
-        quote_lines(_cut(memory.prompt)),
+        quote_lines(_cut_text(memory.prompt)),
         say("condition_of", language, name=memory.trigger.language.value),
         quote_lines(shorten(shown, _CONDITION_CHARS)),
     ]
@@ -235,7 +235,7 @@ def get_memory_context(store: MemoryStore, arguments: GetMemoryContext) -> Answe
         ("updated_in", memory.updated_context),
     ):
         if situation is not None:
-            parts += [say(phrase, language), quote_lines(_cut(situation))]
+            parts += [say(phrase, language), quote_lines(_cut_text(situation))]
     if memory.created_context is None and memory.updated_context is None:
         parts.append(say("no_situation", language))
     data = {"notice": say("notice", Language.ENGLISH), **memory.to_dict()}
@@ -322,7 +322,7 @@ def _render_block(tier: str, memory: LongTermMemory, view: View) -> str:
         view.format_date(memory.created_at),
         f"id {view.shorten(memory.id)}",
     ]
-    return f"{' · '.join(columns)}\n{quote_lines(_cut(memory.prompt))}"
+    return f"{' · '.join(columns)}\n{quote_lines(_cut_text(memory.prompt))}"
 
 
 def _describe_rest(activation: Activation, language: Language) -> Sequence[str]:
@@ -351,7 +351,7 @@ def _describe_rest(activation: Activation, language: Language) -> Sequence[str]:
     return lines
 
 
-def _cut(text: str) -> str:
+def _cut_text(text: str) -> str:
     return text if len(text) <= _MAX_TEXT_CHARS else f"{text[:_MAX_TEXT_CHARS].rstrip()}…"
 
 

@@ -96,8 +96,8 @@ def add_short_term_memory(store: MemoryStore, arguments: AddShortTermMemory) -> 
             attachments=arguments.attachments,
         )
     memory = store.get(receipt.id)
-    keywords = list(islice(_keywords_of(memory.context), _SHOWN_KEYWORDS))
-    written = _spell(keywords, memory.text)
+    keywords = list(islice(_list_keywords(memory.context), _SHOWN_KEYWORDS))
+    written = _spell_in_text(keywords, memory.text)
     view = view_of_ids(store, [receipt.id])
     phrase = "added" if keywords else "no_keywords"
     if receipt.outcome == "unchanged":
@@ -216,7 +216,7 @@ def _join_words(words: Iterable[str]) -> str:
     return ", ".join(map(quote_label, words))
 
 
-def _spell(keywords: Iterable[str], text: str) -> tuple[str, ...]:
+def _spell_in_text(keywords: Iterable[str], text: str) -> tuple[str, ...]:
     # Late, since the stemmer is loaded with it: the list of tools needs none.
     from infinite_memory.features.chats.short_term.spelling import (  # noqa: PLC0415
         spell_keywords,
@@ -225,7 +225,7 @@ def _spell(keywords: Iterable[str], text: str) -> tuple[str, ...]:
     return spell_keywords(keywords, text)
 
 
-def _keywords_of(context: object) -> Iterator[str]:
+def _list_keywords(context: object) -> Iterator[str]:
     """Yield the keywords in the context of a short-term memory, the greatest weight first."""
     payload = context.get("short_term") if hasattr(context, "get") else None
     keywords = payload.get("keywords") if isinstance(payload, dict) else None
@@ -251,7 +251,7 @@ def _render_recall(
         phrase = "nothing_recalled" if recall.searched else "nothing_kept"
         text = say(phrase, language, searched=recall.searched, minutes=minutes)
         return Answer(text=text, data=data)
-    written = _spell(islice(recall.keywords, _SHOWN_KEYWORDS), asked)
+    written = _spell_in_text(islice(recall.keywords, _SHOWN_KEYWORDS), asked)
     keywords = _join_words(written) or "–"
     head = say(
         "recalled",
@@ -269,10 +269,10 @@ def _render_hit(
 ) -> str:
     columns = [tier, say("relevance", language, value=hit.relevance)]
     if hit.shared:
-        written = _spell(islice(hit.shared, _SHOWN_KEYWORDS), hit.memory.text)
+        written = _spell_in_text(islice(hit.shared, _SHOWN_KEYWORDS), hit.memory.text)
         columns.append(say("shared", language, words=_join_words(written)))
     # A long text has words that are none of its keywords.
-    words = _spell(recall.keywords, hit.memory.text)
+    words = _spell_in_text(recall.keywords, hit.memory.text)
     return render_block(hit.memory, view, columns, words=words)
 
 

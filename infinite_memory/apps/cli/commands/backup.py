@@ -100,7 +100,7 @@ def backup_command(
     refuse_scopes(context, "backup")
     if context.invoked_subcommand is not None:
         return None
-    passphrase = given_passphrase(passphrase_file)
+    passphrase = read_passphrase(passphrase_file)
     if passphrase is None and encrypt:
         passphrase = ask_passphrase("Passphrase of the new backup", confirm=True)
         if passphrase is None:
@@ -110,7 +110,7 @@ def backup_command(
             )
     if passphrase is not None:
         check_passphrase(passphrase)
-    with open_store(context, ingests=False) as store, _bars(BackupStep.READING) as progress:
+    with open_store(context, ingests=False) as store, _show_bars(BackupStep.READING) as progress:
         backup = store.backups.create(
             target, passphrase=passphrase, embeddings=not no_embeddings, progress=progress
         )
@@ -167,8 +167,8 @@ def verify_backup(
 
     folder = BackupFolder(load_settings(context).config.home / "backups")
     path = resolve_archive(folder, file)
-    with _bars(BackupStep.CHECKING) as progress:
-        backup = _with_passphrase(
+    with _show_bars(BackupStep.CHECKING) as progress:
+        backup = _call_with_passphrase(
             passphrase_file,
             lambda passphrase: verify_file(path, passphrase, progress, allow_plain=allow_plain),
         )
@@ -236,10 +236,10 @@ def restore_command(
     mode = RestoreMode.MERGE if merge else RestoreMode.OVERWRITE if overwrite else RestoreMode.EMPTY
     folder = BackupFolder(load_settings(context).config.home / "backups")
     path = resolve_archive(folder, file)
-    with _bars(*_steps_of(mode)) as progress:
-        restored = _with_passphrase(
+    with _show_bars(*_list_steps(mode)) as progress:
+        restored = _call_with_passphrase(
             passphrase_file,
-            lambda passphrase: _restore(
+            lambda passphrase: _restore_backup(
                 context,
                 RestoreRequest(
                     archive=path,
@@ -261,7 +261,7 @@ def restore_command(
     return ExitCode.DONE if restored.whole else ExitCode.STORAGE
 
 
-def _restore(context: click.Context, request: RestoreRequest) -> Restored:
+def _restore_backup(context: click.Context, request: RestoreRequest) -> Restored:
     """Restore into the store, or beside its damaged files, which are set aside."""
     try:
         with open_store(context, ingests=False) as store:
@@ -282,9 +282,9 @@ def _restore(context: click.Context, request: RestoreRequest) -> Restored:
         return restored
 
 
-def _with_passphrase(file: str | None, work: Callable[[str | None], Result]) -> Result:
+def _call_with_passphrase(file: str | None, work: Callable[[str | None], Result]) -> Result:
     """Return the result of `work` for a passphrase, which is asked for if `work` needs it."""
-    passphrase = given_passphrase(file)
+    passphrase = read_passphrase(file)
     try:
         return work(passphrase)
     except WrongPassphrase:
@@ -296,7 +296,7 @@ def _with_passphrase(file: str | None, work: Callable[[str | None], Result]) -> 
     return work(passphrase)
 
 
-def _steps_of(mode: RestoreMode) -> tuple[BackupStep, ...]:
+def _list_steps(mode: RestoreMode) -> tuple[BackupStep, ...]:
     if mode is RestoreMode.MERGE:
         return (BackupStep.CHECKING, BackupStep.WRITING)
     steps = (BackupStep.CHECKING, BackupStep.BACKING_UP, BackupStep.WRITING, BackupStep.COMPARING)
@@ -304,7 +304,7 @@ def _steps_of(mode: RestoreMode) -> tuple[BackupStep, ...]:
 
 
 @contextmanager
-def _bars(*steps: BackupStep) -> Iterator[BackupProgress | None]:
+def _show_bars(*steps: BackupStep) -> Iterator[BackupProgress | None]:
     with progress_bars(*(step.capitalize() for step in steps)) as update:
         if update is None:
             yield None
@@ -375,7 +375,7 @@ def _emit_findings(findings: tuple[Finding, ...]) -> None:
         emit_table(("Part", "What was found", "What to do"), rows)
 
 
-def given_passphrase(file: str | None) -> str | None:
+def read_passphrase(file: str | None) -> str | None:
     """Return the passphrase in `file`, without the end of its line, or that of the environment.
 
     Raises:

@@ -131,15 +131,15 @@ def build_bundle(
     temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
         with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
-            for member, content in _contents(version, needs, python, tools):
+            for member, content in _list_contents(version, needs, python, tools):
                 archive.writestr(zipfile.ZipInfo(member, _EPOCH), content, zipfile.ZIP_DEFLATED)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     server_json = folder / "server.json"
-    document = _server_json(name or _DEFAULT_NAME, version, url or path.name, sha256)
-    server_json.write_text(_dump(document), encoding="utf-8")
+    document = _make_server_json(name or _DEFAULT_NAME, version, url or path.name, sha256)
+    server_json.write_text(_dump_document(document), encoding="utf-8")
     return Bundle(
         bundle=path, server_json=server_json, sha256=sha256, size_bytes=path.stat().st_size
     )
@@ -173,11 +173,11 @@ def _list_needs(extra: str) -> Iterator[str]:
                 yield from _list_needs(name.strip())
 
 
-def _contents(
+def _list_contents(
     version: str, needs: list[str], python: str, tools: Sequence[tuple[str, str]]
 ) -> Iterator[tuple[str, bytes]]:
-    yield "manifest.json", _dump(_manifest(version, python, tools)).encode()
-    yield "pyproject.toml", _pyproject(version, needs, python).encode()
+    yield "manifest.json", _dump_document(_make_manifest(version, python, tools)).encode()
+    yield "pyproject.toml", _write_pyproject(version, needs, python).encode()
     yield _ENTRY_POINT, _START.encode()
     # By it the server knows its version, though nothing installed it.
     described = f"Metadata-Version: 2.1\nName: {_DISTRIBUTION}\nVersion: {version}\n"
@@ -192,7 +192,7 @@ def _contents(
                 yield f"{package}/{path.relative_to(root).as_posix()}", path.read_bytes()
 
 
-def _manifest(version: str, python: str, tools: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def _make_manifest(version: str, python: str, tools: Sequence[tuple[str, str]]) -> dict[str, Any]:
     return {
         "manifest_version": _MANIFEST_VERSION,
         "name": _DISTRIBUTION,
@@ -231,7 +231,7 @@ def _manifest(version: str, python: str, tools: Sequence[tuple[str, str]]) -> di
     }
 
 
-def _pyproject(version: str, needs: list[str], python: str) -> str:
+def _write_pyproject(version: str, needs: list[str], python: str) -> str:
     lines = "".join(f"    {json.dumps(need)},\n" for need in needs)
     return (
         f'[project]\nname = "{_DISTRIBUTION}-bundle"\nversion = "{version}"\n'
@@ -240,7 +240,7 @@ def _pyproject(version: str, needs: list[str], python: str) -> str:
     )
 
 
-def _server_json(name: str, version: str, identifier: str, sha256: str) -> dict[str, Any]:
+def _make_server_json(name: str, version: str, identifier: str, sha256: str) -> dict[str, Any]:
     return {
         "$schema": _SERVER_SCHEMA,
         "name": name,
@@ -259,5 +259,5 @@ def _server_json(name: str, version: str, identifier: str, sha256: str) -> dict[
     }
 
 
-def _dump(document: dict[str, Any]) -> str:
+def _dump_document(document: dict[str, Any]) -> str:
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"

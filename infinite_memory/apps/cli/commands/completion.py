@@ -85,14 +85,14 @@ def install(context: click.Context, shell: str | None) -> None:
     The script is in ~/.local/share/infinite-memory, and one line in ~/.bashrc or ~/.zshrc loads
     it; fish needs no such line. A second call replaces both.
     """
-    name = _shell_name(context, shell)
+    name = _find_shell_name(context, shell)
     home = _find_home()
     script = home / _SCRIPTS[name]
     script.parent.mkdir(parents=True, exist_ok=True)
     # First, since it refuses a start file that it cannot read; the line loads no missing script.
-    start_file = _change_start_file(home, name, _line(name, script))
-    write_atomically(script, _source(name).encode(), mode=0o644)
-    _report(context, f"Installed the completion for {name}", script, start_file)
+    start_file = _change_start_file(home, name, _make_start_line(name, script))
+    write_atomically(script, _make_source(name).encode(), mode=0o644)
+    _report_files(context, f"Installed the completion for {name}", script, start_file)
 
 
 @completion_command.command("remove")
@@ -101,12 +101,12 @@ def install(context: click.Context, shell: str | None) -> None:
 @click.pass_context
 def remove(context: click.Context, shell: str | None) -> None:
     """Remove the script, and the line that loads it."""
-    name = _shell_name(context, shell)
+    name = _find_shell_name(context, shell)
     home = _find_home()
     script = home / _SCRIPTS[name]
     start_file = _change_start_file(home, name, None)
     script.unlink(missing_ok=True)
-    _report(context, f"Removed the completion for {name}", script, start_file)
+    _report_files(context, f"Removed the completion for {name}", script, start_file)
 
 
 @completion_command.command("show")
@@ -115,8 +115,8 @@ def remove(context: click.Context, shell: str | None) -> None:
 @click.pass_context
 def show(context: click.Context, shell: str | None) -> None:
     """Print the completion script."""
-    name = _shell_name(context, shell)
-    source = _source(name)
+    name = _find_shell_name(context, shell)
+    source = _make_source(name)
     if wants_json(context):
         emit_json({"shell": name, "script": source})
     else:
@@ -127,7 +127,7 @@ def _find_home() -> Path:
     return find_user_home("set HOME, the folder in which shells keep their files")
 
 
-def _shell_name(context: click.Context, shell: str | None) -> str:
+def _find_shell_name(context: click.Context, shell: str | None) -> str:
     name = shell or login_shell()
     if name not in _SCRIPTS:
         raise click.UsageError(
@@ -136,7 +136,7 @@ def _shell_name(context: click.Context, shell: str | None) -> str:
     return name
 
 
-def _source(shell: str) -> str:
+def _make_source(shell: str) -> str:
     """Return the completion script of click for a shell."""
     kind = _Bash if shell == "bash" else get_completion_class(shell)
     assert kind is not None, shell
@@ -144,7 +144,7 @@ def _source(shell: str) -> str:
     return kind(click.Command(_PROGRAM), {}, _PROGRAM, _VARIABLE).source()
 
 
-def _line(shell: str, script: Path) -> str:
+def _make_start_line(shell: str, script: Path) -> str:
     """Return the line of a start file that loads the script if it exists."""
     quoted = "'" + str(script).replace("'", "'\\''") + "'"
     load = f"[ -f {quoted} ] && . {quoted}"
@@ -176,7 +176,7 @@ def _change_start_file(home: Path, shell: str, line: str | None) -> Path | None:
     return path
 
 
-def _report(context: click.Context, done: str, script: Path, start_file: Path | None) -> None:
+def _report_files(context: click.Context, done: str, script: Path, start_file: Path | None) -> None:
     if wants_json(context):
         changed = None if start_file is None else str(start_file)
         emit_json({"script": str(script), "start_file": changed})

@@ -176,12 +176,14 @@ def connect_command(
     if url is not None and not remove:
         entry = read_remote_server(context, url, key=key, variable=key_variable, project=project)
     elif not remove:
-        entry = _server(context)
-    _change(context, chosen, entry, dry_run=dry_run, project=project, clean=clean, hooks=hooks)
+        entry = _make_server_entry(context)
+    _change_entry(
+        context, chosen, entry, dry_run=dry_run, project=project, clean=clean, hooks=hooks
+    )
     return ExitCode.DONE
 
 
-def _change(
+def _change_entry(
     context: click.Context,
     client: Client,
     entry: ServerEntry | None,
@@ -194,7 +196,7 @@ def _change(
     """Put an entry into the client's file, or take ours out for None; show the change."""
     platform = read_platform()
     is_found = client in find_clients(platform)
-    hook_plan = _hook_plan(
+    hook_plan = _choose_hook_plan(
         context, client, platform, entry, asked=hooks, project=project, clean=clean
     )
     if hook_plan is not None:
@@ -208,7 +210,7 @@ def _change(
         applied = apply_change(client, platform, entry, now=now, project=project, clean=clean)
         hooked = hook_plan and carry_out(hook_plan, platform, now=now, project=project)
     if wants_json(context):
-        document = applied_json(applied, entry, is_written=not dry_run)
+        document = describe_applied(applied, entry, is_written=not dry_run)
         emit_json({**document, "hooks": hooked and change_json(hooked, is_written=not dry_run)})
         return
     show_change(applied, platform, entry, dry_run=dry_run)
@@ -221,7 +223,7 @@ def _change(
         remark(f"{client.title} itself was not found on this machine.", style="")
 
 
-def _hook_plan(
+def _choose_hook_plan(
     context: click.Context,
     client: Client,
     platform: Platform,
@@ -246,7 +248,7 @@ def _hook_plan(
     return partial(plan_hooks, client, platform, command, options, project=project, clean=clean)
 
 
-def _server(context: click.Context) -> ServerEntry:
+def _make_server_entry(context: click.Context) -> ServerEntry:
     return ServerEntry(command=str(find_server_command()), args=server_arguments(context))
 
 
@@ -262,14 +264,14 @@ def _print_instructions(context: click.Context, client: str | None) -> int:
 
 def _list_clients(context: click.Context, platform: Platform, *, project: bool) -> int:
     try:
-        wanted = _server(context)
+        wanted = _make_server_entry(context)
     except ConfigurationError as error:
         remark(f"{error}.", style="")
         wanted = None
     found = [client for client in find_clients(platform) if client.project_file or not project]
     statuses = [read_status(client, platform, wanted, project=project) for client in found]
     if wants_json(context):
-        emit_json({"clients": [status_json(status) for status in statuses]})
+        emit_json({"clients": [describe_status(status) for status in statuses]})
         return ExitCode.DONE if statuses else ExitCode.NO
     rows = [
         (status.client.name, str(status.connection), platform.shorten(status.path))
@@ -413,25 +415,25 @@ def change_json(applied: Applied, *, is_written: bool) -> dict[str, Any]:
         "path": str(plan.path),
         "changed": plan.changes,
         "written": is_written and plan.changes,
-        "diff": "\n".join(_diff(plan, str(plan.path))),
+        "diff": "\n".join(_diff_plan(plan, str(plan.path))),
         "removed": [str(extra) for extra in plan.removed],
         "backup": None if applied.backup is None else str(applied.backup),
     }
 
 
-def applied_json(
+def describe_applied(
     applied: Applied, entry: ServerEntry | None, *, is_written: bool
 ) -> dict[str, Any]:
     """Return the change of a client's servers, with the entry as that client stores it."""
     plan = applied.plan
     return {
         "client": plan.client.name,
-        "entry": None if entry is None else _mask(plan.client.form(entry)),
+        "entry": None if entry is None else _mask_secrets(plan.client.form(entry)),
         **change_json(applied, is_written=is_written),
     }
 
 
-def status_json(status: ClientStatus) -> dict[str, Any]:
+def describe_status(status: ClientStatus) -> dict[str, Any]:
     """Return the state of our server in the file of a client."""
     entry = status.entry
     # Not its environment, which may hold keys.
@@ -458,14 +460,14 @@ def _remark_removed(plan: Plan) -> None:
 
 
 def _show_diff(plan: Plan, where: str) -> None:
-    emit_lines(Line([(line, _STYLES.get(line[:1], ""))]) for line in _diff(plan, where))
+    emit_lines(Line([(line, _STYLES.get(line[:1], ""))]) for line in _diff_plan(plan, where))
 
 
-def _diff(plan: Plan, where: str) -> list[str]:
+def _diff_plan(plan: Plan, where: str) -> list[str]:
     return format_diff(plan.file.text, plan.new_text, where, secrets=plan.secrets)
 
 
-def _mask(form: dict[str, Any]) -> dict[str, Any]:
+def _mask_secrets(form: dict[str, Any]) -> dict[str, Any]:
     """Return an entry with a mask for every secret in the parts that may hold secrets."""
     secrets = find_secrets(form)
     return {
@@ -501,17 +503,17 @@ def plan_hooks(
     path = _find_path(known, platform, project=project)
     file = read_file(path)
     data, listed = _read_hooks(path, file.text)
-    entries = _entries(known, platform, command, options)
+    entries = _list_hook_entries(known, platform, command, options)
     changed = merge_entries(listed, entries)
     base = {name: value for name, value in known.base.items() if entries and name not in data}
     text = file.text
     removed: tuple[Extra, ...] = ()
     if entries or changed:
         text, removed = make_readable(file, client.title, client.accepts, clean=clean)
-    new_text = _edit(text, base, listed, changed)
+    new_text = _edit_text(text, base, listed, changed)
     rest = {event: entry for event, entry in {**listed, **changed}.items() if entry}
     expected = {**data, **base, **({_HOOKS: rest} if rest or _HOOKS in data else {})}
-    if _without_empty(parse_json(new_text)) != _without_empty(expected):
+    if _remove_empty(parse_json(new_text)) != _remove_empty(expected):
         raise ConfigurationError(
             f"{path} cannot be changed without changing more than our hooks (does it hold a key"
             " twice?): it stays as it is; change it by hand"
@@ -546,7 +548,7 @@ def _find_path(known: HookClient, platform: Platform, *, project: bool) -> Path:
     return next(paths)
 
 
-def _entries(
+def _list_hook_entries(
     known: HookClient, platform: Platform, command: str | None, options: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
     if command is None:
@@ -557,7 +559,7 @@ def _entries(
     return entries
 
 
-def _edit(
+def _edit_text(
     text: str,
     base: Mapping[str, Any],
     listed: Mapping[str, Any],
@@ -576,5 +578,5 @@ def _edit(
     return text
 
 
-def _without_empty(data: Mapping[str, Any]) -> dict[str, Any]:
+def _remove_empty(data: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in data.items() if name != _HOOKS or value != {}}

@@ -42,7 +42,7 @@ def copy_command(context: click.Context, /, source: str, target: str, *, with_ke
     config = set_up(context)
     with progress_bars(*(step.capitalize() for step in CopyStep)) as update:
         copied = copy_store(
-            source, target, config=config, with_keys=with_keys, progress=_progress(update)
+            source, target, config=config, with_keys=with_keys, progress=_make_progress(update)
         )
     if wants_json(context):
         emit_json(
@@ -52,12 +52,12 @@ def copy_command(context: click.Context, /, source: str, target: str, *, with_ke
                 "kept": copied.kept,
                 "compared": dict(copied.compared),
                 "access_keys_left_out": copied.access_keys_left_out,
-                "left_out": [_document(finding) for finding in copied.left_out],
-                "different": [_document(finding) for finding in copied.different],
+                "left_out": [_describe_finding(finding) for finding in copied.left_out],
+                "different": [_describe_finding(finding) for finding in copied.different],
             }
         )
     else:
-        emit_lines(_summary(copied))
+        emit_lines(_summarise_copy(copied))
         findings = [*copied.left_out, *copied.different]
         if findings:
             rows = [(str(f.part), f.what, f.way_out) for f in findings]
@@ -65,11 +65,11 @@ def copy_command(context: click.Context, /, source: str, target: str, *, with_ke
     return ExitCode.DONE if copied.whole else ExitCode.STORAGE
 
 
-def _document(finding: Finding) -> dict[str, object]:
+def _describe_finding(finding: Finding) -> dict[str, object]:
     return {**asdict(finding), "part": str(finding.part)}
 
 
-def _summary(copied: Copied) -> Iterator[Line]:
+def _summarise_copy(copied: Copied) -> Iterator[Line]:
     yield Line([(f"Copied {format_count(copied.copied, 'memory', 'memories')}.", "")])
     yield Line([(f"Compared: {format_counts(copied.compared) or 'nothing'}.", "")])
     if copied.whole:
@@ -86,7 +86,7 @@ def _summary(copied: Copied) -> Iterator[Line]:
         yield Line([(f"{format_count(len(copied.different), 'difference')}:", "red")])
 
 
-def _progress(update: Callable[[str, int, int | None], None] | None) -> CopyProgress | None:
+def _make_progress(update: Callable[[str, int, int | None], None] | None) -> CopyProgress | None:
     """Return a function that draws the progress of a copy, step by step, if there are bars."""
     if update is None:
         return None

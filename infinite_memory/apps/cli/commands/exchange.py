@@ -92,7 +92,7 @@ def export_command(
     """
     if (out is None) == (to is None):
         raise click.UsageError("give OUT once: a file such as memories.jsonl, or a folder", context)
-    with open_store(context) as store, _bars(ExchangeStep.WRITING) as progress:
+    with open_store(context) as store, _show_bars(ExchangeStep.WRITING) as progress:
         exported = store.exchange.export(
             str(out if to is None else to),
             format=options["format"],
@@ -100,7 +100,7 @@ def export_command(
             private=options["private"],
             force=options["force"],
             progress=progress,
-            **_conditions(store, options),
+            **_make_conditions(store, options),
         )
     if wants_json(context):
         emit_json(exported.to_dict())
@@ -114,7 +114,7 @@ def export_command(
     remark(f"{exported.path} holds personal data in the clear: keep it as you keep the store.")
 
 
-def _conditions(store: MemoryStore, options: dict[str, Any]) -> Any:
+def _make_conditions(store: MemoryStore, options: dict[str, Any]) -> Any:
     times = store.times
     return {
         "scope": list(options["scopes"]) or None,
@@ -191,7 +191,7 @@ def import_command(
     """
     with open_store(context) as store:
         try:
-            with _bars(ExchangeStep.CHECKING, ExchangeStep.STORING) as progress:
+            with _show_bars(ExchangeStep.CHECKING, ExchangeStep.STORING) as progress:
                 imported = store.exchange.import_from(
                     path,
                     format=form,
@@ -212,7 +212,7 @@ def import_command(
             emit_lines(_describe_import(imported, store.config.time_zone))
             _remark_import(imported)
         if imported.pending and not no_embed and not dry_run:
-            _embed(store, imported.pending)
+            _embed_pending(store, imported.pending)
     return ExitCode.NO if imported.problem_count else ExitCode.DONE
 
 
@@ -273,7 +273,7 @@ def _remark_import(imported: Imported) -> None:
         remark(f"To take the whole import back: infinite-memory undo {imported.entries[-1]}")
 
 
-def _embed(store: MemoryStore, pending: int) -> None:
+def _embed_pending(store: MemoryStore, pending: int) -> None:
     """Embed the waiting memories, after the result is printed; an interruption loses nothing."""
     number = format_count(pending, "memory", "memories")
     remark(f"Embedding {number} to be found by meaning too; you may interrupt this.")
@@ -286,10 +286,10 @@ def _embed(store: MemoryStore, pending: int) -> None:
 
 
 @contextmanager
-def _bars(*steps: ExchangeStep) -> Iterator[ExchangeProgress | None]:
+def _show_bars(*steps: ExchangeStep) -> Iterator[ExchangeProgress | None]:
     with progress_bars(*(step.capitalize() for step in steps)) as update:
-        yield None if update is None else partial(_update, update)
+        yield None if update is None else partial(_update_bar, update)
 
 
-def _update(update: Any, step: ExchangeStep, done: int, total: int | None) -> None:
+def _update_bar(update: Any, step: ExchangeStep, done: int, total: int | None) -> None:
     update(step.capitalize(), done, total)

@@ -153,7 +153,7 @@ def _forget_matching(context: click.Context, given: dict[str, Any], confirm: str
         choice = _read_choice(given, zone)
         if confirm is not None:
             try:
-                return _report(store.bulk.forget(confirm, **choice), as_json=as_json)
+                return _report_receipt(store.bulk.forget(confirm, **choice), as_json=as_json)
             except Conflict as error:
                 refusal = str(error)
         preview = store.bulk.preview_forget(**choice)
@@ -166,7 +166,7 @@ def _forget_matching(context: click.Context, given: dict[str, Any], confirm: str
         if refusal is None and preview.count and _is_agreed(preview):
             with waiting():
                 forgotten = store.bulk.forget(preview.token, **choice)
-            return _report(forgotten, as_json=as_json)
+            return _report_receipt(forgotten, as_json=as_json)
     remark("Nothing was forgotten.", style="")
     return ExitCode.NO if refusal is None else ExitCode.NOT_THERE
 
@@ -213,7 +213,7 @@ def _is_agreed(preview: Preview) -> bool:
     return click.confirm(f"Forget {number}?", err=True)
 
 
-def _report(receipt: BulkReceipt, *, as_json: bool) -> int:
+def _report_receipt(receipt: BulkReceipt, *, as_json: bool) -> int:
     if as_json:
         emit_json({"forgotten": len(receipt.ids), "ids": list(receipt.ids)})
     else:

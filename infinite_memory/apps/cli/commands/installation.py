@@ -26,21 +26,23 @@ def config_command(context: click.Context) -> None:
 
     Options override the environment, and the environment overrides the file in the home folder.
     """
-    rows = [(key, _value(value), origin) for key, value, origin in load_settings(context).rows()]
+    rows = [
+        (key, _mask_value(value), origin) for key, value, origin in load_settings(context).rows()
+    ]
     if wants_json(context):
         emit_json({key: {"value": value, "origin": origin} for key, value, origin in rows})
         return
-    shown = ((key, _cell(value), origin) for key, value, origin in rows)
+    shown = ((key, _format_cell(value), origin) for key, value, origin in rows)
     emit_table(("Setting", "Value", "From"), shown)
 
 
-def _cell(value: object) -> str:
+def _format_cell(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(value)
     return "-" if value is None else str(value)
 
 
-def _value(value: object) -> object:
+def _mask_value(value: object) -> object:
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, tuple):
@@ -59,7 +61,7 @@ def doctor_command(context: click.Context) -> int:
     with 1 if there is a problem.
     """
     refuse_scopes(context, "doctor")
-    diagnoses = [*_diagnose(context), *_diagnose_clients(context)]
+    diagnoses = [*_diagnose_installation(context), *_diagnose_clients(context)]
     is_healthy = all(diagnosis.state is not State.PROBLEM for diagnosis in diagnoses)
     if wants_json(context):
         checks = [{**asdict(diagnosis), "state": str(diagnosis.state)} for diagnosis in diagnoses]
@@ -78,10 +80,10 @@ def _diagnose_clients(context: click.Context) -> Iterator[Diagnosis]:
     except ConfigurationError as error:
         yield Diagnosis("clients", State.WARNING, f"They were not looked for: {error}.")
         return
-    yield from diagnose_clients(platform, _wanted_entry(context))
+    yield from diagnose_clients(platform, _find_wanted_entry(context))
 
 
-def _wanted_entry(context: click.Context) -> ServerEntry | None:
+def _find_wanted_entry(context: click.Context) -> ServerEntry | None:
     """Return the server of this installation; None if it has none, which a client then shows."""
     from infinite_memory.apps.connect.installation import find_server_command
 
@@ -92,7 +94,7 @@ def _wanted_entry(context: click.Context) -> ServerEntry | None:
         return None
 
 
-def _diagnose(context: click.Context) -> Iterator[Diagnosis]:
+def _diagnose_installation(context: click.Context) -> Iterator[Diagnosis]:
     # Late: the checks load the model and the database, which `config` does without.
     from infinite_memory.engine.verification.diagnose import (
         diagnose_installation,

@@ -123,7 +123,7 @@ def undo_command(context: click.Context, entry: int | None, *, dry_run: bool) ->
     if wants_json(context):
         emit_json(done.to_dict())
         return
-    emit_lines(_undo_lines(done))
+    emit_lines(_format_undo(done))
     for skipped, reason in done.skipped[:_LISTED]:
         remark(f"Skipped entry {skipped.number}: {reason}.")
     if len(done.skipped) > _LISTED:
@@ -132,7 +132,7 @@ def undo_command(context: click.Context, entry: int | None, *, dry_run: bool) ->
         )
 
 
-def _undo_lines(done: Undone) -> Iterator[Line]:
+def _format_undo(done: Undone) -> Iterator[Line]:
     what = f"entry {done.undone.number}: {describe_action(done.undone.action)}."
     if done.entry is None:
         yield Line([(f"Would undo {what} Nothing was changed.", "")])
@@ -193,7 +193,7 @@ def change_line(change: MemoryChange) -> str:
     before, after, differing = change.before, change.after, change.differing
     parts = []
     if "text" in differing and not change.is_private:
-        parts.append(f"{_shorten(shown_text(before))} → {_shorten(shown_text(after))}")
+        parts.append(f"{_shorten_text(shown_text(before))} → {_shorten_text(shown_text(after))}")
     elif "text" in differing:
         parts.append("another text")
     if "status" in differing:
@@ -204,10 +204,10 @@ def change_line(change: MemoryChange) -> str:
     if further:
         parts.append(f"{', '.join(further)} as before")
     same_text = (
-        "" if change.is_private or "text" in differing else f" {_shorten(shown_text(after))}"
+        "" if change.is_private or "text" in differing else f" {_shorten_text(shown_text(after))}"
     )
     return f"{after.id}{same_text}: {', '.join(parts) or 'as it was'}"
 
 
-def _shorten(text: str) -> str:
+def _shorten_text(text: str) -> str:
     return f'"{one_line(text, max_chars=_TEXT_CHARS)}"'

@@ -60,8 +60,8 @@ def create(
     with open_store(context) as store:
         new = store.keys.create(
             name,
-            rights=_split(rights),
-            scopes=_split(scopes),
+            rights=_split_names(rights),
+            scopes=_split_names(scopes),
             expires_at=None if expires is None else store.times.read_end(expires),
         )
         zone = store.config.time_zone
@@ -69,7 +69,9 @@ def create(
         emit_json({**access_key_json(new.key, new.key.created_at), "secret": new.secret})
         return
     emit_lines([Line([(new.secret, "bold")])])
-    remark(f"Created the key {new.key.name}: {_describe(new.key)}, {_describe_end(new.key, zone)}.")
+    remark(
+        f"Created the key {new.key.name}: {_show_rights(new.key)}, {_describe_end(new.key, zone)}."
+    )
     remark(
         "Keep it now, since it cannot be shown again. A client sends it with every request, in the"
         " header x-memory-key, or as Authorization: Bearer and the key."
@@ -129,11 +131,11 @@ def _list(context: click.Context) -> None:
     )
 
 
-def _split(text: str) -> list[str]:
+def _split_names(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _describe(key: AccessKey) -> str:
+def _show_rights(key: AccessKey) -> str:
     scopes = "every scope" if "*" in key.scopes else ", ".join(key.scopes)
     return f"{', '.join(key.rights)} in {scopes}"
 

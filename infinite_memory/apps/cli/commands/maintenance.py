@@ -33,10 +33,10 @@ def stats_command(context: click.Context) -> None:
     if wants_json(context):
         emit_json(stats.to_dict())
         return
-    emit_table(("What", "How much"), _rows(stats, zone))
+    emit_table(("What", "How much"), _list_rows(stats, zone))
 
 
-def _rows(stats: Stats, zone: str | None) -> list[tuple[str, str]]:
+def _list_rows(stats: Stats, zone: str | None) -> list[tuple[str, str]]:
     rows = [("memories", f"{stats.memories:,}")]
     for noun, counts in (
         ("scope", stats.by_scope),
@@ -89,14 +89,14 @@ def verify_command(context: click.Context, /, *, mend: bool) -> int:
             }
         )
     else:
-        emit_lines(_summary(verified))
+        emit_lines(_summarise_verification(verified))
         if verified.findings:
             rows = [(str(f.part), f.what, f.way_out) for f in verified.findings]
             emit_table(("Part", "What was found", "What to do"), rows)
     return ExitCode.DONE if verified.sound else ExitCode.STORAGE
 
 
-def _summary(verified: Verification) -> Iterator[Line]:
+def _summarise_verification(verified: Verification) -> Iterator[Line]:
     yield Line([(f"Checked: {format_counts(verified.counts) or 'nothing'}.", "")])
     if verified.sound:
         yield Line([("No damage was found.", "green")])

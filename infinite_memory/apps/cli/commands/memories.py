@@ -190,12 +190,12 @@ def history_command(context: click.Context, id_or_key: str, *, scopes: tuple[str
     max_chars = _TABLE_CHARS if is_terminal(sys.stdout) else _PIPE_CHARS
     emit_table(
         ("From", "To", "Status", "Memory"),
-        [_history_row(memory, zone, max_chars) for memory in memories],
+        [_make_history_row(memory, zone, max_chars) for memory in memories],
         widths={"From": 11, "To": 11},
     )
 
 
-def _history_row(memory: Memory, zone: str | None, max_chars: int) -> tuple[str, ...]:
+def _make_history_row(memory: Memory, zone: str | None, max_chars: int) -> tuple[str, ...]:
     end = "" if memory.valid_to is None else show_moment(memory.valid_to, zone)
     text = one_line(shown_text(memory), max_chars=max_chars)
     return (

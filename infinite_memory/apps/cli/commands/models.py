@@ -47,7 +47,7 @@ def info(context: click.Context) -> int:
     for name, record in model.manifest.files.items():
         check_digest(model.directory / name, record)
     more = {"background": model.manifest.background, "scripts": list(model.manifest.scripts)}
-    _report(context, model.manifest, model.directory, {**more, "verified": True})
+    _report_model(context, model.manifest, model.directory, {**more, "verified": True})
     return ExitCode.DONE
 
 
@@ -82,10 +82,10 @@ def export(
             " export"
         )
     exported = export_model(Path(source), Path(out), precision=Precision(precision), **replaced)
-    _report(context, exported.manifest, absolute_path(out), {})
+    _report_model(context, exported.manifest, absolute_path(out), {})
 
 
-def _report(
+def _report_model(
     context: click.Context, manifest: Manifest, directory: Path, more: dict[str, Any]
 ) -> None:
     size_bytes = sum(record.size_bytes for record in manifest.files.values())
@@ -108,13 +108,13 @@ def _report(
     emit_table(
         ("What", "Value"),
         [
-            (name.replace("_bytes", "").replace("_", " "), _format(v))
+            (name.replace("_bytes", "").replace("_", " "), _format_value(v))
             for name, v in document.items()
         ],
     )
 
 
-def _format(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(value)
     return "yes" if value is True else str(value) or "-"

@@ -27,7 +27,7 @@ _UPDATE_EXAMPLE = '\'{"preferences": {"editor": "vim"}}\''
 def profile_command(context: click.Context, *, user: str) -> None:
     """Show the profile of a user: name, preferences, facts, contacts and notes; or change it."""
     if context.invoked_subcommand is None:
-        _show(context, user)
+        _show_profile(context, user)
 
 
 @profile_command.command("show")
@@ -36,7 +36,7 @@ def profile_command(context: click.Context, *, user: str) -> None:
 @click.pass_context
 def show(context: click.Context, *, user: str) -> None:
     """Show the profile of a user; with --json as a document that `update` takes."""
-    _show(context, user)
+    _show_profile(context, user)
 
 
 @profile_command.command("update")
@@ -52,8 +52,8 @@ def update(context: click.Context, changes: str, *, user: str) -> None:
     """
     with open_store(context) as store:
         text = read_text(changes, max_bytes=store.config.limits.max_context_bytes)
-        profile = store.profile.update(_read(text), user=user)
-    _report(context, profile)
+        profile = store.profile.update(_read_value(text), user=user)
+    _report_profile(context, profile)
 
 
 @profile_command.command("users")
@@ -69,38 +69,38 @@ def users(context: click.Context) -> None:
     emit_lines([Line([(name, "")]) for name in names])
 
 
-def _show(context: click.Context, user: str) -> None:
+def _show_profile(context: click.Context, user: str) -> None:
     with open_store(context) as store:
         profile = store.profile.get(user)
-    _report(context, profile)
+    _report_profile(context, profile)
 
 
-def _report(context: click.Context, profile: Profile) -> None:
+def _report_profile(context: click.Context, profile: Profile) -> None:
     if wants_json(context):
         emit_json(profile.to_dict())
         return
     if not profile.fields:
         remark(f"Nothing is known of {profile.user}.")
-    emit_lines(_lines(profile.fields))
+    emit_lines(_format_fields(profile.fields))
 
 
-def _lines(fields: Mapping[str, JsonValue], indent: int = 0) -> Iterator[Line]:
+def _format_fields(fields: Mapping[str, JsonValue], indent: int = 0) -> Iterator[Line]:
     for name, value in fields.items():
         if isinstance(value, dict):
             yield Line([(f"{name}:", "bold")], indent)
-            yield from _lines(value, indent + 2)
+            yield from _format_fields(value, indent + 2)
         elif isinstance(value, list):
             yield Line([(f"{name}:", "bold")], indent)
-            yield from (Line([(f"- {_format(item)}", "")], indent + 2) for item in value)
+            yield from (Line([(f"- {_format_value(item)}", "")], indent + 2) for item in value)
         else:
-            yield Line([(f"{name}: ", "bold"), (_format(value), "")], indent)
+            yield Line([(f"{name}: ", "bold"), (_format_value(value), "")], indent)
 
 
-def _format(value: JsonValue) -> str:
+def _format_value(value: JsonValue) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _read(text: str) -> Any:
+def _read_value(text: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=json_object)
     except InvalidInput:

@@ -67,14 +67,14 @@ def recall_command(
         return ExitCode.DONE if recalled else ExitCode.NO
     if recalled:
         emit_rows(recalled, zone)
-    for sentence in _sentences(recalled, zone):
+    for sentence in _describe_recall(recalled, zone):
         remark(sentence)
     if hint is not None:
         remark(hint)
     return ExitCode.DONE if recalled else ExitCode.NO
 
 
-def _sentences(recalled: Recalled, zone: str | None) -> Iterator[str]:
+def _describe_recall(recalled: Recalled, zone: str | None) -> Iterator[str]:
     yield f"{recalled.said}."
     if not recalled.total:
         yield "No memory of that period is stored there."
@@ -90,21 +90,21 @@ def _sentences(recalled: Recalled, zone: str | None) -> Iterator[str]:
         shown = f"{len(recalled):,} of {shown}"
     yield f"{shown}, {recalled.order}."
     if recalled.digest is not None:
-        yield from _digest_lines(recalled.digest, zone)
+        yield from _format_digest(recalled.digest, zone)
     if recalled.next is not None:
         yield f"There are more memories: go on with --after {recalled.next}"
 
 
-def _digest_lines(digest: Digest, zone: str | None) -> Iterator[str]:
+def _format_digest(digest: Digest, zone: str | None) -> Iterator[str]:
     for name, landmark in (("First", digest.first), ("Last", digest.last)):
         if landmark is not None:
             yield f"{name}: {_format_landmark(landmark, zone)}"
     step, counts = digest.by_time(_MOST_STEPS)
     for name, numbers in ((step, counts), ("scope", digest.by_scope), ("kind", digest.by_kind)):
-        yield f"By {name}: {_counts(numbers)}."
+        yield f"By {name}: {_format_counts(numbers)}."
 
 
-def _counts(counts: Mapping[str, int]) -> str:
+def _format_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {number:,}" for name, number in counts.items())
 
 
@@ -176,7 +176,7 @@ def emit_rows(memories: Iterable[Memory], zone: str | None) -> None:
             (
                 show_moment(memory.happened_at, zone),
                 memory.scope,
-                _kind(memory, now),
+                _describe_kind(memory, now),
                 f"{one_line(shown_text(memory), max_chars=max_chars)}\n{memory.id}",
             )
             for memory in memories
@@ -185,13 +185,13 @@ def emit_rows(memories: Iterable[Memory], zone: str | None) -> None:
     )
 
 
-def _effective_status(memory: Memory, now: datetime) -> str:
+def _find_effective_status(memory: Memory, now: datetime) -> str:
     """Return the status of a memory; "ended" for a current memory that held until before now."""
     has_ended = memory.status is Status.CURRENT and memory.ended_by(now)
     return "ended" if has_ended else str(memory.status)
 
 
-def _kind(memory: Memory, now: datetime) -> str:
+def _describe_kind(memory: Memory, now: datetime) -> str:
     """Return the kind of a memory, with its status unless the memory is current."""
-    status = _effective_status(memory, now)
+    status = _find_effective_status(memory, now)
     return str(memory.kind) if status == Status.CURRENT else f"{memory.kind}, {status}"

@@ -150,7 +150,7 @@ def _remember_file(context: click.Context, path: str, options: dict[str, Any]) -
             except KeyboardInterrupt:
                 remark(_describe_interruption(store, drafts))
                 raise
-        _report(receipts, as_json=wants_json(context))
+        _report_receipts(receipts, as_json=wants_json(context))
         _embed_long_texts(store, receipts)
 
 
@@ -208,7 +208,7 @@ def _read_file(store: MemoryStore, path: str, options: dict[str, Any]) -> Drafts
         )
 
 
-def _report(receipts: Sequence[Receipt], *, as_json: bool) -> None:
+def _report_receipts(receipts: Sequence[Receipt], *, as_json: bool) -> None:
     outcomes = Counter(receipt.outcome for receipt in receipts)
     stored, unchanged = outcomes[Outcome.STORED], outcomes[Outcome.UNCHANGED]
     strengthened = outcomes[Outcome.STRENGTHENED]
@@ -293,19 +293,19 @@ def read_drafts(
     """
     items: list[tuple[Draft, int]] = []
     listed: list[tuple[Draft, int]] = []
-    lines = _lines(file, max_bytes)
+    lines = _read_lines(file, max_bytes)
     for number, line in lines:
         try:
             _check_length(line, max_bytes)
             if line.strip() == b"{":
-                page = [line, *_rest_of_document(lines, max_bytes)]
-                listed += _page_drafts(_parse(b"".join(page)), page, number, defaults, zone)
+                page = [line, *_read_rest(lines, max_bytes)]
+                listed += _list_drafts(_parse_line(b"".join(page)), page, number, defaults, zone)
             elif line.strip():
-                fields = _parse(line)
+                fields = _parse_line(line)
                 if _is_page(fields):
-                    listed += _page_drafts(fields, [line], number, defaults, zone)
+                    listed += _list_drafts(fields, [line], number, defaults, zone)
                 else:
-                    items.append((_draft(fields, defaults, zone), number))
+                    items.append((_make_draft(fields, defaults, zone), number))
         except InvalidInput as error:
             raise InvalidInput(f"{name}:{number}: {error}") from error
     items += reversed(listed)
@@ -321,7 +321,7 @@ def _name_speakers(drafts: Sequence[Draft]) -> list[Draft]:
     A name that begins a single message of the file may be a heading and is left alone, and so are
     messages with a speaker and other kinds. Texts stay as they are.
     """
-    names = [_leading_name(draft) for draft in drafts]
+    names = [_find_leading_name(draft) for draft in drafts]
     counts = Counter(names)
     return [
         evolve(draft, speaker=name) if name and counts[name] >= _LEAST_MESSAGES else draft
@@ -329,7 +329,7 @@ def _name_speakers(drafts: Sequence[Draft]) -> list[Draft]:
     ]
 
 
-def _leading_name(draft: Draft) -> str | None:
+def _find_leading_name(draft: Draft) -> str | None:
     if draft.kind != Kind.MESSAGE or draft.speaker is not None or not isinstance(draft.text, str):
         return None
     match = _SPEAKER.match(draft.text)
@@ -341,7 +341,7 @@ def _leading_name(draft: Draft) -> str | None:
     return name if has_capitals and not name.isupper() else None
 
 
-def _lines(file: IO[bytes], max_bytes: int) -> Iterator[tuple[int, bytes]]:
+def _read_lines(file: IO[bytes], max_bytes: int) -> Iterator[tuple[int, bytes]]:
     for number, line in enumerate(iter(lambda: file.readline(max_bytes + 1), b""), 1):
         yield number, line.removeprefix(_BOM) if number == 1 else line
 
@@ -351,7 +351,7 @@ def _check_length(line: bytes, max_bytes: int) -> None:
         raise InvalidInput(f"the line is longer than {max_bytes:,} bytes: split the text")
 
 
-def _rest_of_document(lines: Iterable[tuple[int, bytes]], max_bytes: int) -> Iterator[bytes]:
+def _read_rest(lines: Iterable[tuple[int, bytes]], max_bytes: int) -> Iterator[bytes]:
     """Yield the lines of an indented document after its first line, up to the closing brace."""
     for _, line in lines:
         _check_length(line, max_bytes)
@@ -365,7 +365,7 @@ def _is_page(fields: object) -> bool:
     return isinstance(fields, dict) and isinstance(fields.get("memories"), list)
 
 
-def _page_drafts(
+def _list_drafts(
     page: Any, lines: Sequence[bytes], first: int, defaults: Mapping[str, Any], zone: str | None
 ) -> Iterator[tuple[Draft, int]]:
     """Yield a draft of every memory of a page that was not forgotten, with the number of its line.
@@ -387,10 +387,10 @@ def _page_drafts(
             raise InvalidInput(f"'memories' holds {fields!r:.80}, which is not an object")
         if fields.get("status") != Status.FORGOTTEN:
             kept = {key: value for key, value in fields.items() if key not in _OF_THE_STORE}
-            yield _draft(kept, defaults, zone), number
+            yield _make_draft(kept, defaults, zone), number
 
 
-def _parse(content: bytes) -> Any:
+def _parse_line(content: bytes) -> Any:
     try:
         return json.loads(content.decode(), object_pairs_hook=json_object)
     except InvalidInput:
@@ -404,16 +404,16 @@ def _parse(content: bytes) -> Any:
         raise InvalidInput(f"it is not JSON: {error}") from error
 
 
-def _draft(fields: Any, defaults: Mapping[str, Any], zone: str | None) -> Draft:
+def _make_draft(fields: Any, defaults: Mapping[str, Any], zone: str | None) -> Draft:
     if not isinstance(fields, dict):
         raise InvalidInput(f'it is not an object such as {{"text": "..."}}, but {fields!r:.80}')
     for field in TIMES:
         if fields.get(field) is not None:
-            fields[field] = _moment(field, fields[field], zone)
+            fields[field] = _read_field_moment(field, fields[field], zone)
     return Draft.of({**defaults, **fields})
 
 
-def _moment(field: str, value: object, zone: str | None) -> Any:
+def _read_field_moment(field: str, value: object, zone: str | None) -> Any:
     if not isinstance(value, str):
         raise InvalidInput(f"{field} must be a text such as 2026-06-05T14:30, not {value!r:.80}")
     return read_moment(value, zone)

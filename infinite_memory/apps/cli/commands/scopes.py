@@ -70,7 +70,7 @@ def create(
             keywords=keywords,
             sensitivity=str(Sensitivity.PRIVATE if private else Sensitivity.NORMAL),
         )
-    _report(context, scope, f"The scope {scope.name} exists.")
+    _report_scope(context, scope, f"The scope {scope.name} exists.")
 
 
 @scopes_command.command("update")
@@ -109,7 +109,7 @@ def update(
         raise click.UsageError("nothing to change: give at least one option")
     with open_store(context) as store:
         scope = store.scopes.update(name, **changes)
-    _report(context, scope, f"The scope {scope.name} was changed.")
+    _report_scope(context, scope, f"The scope {scope.name} was changed.")
 
 
 @scopes_command.command("delete")
@@ -121,7 +121,7 @@ def delete(context: click.Context, name: str) -> None:
     with open_store(context) as store:
         scope = store.scopes[name]
         store.scopes.delete(name)
-    _report(context, scope, f"The scope {scope.name} was deleted.")
+    _report_scope(context, scope, f"The scope {scope.name} was deleted.")
 
 
 def _list(context: click.Context) -> None:
@@ -138,21 +138,21 @@ def _list(context: click.Context) -> None:
                 f"{counts.get(scope.name, 0):,}",
                 scope.parent or "-",
                 ", ".join(scope.keywords) or "-",
-                _about(scope),
+                _describe_scope(scope),
             )
             for scope in scopes
         ],
     )
 
 
-def _about(scope: Scope) -> str:
+def _describe_scope(scope: Scope) -> str:
     marks = [] if scope.active else ["inactive"]
     marks += [str(scope.sensitivity)] if scope.sensitivity is Sensitivity.PRIVATE else []
     noted = f"({', '.join(marks)}) " if marks else ""
     return f"{noted}{scope.description}".strip() or "-"
 
 
-def _report(context: click.Context, scope: Scope, sentence: str) -> None:
+def _report_scope(context: click.Context, scope: Scope, sentence: str) -> None:
     if wants_json(context):
         emit_json(scope.to_dict())
     else:

@@ -99,18 +99,18 @@ def search_command(
         return ExitCode.DONE if hits else ExitCode.NO
     emit_hits(hits, zone, explain=explain)
     if hits.nearest:
-        emit_lines([_nearest_line(hit, zone) for hit in hits.nearest])
-    remark(_summary(hits, zone) if hits else _nothing(hits, zone, hint))
+        emit_lines([_format_nearest(hit, zone) for hit in hits.nearest])
+    remark(_summarise_hits(hits, zone) if hits else _describe_no_hits(hits, zone, hint))
     return ExitCode.DONE if hits else ExitCode.NO
 
 
-def _nearest_line(hit: Hit, zone: str | None) -> Line:
+def _format_nearest(hit: Hit, zone: str | None) -> Line:
     """Return a match that probably does not answer as a line."""
     text = one_line(hit.text, max_chars=_NEAREST_CHARS)
     return Line([(f"nearest, {show_moment(hit.memory.happened_at, zone)}: {text}", "dim")])
 
 
-def _elsewhere_sentence(hits: Hits) -> str | None:
+def _write_elsewhere_sentence(hits: Hits) -> str | None:
     """Return a sentence on other scopes whose memories may answer, None without any."""
     if not hits.elsewhere:
         return None
@@ -129,10 +129,10 @@ def _count_others(hits: Hits) -> list[str]:
     return [*counts, f"{hits.below:,} scored too low"] if hits.below else counts
 
 
-def _summary(hits: Hits, zone: str | None) -> str:
+def _summarise_hits(hits: Hits, zone: str | None) -> str:
     counts = _count_others(hits)
     counts += [f"{hits.pending:,} compared by words alone"] if hits.pending else []
-    place = f"Searched {_searched_place(hits, zone)}"
+    place = f"Searched {_describe_searched_place(hits, zone)}"
     sentence = f"{place}: {join_words(counts)}." if counts else f"{place}."
     if hits.next is not None and (hits.offset or hits.depth is not Depth.NORMAL):
         sentence = f"{sentence} Go on with --offset {hits.next}."
@@ -150,30 +150,32 @@ def _summary(hits: Hits, zone: str | None) -> str:
         sentence = f"None of these is likely to answer, but {_ARCHIVED} {sentence}"
     elif not hits.likely:
         sentence = f"These memories are the nearest, but none is likely to answer. {sentence}"
-    return " ".join([sentence, *filter(None, (_note_sentence(hits), _elsewhere_sentence(hits)))])
+    return " ".join(
+        [sentence, *filter(None, (_write_note_sentence(hits), _write_elsewhere_sentence(hits)))]
+    )
 
 
-def _nothing(hits: Hits, zone: str | None, hint: str | None) -> str:
+def _describe_no_hits(hits: Hits, zone: str | None, hint: str | None) -> str:
     if hits.offset and hits.matches:
         return f"No memory follows the {format_count(hits.matches, 'match', 'matches')}."
-    sentences = [f"Nothing found in {_searched_place(hits, zone)}."]
+    sentences = [f"Nothing found in {_describe_searched_place(hits, zone)}."]
     if hits.nearest:
-        sentences = [f"Nothing in {_searched_place(hits, zone)} answers this."]
+        sentences = [f"Nothing in {_describe_searched_place(hits, zone)} answers this."]
     if hits.empty_time is not None:
         sentences.append(f"Nothing is stored of {hits.empty_time.said}.")
     if hits.archived_best:
         sentences.append(f"But {_ARCHIVED}")
     if hits.below:
         sentences.append(f"{hits.below:,} scored too low; try --threshold 0.")
-    others = _elsewhere_sentence(hits) or hint
-    return " ".join([*sentences, *filter(None, (_note_sentence(hits), others))])
+    others = _write_elsewhere_sentence(hits) or hint
+    return " ".join([*sentences, *filter(None, (_write_note_sentence(hits), others))])
 
 
-def _note_sentence(hits: Hits) -> str | None:
+def _write_note_sentence(hits: Hits) -> str | None:
     return f"{hits.note[:1].upper()}{hits.note[1:]}." if hits.note else None
 
 
-def _searched_place(hits: Hits, zone: str | None) -> str:
+def _describe_searched_place(hits: Hits, zone: str | None) -> str:
     where = "every scope"
     if hits.scopes is not None:
         where = join_words(hits.scopes) or "a scope that is still empty"
@@ -246,13 +248,13 @@ def not_useful_command(
 def emit_hits(hits: Hits, zone: str | None, *, explain: bool) -> None:
     """Write hits to standard output: whole, as highlights, or as a table of headings."""
     if hits.depth is Depth.EXHAUSTIVE:
-        rows = [_row(rank, hit, zone, explain=explain) for rank, hit in _enumerate_ranks(hits)]
+        rows = [_make_row(rank, hit, zone, explain=explain) for rank, hit in _enumerate_ranks(hits)]
         if rows:
             emit_table(_HEADERS, rows, widths=_WIDTHS)
         return
     covered = hits.covered
     for rank, hit in _enumerate_ranks(hits):
-        lines = _hit_lines(rank, hit, zone, covered.get(hit.memory.id))
+        lines = _format_hit(rank, hit, zone, covered.get(hit.memory.id))
         if explain and hit.explanation is not None:
             lines.append(Line([(format_explanation(hit.explanation), "dim")], 3))
         emit_lines(lines)
@@ -262,7 +264,7 @@ def _enumerate_ranks(hits: Hits) -> enumerate[Hit]:
     return enumerate(hits, hits.offset + 1)
 
 
-def _row(rank: int, hit: Hit, zone: str | None, *, explain: bool) -> tuple[str, ...]:
+def _make_row(rank: int, hit: Hit, zone: str | None, *, explain: bool) -> tuple[str, ...]:
     memory = hit.memory
     cell = f"{one_line(memory.heading, max_chars=_HEADING_CHARS)}\n{memory.id}"
     if hit.reached is not None:
@@ -275,7 +277,7 @@ def _row(rank: int, hit: Hit, zone: str | None, *, explain: bool) -> tuple[str, 
     return f"{rank}", f"{hit.score:.2f}", moment, status, memory.scope, kind, cell
 
 
-def _hit_lines(rank: int, hit: Hit, zone: str | None, summary: str | None) -> list[Line]:
+def _format_hit(rank: int, hit: Hit, zone: str | None, summary: str | None) -> list[Line]:
     """Return a hit as lines; `summary` is the id of the summary that covers it, if any."""
     memory = hit.memory
     head = [(f"{rank}. ", ""), (f"{hit.score:.2f}", "bold"), ("  ", "")]

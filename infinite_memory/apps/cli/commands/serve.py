@@ -73,7 +73,7 @@ def serve_command(
         raise click.UsageError("--print-systemd and --print-launchd: print one at a time", context)
     options = [
         *("--http", address),
-        *_store_options(context),
+        *_list_store_options(context),
         *(["--require-keys"] if require_keys else []),
         *(part for name in host_names for part in ("--allow-host", name)),
         *([] if toolsets is None else ["--toolsets", toolsets]),
@@ -81,15 +81,15 @@ def serve_command(
     ]
     command = [sys.executable, "-m", "infinite_memory_mcp", *options]
     if print_systemd:
-        emit_text(_systemd_unit(command))
+        emit_text(_write_systemd_unit(command))
     elif print_launchd:
-        emit_text(_launchd_list(command))
+        emit_text(_write_launchd_list(command))
     else:
-        return _run(command)
+        return _run_command(command)
     return 0
 
 
-def _store_options(context: click.Context) -> Iterator[str]:
+def _list_store_options(context: click.Context) -> Iterator[str]:
     """Yield the options that name the store; a service runs in another working directory."""
     home, store, scopes = wanted_home(context), wanted_store(context), wanted_scopes(context)
     if home is not None and store is not None:
@@ -103,7 +103,7 @@ def _store_options(context: click.Context) -> Iterator[str]:
         yield from ("--scopes", ",".join(scopes))
 
 
-def _run(command: Sequence[str]) -> int:
+def _run_command(command: Sequence[str]) -> int:
     end_waiting()
     sys.stdout.flush()
     if sys.platform == "win32":
@@ -113,7 +113,7 @@ def _run(command: Sequence[str]) -> int:
     return os.execv(command[0], list(command))
 
 
-def _systemd_unit(command: Sequence[str]) -> str:
+def _write_systemd_unit(command: Sequence[str]) -> str:
     return f"""\
 # Save it as ~/.config/systemd/user/infinite-memory.service, then run
 #   systemctl --user enable --now infinite-memory
@@ -140,7 +140,7 @@ def _quote_for_systemd(word: str) -> str:
     return '"' + escaped.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _launchd_list(command: Sequence[str]) -> str:
+def _write_launchd_list(command: Sequence[str]) -> str:
     home = find_user_home("set HOME, the folder below which launchd writes the log")
     log = home / "Library" / "Logs" / "infinite-memory.log"
     entries = {

@@ -93,9 +93,9 @@ def emit_report(store: MemoryStore, report: UpkeepReport) -> None:
     """Print the report of the jobs."""
     ids = dict.fromkeys(step.memory_id for step in shown_steps(report))
     lines = describe_report(report, store.ids.shorten(list(ids)), undo=_UNDO)
-    emit_lines(Line([(_on_one_line(line), "")]) for line in lines)
+    emit_lines(Line([(_put_on_one_line(line), "")]) for line in lines)
 
 
-def _on_one_line(line: str) -> str:
+def _put_on_one_line(line: str) -> str:
     indent = line[: len(line) - len(line.lstrip())]
     return f"{indent}{one_line(line, max_chars=_LINE_CHARS)}"

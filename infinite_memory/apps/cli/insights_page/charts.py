@@ -87,7 +87,7 @@ class _Bar:
 
 def activity_chart(insights: Insights) -> Chart | None:
     """Return the chunks of every period, by kind."""
-    return _stacked(
+    return _make_stacked_chart(
         insights,
         [
             _Series(
@@ -108,13 +108,13 @@ def time_chart(insights: Insights) -> Chart | None:
     groups = {repository_name(name): [name] for name in names[:own]}
     if names[own:]:
         groups["others"] = names[own:]
-    return _stacked(
+    return _make_stacked_chart(
         insights,
         [
             _Series(
                 label=label,
                 colour=colour,
-                numbers=[_hours_of(period, group) for period in insights.periods],
+                numbers=[_sum_hours(period, group) for period in insights.periods],
             )
             for (label, group), colour in zip(groups.items(), _COLOURS, strict=False)
         ],
@@ -122,7 +122,7 @@ def time_chart(insights: Insights) -> Chart | None:
     )
 
 
-def _hours_of(period: Period, scopes: Iterable[str]) -> float:
+def _sum_hours(period: Period, scopes: Iterable[str]) -> float:
     return round(sum(period.minutes.get(scope, 0) for scope in scopes) / 60, 2)
 
 
@@ -133,7 +133,7 @@ def outcome_chart(insights: Insights) -> Chart | None:
         for name, count in insights.outcomes.items()
     ]
     rows = [(bar.label, bar.hover) for bar in bars]
-    return _bars(bars, ("Outcome", "Pieces"), rows, _PIECES)
+    return _make_bar_chart(bars, ("Outcome", "Pieces"), rows, _PIECES)
 
 
 def repository_chart(insights: Insights) -> Chart | None:
@@ -143,7 +143,7 @@ def repository_chart(insights: Insights) -> Chart | None:
         for name, minutes in insights.minutes.items()
     ]
     rows = [(bar.label, bar.hover) for bar in bars]
-    return _bars(bars[:_MOST_BARS], ("Repository", "Time"), rows, "hours")
+    return _make_bar_chart(bars[:_MOST_BARS], ("Repository", "Time"), rows, "hours")
 
 
 def hard_chart(spots: Sequence[HardSpot]) -> Chart | None:
@@ -170,7 +170,7 @@ def hard_chart(spots: Sequence[HardSpot]) -> Chart | None:
         for spot in spots
     ]
     headers = ("Name", "Repository", "Pieces", "Failed", "Complex", "Time", "Score")
-    return _bars(bars, headers, rows, "score", highest=1)
+    return _make_bar_chart(bars, headers, rows, "score", highest=1)
 
 
 def solved_chart(solved: Sequence[SolvedAgain]) -> Chart | None:
@@ -200,7 +200,7 @@ def solved_chart(solved: Sequence[SolvedAgain]) -> Chart | None:
         }
         for name, minutes, colour, offset in sides
     ]
-    layout = _bar_layout(
+    layout = _make_bar_layout(
         [escape_text(each.summary, _LABEL_CHARS) for each in shown],
         "minutes",
         max(max(minutes) for _, minutes, _, _ in sides),
@@ -221,7 +221,7 @@ def solved_chart(solved: Sequence[SolvedAgain]) -> Chart | None:
     return Chart(data=data, layout=layout, headers=headers, rows=rows)
 
 
-def _stacked(insights: Insights, series: Sequence[_Series], unit: str) -> Chart | None:
+def _make_stacked_chart(insights: Insights, series: Sequence[_Series], unit: str) -> Chart | None:
     """Return bars over time, one above the other; None without any."""
     if not any(any(each.numbers) for each in series):
         return None
@@ -257,7 +257,7 @@ def _stacked(insights: Insights, series: Sequence[_Series], unit: str) -> Chart 
             "tickangle": 0,
             "fixedrange": True,
         },
-        "yaxis": _number_axis(
+        "yaxis": _make_axis(
             unit, max(map(sum, zip(*(each.numbers for each in series), strict=True)))
         ),
     }
@@ -269,7 +269,7 @@ def _stacked(insights: Insights, series: Sequence[_Series], unit: str) -> Chart 
     return Chart(data=data, layout=layout, headers=headers, rows=rows)
 
 
-def _bars(
+def _make_bar_chart(
     bars: Sequence[_Bar],
     headers: Sequence[str],
     rows: Sequence[Sequence[str]],
@@ -294,7 +294,7 @@ def _bars(
             "marker": {"color": [bar.colour for bar in shown]},
         }
     ]
-    layout = _bar_layout(
+    layout = _make_bar_layout(
         [_escape_path(bar.label) for bar in shown], unit, max(bar.value for bar in bars)
     )
     if highest is not None:
@@ -302,7 +302,7 @@ def _bars(
     return Chart(data=data, layout=layout, headers=headers, rows=rows)
 
 
-def _bar_layout(
+def _make_bar_layout(
     labels: Sequence[str], unit: str, longest: float, *, bar_height: int = _BAR_HEIGHT
 ) -> dict[str, Any]:
     """Return a layout with escaped labels above their bars, where they have the whole width."""
@@ -326,7 +326,7 @@ def _bar_layout(
         "showlegend": False,
         "barmode": "overlay",
         "annotations": annotations,
-        "xaxis": _number_axis(unit, longest),
+        "xaxis": _make_axis(unit, longest),
         "yaxis": {
             "type": "category",
             "range": [-0.5, len(labels) - 0.5],
@@ -337,7 +337,7 @@ def _bar_layout(
     }
 
 
-def _number_axis(unit: str, longest: float) -> dict[str, Any]:
+def _make_axis(unit: str, longest: float) -> dict[str, Any]:
     """Return the axis of numbers from zero on, with whole ones for what is counted."""
     axis = {"title": {"text": unit}, "rangemode": "tozero", "fixedrange": True}
     is_few = unit == _PIECES and longest <= _FEW

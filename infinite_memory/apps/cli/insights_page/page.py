@@ -104,7 +104,7 @@ def make_page(insights: Insights, *, made_at: datetime, zone: str | None) -> str
         ConfigurationError: the package that draws the charts is not installed.
     """
     library = load_plotly("leave out --html to see the numbers here")
-    sections = list(_sections(insights)) if insights.chunks else []
+    sections = list(_make_sections(insights)) if insights.chunks else []
     charts = {
         section.id: {"data": section.chart.data, "layout": section.chart.layout}
         for section in sections
@@ -115,12 +115,12 @@ def make_page(insights: Insights, *, made_at: datetime, zone: str | None) -> str
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en">',
-        *make_head(f"Insights: {_name_of(insights)}", scripts),
+        *make_head(f"Insights: {_name_place(insights)}", scripts),
         "<body>",
-        *_summary(insights, made_at, zone),
+        *_write_summary(insights, made_at, zone),
         *(['<div class="grid">'] if sections else []),
-        *(_section_html(section) for section in sections),
-        *([_problems_html(insights.problems), "</div>"] if sections else []),
+        *(_write_section(section) for section in sections),
+        *([_write_problems(insights.problems), "</div>"] if sections else []),
         *([data] if charts else []),
         *(f"<script>{script}</script>" for script in scripts),
         "</body>",
@@ -129,12 +129,12 @@ def make_page(insights: Insights, *, made_at: datetime, zone: str | None) -> str
     return "\n".join(parts) + "\n"
 
 
-def _name_of(insights: Insights) -> str:
+def _name_place(insights: Insights) -> str:
     return "all repositories" if insights.scope is None else repository_name(insights.scope)
 
 
-def _summary(insights: Insights, made_at: datetime, zone: str | None) -> Iterator[str]:
-    yield f"<h1>Insights: {escape_html(_name_of(insights))}</h1>"
+def _write_summary(insights: Insights, made_at: datetime, zone: str | None) -> Iterator[str]:
+    yield f"<h1>Insights: {escape_html(_name_place(insights))}</h1>"
     made = f"Made on {in_zone(made_at, zone):%Y-%m-%d %H:%M}"
     if insights.first is None or insights.last is None:
         yield f'<p class="soft">{made}.</p>'
@@ -168,9 +168,9 @@ def _round_time(minutes: float) -> str:
     return f"{minutes / 60:,.0f} h" if minutes >= _ROUNDED_MINUTES else format_minutes(minutes)
 
 
-def _sections(insights: Insights) -> Iterator[_Section]:
-    yield from _work(insights)
-    yield from _hard_spots(insights)
+def _make_sections(insights: Insights) -> Iterator[_Section]:
+    yield from _make_work_sections(insights)
+    yield from _make_hard_spot_sections(insights)
     yield _Section(
         id="again",
         title="Known problems, solved again",
@@ -181,7 +181,7 @@ def _sections(insights: Insights) -> Iterator[_Section]:
     )
 
 
-def _work(insights: Insights) -> Iterator[_Section]:
+def _make_work_sections(insights: Insights) -> Iterator[_Section]:
     step = insights.step.value
     yield _Section(
         id="activity",
@@ -215,7 +215,7 @@ def _work(insights: Insights) -> Iterator[_Section]:
     )
 
 
-def _hard_spots(insights: Insights) -> Iterator[_Section]:
+def _make_hard_spot_sections(insights: Insights) -> Iterator[_Section]:
     note = "The score is the mean of failed, complex and minutes, each as a share of the largest."
     yield _Section(
         id="files",
@@ -233,7 +233,7 @@ def _hard_spots(insights: Insights) -> Iterator[_Section]:
     )
 
 
-def _section_html(section: _Section) -> str:
+def _write_section(section: _Section) -> str:
     chart = section.chart
     if chart is None:
         body = f"<p>{escape_html(section.empty)}</p>"
@@ -244,10 +244,10 @@ def _section_html(section: _Section) -> str:
             "<details><summary>The numbers</summary>"
             f"{make_table(chart.headers, chart.rows)}</details>"
         )
-    return _frame(section.title, section.note, body, is_wide=section.is_wide)
+    return _frame_section(section.title, section.note, body, is_wide=section.is_wide)
 
 
-def _problems_html(problems: Sequence[Pattern]) -> str:
+def _write_problems(problems: Sequence[Pattern]) -> str:
     if not problems:
         body = "<p>No problem came more than once.</p>"
     else:
@@ -262,10 +262,10 @@ def _problems_html(problems: Sequence[Pattern]) -> str:
             for problem in problems
         ]
         body = make_table(("Problem", "Repository", "Times", "Trend", "The last fix"), rows)
-    return _frame("Recurring problems", "The most frequent first.", body, is_wide=True)
+    return _frame_section("Recurring problems", "The most frequent first.", body, is_wide=True)
 
 
-def _frame(title: str, note: str, body: str, *, is_wide: bool) -> str:
+def _frame_section(title: str, note: str, body: str, *, is_wide: bool) -> str:
     kind = ' class="wide"' if is_wide else ""
     head = f'<h2>{escape_html(title)}</h2><p class="soft">{escape_html(note)}</p>'
     return f"<section{kind}>{head}{body}</section>"

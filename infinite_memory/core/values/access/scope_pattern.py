@@ -76,8 +76,8 @@ class ScopePattern:
     @_expression.default
     def _compile(self) -> re.Pattern[str]:
         *parents, last = fold_name(self.text).split("/")
-        parts = [_part_expression(part, "[^/]*") for part in parents]
-        return re.compile("/".join([*parts, _part_expression(last, ".*")]), re.DOTALL)
+        parts = [_translate_part(part, "[^/]*") for part in parents]
+        return re.compile("/".join([*parts, _translate_part(last, ".*")]), re.DOTALL)
 
     @property
     def is_name(self) -> bool:
@@ -95,5 +95,5 @@ class ScopePattern:
         return "/".join(parts)
 
 
-def _part_expression(part: str, rest: str) -> str:
+def _translate_part(part: str, rest: str) -> str:
     return re.escape(part.removesuffix("*")) + rest if part.endswith("*") else re.escape(part)

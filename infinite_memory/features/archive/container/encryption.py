@@ -72,7 +72,7 @@ class EncryptionHeader:
     def create(cls, passphrase: str, log_n: int = _LOG_N) -> tuple[EncryptionHeader, bytes]:
         """Return a new header and the key."""
         header = cls(log_n=log_n, salt=os.urandom(16), prefix=os.urandom(7), check=bytes(16))
-        key, check = header._derive(passphrase)
+        key, check = header._derive_keys(passphrase)
         return evolve(header, check=check), key
 
     @classmethod
@@ -108,7 +108,7 @@ class EncryptionHeader:
             )
         if not isinstance(passphrase, str):
             raise InvalidInput(f"the passphrase is a {type(passphrase).__name__}: give it as text")
-        key, check = self._derive(passphrase)
+        key, check = self._derive_keys(passphrase)
         if not hmac.compare_digest(check, self.check):
             raise WrongPassphrase(
                 f"the passphrase is not that of {name}, or the beginning of the file is damaged:"
@@ -116,7 +116,7 @@ class EncryptionHeader:
             )
         return key
 
-    def _derive(self, passphrase: str) -> tuple[bytes, bytes]:
+    def _derive_keys(self, passphrase: str) -> tuple[bytes, bytes]:
         n = 1 << self.log_n
         # The same passphrase, typed on two systems, may be composed differently.
         secret = unicodedata.normalize("NFC", passphrase).encode("utf-8", "surrogatepass")
@@ -139,7 +139,7 @@ def _load_cipher(key: bytes) -> Any:
     return AESGCM(key)
 
 
-def _nonce(prefix: bytes, number: int, *, is_last: bool) -> bytes:
+def _make_nonce(prefix: bytes, number: int, *, is_last: bool) -> bytes:
     if number >= _MAX_CHUNKS:
         raise InvalidInput("an encrypted archive has at most 4 PiB: leave the passphrase out")
     return prefix + number.to_bytes(4, "big") + bytes([is_last])
@@ -171,7 +171,7 @@ class ChunkSink:
         self._waiting.clear()
 
     def _write_chunk(self, content: bytes, *, is_last: bool) -> None:
-        nonce = _nonce(self._prefix, self._number, is_last=is_last)
+        nonce = _make_nonce(self._prefix, self._number, is_last=is_last)
         self._sink.write(self._cipher.encrypt(nonce, content, self._preamble))
         self._number += 1
 
@@ -215,7 +215,7 @@ class ChunkSource:
 
         chunk, self._next = self._next, self._read_file(_CHUNK_BYTES + _TAG_BYTES)
         self._is_over = not self._next
-        nonce = _nonce(self._prefix, self._number, is_last=self._is_over)
+        nonce = _make_nonce(self._prefix, self._number, is_last=self._is_over)
         try:
             self._plain += self._cipher.decrypt(nonce, chunk, self._preamble)
         except (InvalidTag, ValueError) as error:

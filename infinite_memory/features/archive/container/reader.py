@@ -66,45 +66,45 @@ class ArchiveReader:
         while True:
             part, size, content = self._read_frame()
             if part is Part.MANIFEST:
-                self._finish(size, content)
+                self._finish_reading(size, content)
                 return
-            yield from self._split(part, content)
+            yield from self._split_records(part, content)
 
     def _read_frame(self) -> tuple[Part, int, bytes]:
-        head = self._read(FRAME.size)
+        head = self._read_bytes(FRAME.size)
         number, codec, stored_bytes, content_bytes = FRAME.unpack(head)
         if number >= len(_PARTS) or codec not in tuple(Codec):
-            raise self._damaged("has a frame of an unknown sort")
+            raise self._make_damage_error("has a frame of an unknown sort")
         if not (
             0 < stored_bytes <= content_bytes <= MAX_FRAME_BYTES
             and is_ratio_allowed(stored_bytes, content_bytes)
             and (codec != Codec.RAW or stored_bytes == content_bytes)
         ):
-            raise self._damaged(
+            raise self._make_damage_error(
                 f"has a frame of {stored_bytes:,} bytes that claims {content_bytes:,}"
             )
         part = _PARTS[number]
         if PHASES[part] < self._phase:
-            raise self._damaged(f"has {part} after a later part")
-        self._enter(part)
-        stored = self._read(stored_bytes)
+            raise self._make_damage_error(f"has {part} after a later part")
+        self._enter_part(part)
+        stored = self._read_bytes(stored_bytes)
         # The trailer has the digest of everything before it.
         self._digest.update(head)
         self._digest.update(stored)
         content = unpack_frame(Codec(codec), stored, content_bytes)
         if content is None:
-            raise self._damaged("has a frame that cannot be decompressed")
+            raise self._make_damage_error("has a frame that cannot be decompressed")
         return part, FRAME.size + stored_bytes, content
 
-    def _enter(self, part: Part) -> None:
+    def _enter_part(self, part: Part) -> None:
         """Check that no record of an earlier part is incomplete."""
         if PHASES[part] == self._phase:
             return
         if any(self._waiting.values()):
-            raise self._damaged("has an incomplete record")
+            raise self._make_damage_error("has an incomplete record")
         self._phase = PHASES[part]
 
-    def _split(self, part: Part, content: bytes) -> Iterator[tuple[RecordType, bytes]]:
+    def _split_records(self, part: Part, content: bytes) -> Iterator[tuple[RecordType, bytes]]:
         waiting = self._waiting.setdefault(part, bytearray())
         waiting += content
         start = 0
@@ -112,9 +112,9 @@ class ArchiveReader:
             letter, length = RECORD.unpack_from(waiting, start)
             record_type = _TYPES.get(letter)
             if record_type is None or PART_OF[record_type] is not part:
-                raise self._damaged(f"has a record of the type {letter!r} in {part}")
+                raise self._make_damage_error(f"has a record of the type {letter!r} in {part}")
             if length > MAX_RECORD_BYTES:
-                raise self._damaged(f"has a record that claims {length:,} bytes")
+                raise self._make_damage_error(f"has a record that claims {length:,} bytes")
             end = start + RECORD.size + length
             if end > len(waiting):
                 break
@@ -124,29 +124,29 @@ class ArchiveReader:
             start = end
         del waiting[:start]
 
-    def _finish(self, size: int, content: bytes) -> None:
+    def _finish_reading(self, size: int, content: bytes) -> None:
         digest = self._digest.digest()
-        manifest_bytes, sha256, end = TRAILER.unpack(self._read(TRAILER.size))
+        manifest_bytes, sha256, end = TRAILER.unpack(self._read_bytes(TRAILER.size))
         if (manifest_bytes, sha256, end) != (size, digest, END):
-            raise self._damaged("is not as it was written: its checksum is another")
+            raise self._make_damage_error("is not as it was written: its checksum is another")
         if self._source.read(1):
-            raise self._damaged("has bytes after its end")
+            raise self._make_damage_error("has bytes after its end")
         letter, length = RECORD.unpack_from(content.ljust(RECORD.size))
         if letter != RecordType.MANIFEST.value.encode() or length != len(content) - RECORD.size:
-            raise self._damaged("has no manifest")
+            raise self._make_damage_error("has no manifest")
         try:
             manifest = Manifest.of(content[RECORD.size :])
         except ValueError as error:
-            raise self._damaged(f"has no readable manifest: {error}") from error
+            raise self._make_damage_error(f"has no readable manifest: {error}") from error
         if manifest.parts != self.totals.parts():
-            raise self._damaged("does not hold what its manifest says")
+            raise self._make_damage_error("does not hold what its manifest says")
         self.manifest = manifest
 
-    def _read(self, size: int) -> bytes:
+    def _read_bytes(self, size: int) -> bytes:
         content = self._source.read(size)
         if len(content) != size:
-            raise self._damaged("is cut short")
+            raise self._make_damage_error("is cut short")
         return content
 
-    def _damaged(self, problem: str) -> ArchiveDamaged:
+    def _make_damage_error(self, problem: str) -> ArchiveDamaged:
         return ArchiveDamaged(f"{self._name} {problem}: {_WAY_OUT}")

@@ -48,7 +48,7 @@ class ArchiveWriter:
         part = PART_OF[record_type]
         if PHASES[part] != self._phase:
             assert PHASES[part] > self._phase, f"{part} comes too late"
-            self._flush()
+            self._flush_records()
             self._phase = PHASES[part]
         waiting = self._waiting.setdefault(part, bytearray())
         waiting += self.totals.add(record_type, content)
@@ -58,12 +58,12 @@ class ArchiveWriter:
 
     def finish(self, manifest: Manifest) -> None:
         """Write the manifest, which has `totals`, and the trailer; nothing may follow."""
-        self._flush()
+        self._flush_records()
         record = frame_record(RecordType.MANIFEST, manifest.to_json())
         size = self._write_frame(Part.MANIFEST, record)
         self._sink.write(TRAILER.pack(size, self._digest.digest(), END))
 
-    def _flush(self) -> None:
+    def _flush_records(self) -> None:
         for part, waiting in self._waiting.items():
             if waiting:
                 self._write_frame(part, bytes(waiting))

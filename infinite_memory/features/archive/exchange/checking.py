@@ -116,7 +116,7 @@ class Checker:
         return Candidate(
             file=record.file,
             where=record.where,
-            revisions=(evolve(memory, scope=self._spell(memory.scope)),),
+            revisions=(evolve(memory, scope=self._spell_scope(memory.scope)),),
             earlier_ids=record.earlier_ids,
             timed=draft.happened_at is not None and not record.guesses_time,
             is_final=record.is_final,
@@ -138,7 +138,7 @@ class Checker:
         check_validity(memory.valid_from, memory.valid_to)
         wanted = memory.scope if self.scope is None else self.scope
         scope = resolve_scope(wanted, self.scopes, self.services, create=True)
-        return evolve(memory, **values, scope=self._spell(scope))
+        return evolve(memory, **values, scope=self._spell_scope(scope))
 
     def _check_link(self, record: LinkRecord) -> LinkRecord:
         check_id(record.source)
@@ -149,9 +149,9 @@ class Checker:
         if self.scope is not None:
             return None  # its memories go elsewhere
         name = resolve_scope(record.scope.name, self.scopes, self.services, create=True)
-        name = self._spell(name)
+        name = self._spell_scope(name)
         return evolve(record, scope=evolve(record.scope, name=name))
 
-    def _spell(self, scope: str) -> str:
+    def _spell_scope(self, scope: str) -> str:
         """Return the first spelling of a scope that does not exist yet."""
         return self._spelling.setdefault(fold_name(scope), scope)

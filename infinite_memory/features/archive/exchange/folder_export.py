@@ -117,7 +117,7 @@ def writing_folder(path: Path, *, force: bool) -> Iterator[ExportFolder]:
         if not lock.try_acquire():
             raise Conflict(f"another process writes {path} at the moment: wait for it")
         try:
-            yield from _prepare(path, is_new=is_new)
+            yield from _prepare_folder(path, is_new=is_new)
         finally:
             with suppress(OSError):
                 lock.path.unlink(missing_ok=True)
@@ -131,7 +131,7 @@ def writing_folder(path: Path, *, force: bool) -> Iterator[ExportFolder]:
         ) from error
 
 
-def _prepare(path: Path, *, is_new: bool) -> Iterator[ExportFolder]:
+def _prepare_folder(path: Path, *, is_new: bool) -> Iterator[ExportFolder]:
     if not is_new:
         folder = ExportFolder(path)
         yield folder

@@ -96,9 +96,9 @@ def run_import(services: Services, request: ImportRequest) -> Imported:
     checker.check_given_scope()
     outline = _check_all(request, checker)
     if outline.problem_count and request.on_error is OnError.STOP and not request.dry_run:
-        raise _refuse(request, outline)
+        raise _make_refusal(request, outline)
     store = _Store(services, request, outline)
-    for candidate in _checked(request, checker):
+    for candidate in _check_records(request, checker):
         store.add(candidate)
     store.flush()
     return store.result()
@@ -144,7 +144,7 @@ def _check_all(request: ImportRequest, checker: Checker) -> _Outline:
     return outline
 
 
-def _refuse(request: ImportRequest, outline: _Outline) -> InvalidInput:
+def _make_refusal(request: ImportRequest, outline: _Outline) -> InvalidInput:
     listed = "".join(f"\n  {problem}" for problem in outline.problems[:_SHOWN_PROBLEMS])
     hidden = outline.problem_count - _SHOWN_PROBLEMS
     more = f"\n  and {hidden:,} more" if hidden > 0 else ""
@@ -155,7 +155,7 @@ def _refuse(request: ImportRequest, outline: _Outline) -> InvalidInput:
     )
 
 
-def _checked(
+def _check_records(
     request: ImportRequest, checker: Checker
 ) -> Iterator[Candidate | LinkRecord | ScopeRecord]:
     """Read the source again; the first reading has reported unusable records."""
@@ -215,11 +215,11 @@ class _Store:
             return
         self._services.calls.check()
         plan = partial(plan_part, self._services, self._candidates, self._scopes, links)
-        planned = plan() if self._request.dry_run else self._commit(plan)
+        planned = plan() if self._request.dry_run else self._commit_records(plan)
         self._counts.update(planned.counts)
         self._candidates, self._chars, self._scopes = [], 0, {}
 
-    def _commit(self, plan: Callable[[], Plan]) -> Plan:
+    def _commit_records(self, plan: Callable[[], Plan]) -> Plan:
         """Commit the collected records as the next part, and return their plan."""
         services = self._services
         before = self._part or begin_run(services, self._request.path.name, self._outline.records)

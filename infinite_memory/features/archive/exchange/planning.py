@@ -62,7 +62,7 @@ def plan_part(
             planner.count("added")
             fresh.append(candidate)
         seen.add(memory_id)
-    commit = merge_commits(_place(services, fresh), Commit(puts=planner.puts))
+    commit = merge_commits(_place_memories(services, fresh), Commit(puts=planner.puts))
     stored = {put.memory.id: put.memory for put in commit.puts}
     attachment_links = link_attachments(services, stored.values()).links
     names = {put.memory.scope for put in commit.puts}
@@ -77,7 +77,7 @@ def plan_part(
     )
 
 
-def _place(services: Services, fresh: Sequence[Candidate]) -> Commit:
+def _place_memories(services: Services, fresh: Sequence[Candidate]) -> Commit:
     """Return the puts of new memories; a new memory with a key takes its place among the others."""
     puts: list[Put] = []
     supersession: Supersession | None = None
@@ -110,14 +110,17 @@ class _Planner:
         memory = record.memory
         if memory.status is Status.FORGOTTEN:
             if self._undone.has(memory):
-                self._put(candidate.memory, record)
+                self._put_memory(candidate.memory, record)
                 self.count("added")
             else:
                 self.count("still_forgotten")
             return
         if candidate.has_history:
             puts = plan_revisions(
-                self._services.storage, record, candidate.revisions, self._kept(candidate, record)
+                self._services.storage,
+                record,
+                candidate.revisions,
+                self._keep_embeddings(candidate, record),
             )
             self.puts += puts
             self.count("changed" if puts else "unchanged")
@@ -128,17 +131,17 @@ class _Planner:
         revisions = [memory]
         if memory.revision > 1:
             revisions += self._services.storage.history(memory.id)
-        if any(_says_the_same(candidate, revision) for revision in revisions):
+        if any(_equals_source(candidate, revision) for revision in revisions):
             self.count("unchanged")
         else:
-            self._put(_renew(candidate, memory), record)
+            self._put_memory(_renew_memory(candidate, memory), record)
             self.count("changed")
 
-    def _kept(self, candidate: Candidate, record: Record) -> tuple[Embedding, ...]:
+    def _keep_embeddings(self, candidate: Candidate, record: Record) -> tuple[Embedding, ...]:
         same = candidate.memory.text == record.memory.text
         return record.embeddings if same else ()
 
-    def _put(self, memory: Memory, record: Record) -> None:
+    def _put_memory(self, memory: Memory, record: Record) -> None:
         stored = record.memory
         after = evolve(
             memory,
@@ -149,7 +152,7 @@ class _Planner:
         self.puts.append(Put(memory=after, expected=stored.revision, embeddings=embeddings))
 
 
-def _fields_of_source(candidate: Candidate) -> dict[str, Any]:
+def _list_source_fields(candidate: Candidate) -> dict[str, Any]:
     memory = candidate.memory
     without = {"stored_at", "revision"}
     if candidate.is_own:
@@ -162,14 +165,14 @@ def _fields_of_source(candidate: Candidate) -> dict[str, Any]:
     return {name: getattr(memory, name) for name in _FIELDS if name not in without}
 
 
-def _says_the_same(candidate: Candidate, stored: Memory) -> bool:
+def _equals_source(candidate: Candidate, stored: Memory) -> bool:
     """Return whether a revision equals the present record of the source."""
-    return evolve(stored, **_fields_of_source(candidate)) == stored
+    return evolve(stored, **_list_source_fields(candidate)) == stored
 
 
-def _renew(candidate: Candidate, stored: Memory) -> Memory:
+def _renew_memory(candidate: Candidate, stored: Memory) -> Memory:
     """Return the stored memory with the values of the present record of the source."""
-    return evolve(stored, **_fields_of_source(candidate))
+    return evolve(stored, **_list_source_fields(candidate))
 
 
 class _Undone:
@@ -185,10 +188,10 @@ class _Undone:
         """Return whether the last change of a forgotten memory was the undo of an import."""
         if memory.id not in self._known:
             for entry in self._storage.journal(limit=1, memory_id=memory.id):
-                self._add(entry)
+                self._add_entry(entry)
         return memory.id in self._known
 
-    def _add(self, entry: Entry) -> None:
+    def _add_entry(self, entry: Entry) -> None:
         action = entry.action
         if entry.number in self._read or action.operation is not Operation.UNDO:
             return

@@ -88,7 +88,7 @@ class Source:
             with open_regular(self.locate(file)) as stream:
                 yield stream
             return
-        with _typed_zip_errors(self.path), self._archive.open(file) as member:
+        with _raise_typed_zip_errors(self.path), self._archive.open(file) as member:
             yield member
 
     def head(self, file: str) -> bytes:
@@ -116,20 +116,20 @@ def open_source(path: Path) -> Iterator[Source]:
     except FileNotFoundError:
         raise NotFound(f"there is no file or folder {path}: check the path") from None
     if stat.S_ISDIR(status.st_mode):
-        yield Source(path=path, files=tuple(sorted(_walk(path))), is_folder=True)
+        yield Source(path=path, files=tuple(sorted(_walk_folder(path))), is_folder=True)
         return
     if not stat.S_ISREG(status.st_mode):
         raise InvalidInput(f"{path} is neither a file nor a folder: give one of these")
     if not zipfile.is_zipfile(path):
         yield Source(path=path, files=(path.name,))
         return
-    with _typed_zip_errors(path):
+    with _raise_typed_zip_errors(path):
         archive = zipfile.ZipFile(path)
     with archive:
         yield Source(path=path, files=tuple(_check_zip(path, archive.infolist())), archive=archive)
 
 
-def _walk(folder: Path) -> Iterator[str]:
+def _walk_folder(folder: Path) -> Iterator[str]:
     """Yield the regular files below a folder; links are not followed."""
     count = 0
     for root, folders, files in os.walk(folder):
@@ -184,7 +184,7 @@ def _is_hidden(name: str) -> bool:
 
 
 @contextmanager
-def _typed_zip_errors(path: Path) -> Iterator[None]:
+def _raise_typed_zip_errors(path: Path) -> Iterator[None]:
     try:
         yield
     # A member that is encrypted raises RuntimeError; zipfile never returns more than it declares.

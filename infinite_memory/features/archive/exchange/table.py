@@ -93,7 +93,7 @@ class ImportFormat:
     read: FormatReader
 
 
-def _sessions(client: str, product: str) -> ImportFormat:
+def _make_session_format(client: str, product: str) -> ImportFormat:
     return ImportFormat(
         title=f"session files of {product}",
         recognise=partial(holds_sessions, client),
@@ -130,9 +130,9 @@ FORMATS: Mapping[str, ImportFormat] = {
         read=read_memory_service,
     ),
     "mem0": ImportFormat(title="memories of mem0", recognise=is_mem0, read=read_mem0),
-    "claude-code": _sessions("claude-code", "Claude Code"),
-    "codex": _sessions("codex", "Codex CLI"),
-    "gemini-cli": _sessions("gemini", "Gemini CLI"),
+    "claude-code": _make_session_format("claude-code", "Claude Code"),
+    "codex": _make_session_format("codex", "Codex CLI"),
+    "gemini-cli": _make_session_format("gemini", "Gemini CLI"),
     "basic-memory": ImportFormat(
         title="a folder of basic-memory", recognise=is_basic_memory, read=read_basic_memory
     ),

@@ -34,11 +34,13 @@ def compare_parts(
     for record_type, content in export.records():
         totals.add(record_type, content)
     parts = totals.parts()
-    different = [_describe(p, expected.get(p), parts.get(p)) for p in _KINDS]
+    different = [_describe_difference(p, expected.get(p), parts.get(p)) for p in _KINDS]
     return (*export.left_out, *(finding for finding in different if finding is not None))
 
 
-def _describe(part: Part, expected: PartTotal | None, copied: PartTotal | None) -> Finding | None:
+def _describe_difference(
+    part: Part, expected: PartTotal | None, copied: PartTotal | None
+) -> Finding | None:
     if expected == copied:
         return None
     counts = " and ".join(f"{0 if each is None else each.records:,}" for each in (expected, copied))

@@ -34,7 +34,7 @@ class Decoder:
         """
         try:
             record = decode_record(record_type, content)
-            self._check(record)
+            self._check_record(record)
         except ValueError as error:
             raise ArchiveDamaged(
                 f"{self._name} has a record that cannot be used: {error}: use another backup;"
@@ -54,7 +54,7 @@ class Decoder:
                 " was changed"
             )
 
-    def _check(self, record: Record) -> None:
+    def _check_record(self, record: Record) -> None:
         if isinstance(record, Memory):
             self._check_revision(record)
         elif isinstance(record, Embedding):

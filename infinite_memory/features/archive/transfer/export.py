@@ -82,26 +82,26 @@ class Export:
         scopes = self._storage.scopes()
         for name in sorted(scopes):
             yield RecordType.SCOPE, encode_scope(scopes[name])
-        yield from self._memories()
-        yield from self._links_and_usage()
-        yield from self._journal()
+        yield from self._export_memories()
+        yield from self._export_links_and_usage()
+        yield from self._export_journal()
         keys = self._storage.access_keys()
         for key_id in sorted(keys):
             yield RecordType.ACCESS_KEY, encode_access_key(keys[key_id])
 
-    def _memories(self) -> Iterator[Encoded]:
+    def _export_memories(self) -> Iterator[Encoded]:
         for changes in FeedBatches(self._storage, models=self._models):
             for change in changes.items:
                 if change.record is None:
                     yield RecordType.ERASED, encode_erased(change.id)
                 else:
                     self.memories += 1
-                    yield from self._memory(change.record)
+                    yield from self._export_memory(change.record)
             if self._progress is not None:
                 self._progress(self.memories)
 
-    def _memory(self, record: Record) -> Iterator[Encoded]:
-        for memory in self._revisions(record.memory):
+    def _export_memory(self, record: Record) -> Iterator[Encoded]:
+        for memory in self._read_revisions(record.memory):
             yield RecordType.REVISION, encode_revision(memory)
         for embedding in record.embeddings:
             content = encode_embedding(embedding)
@@ -111,7 +111,7 @@ class Export:
                 what = f"the embedding of memory {record.memory.id!r} has {len(content):,} bytes"
                 self._leave_out(RecordKind.EMBEDDING, record.memory.id, what, _EMBED_AGAIN)
 
-    def _revisions(self, memory: Memory) -> Sequence[Memory]:
+    def _read_revisions(self, memory: Memory) -> Sequence[Memory]:
         """Return the revisions of a memory, oldest first, ending with `memory`."""
         if memory.revision == 1:
             return [memory]
@@ -122,12 +122,12 @@ class Export:
             earlier = []
         return [*(past for past in earlier if past.revision < memory.revision), memory]
 
-    def _links_and_usage(self) -> Iterator[Encoded]:
+    def _export_links_and_usage(self) -> Iterator[Encoded]:
         # The feed was read to its end, so every damaged memory is known by now.
         lost = {f.id for f in self.left_out if f.part is RecordKind.MEMORY}
         for changes in FeedBatches(self._storage, models=()):
             ids = [change.id for change in changes.items if change.record is not None]
-            by_source = self._links_by_source(ids, lost)
+            by_source = self._find_links_by_source(ids, lost)
             usage = self._storage.usage(ids)
             for memory_id in ids:
                 for link in sorted(by_source[memory_id], key=lambda link: link.key):
@@ -135,7 +135,7 @@ class Export:
                 if memory_id in usage:
                     yield RecordType.USAGE, encode_usage(memory_id, usage[memory_id])
 
-    def _links_by_source(
+    def _find_links_by_source(
         self, ids: Sequence[str], lost: Collection[str | None]
     ) -> dict[str, list[Link]]:
         """Return the links from the memories `ids`, without links to or from a `lost` memory."""
@@ -152,7 +152,7 @@ class Export:
                 by_source[link.source].append(link)
         return by_source
 
-    def _journal(self) -> Iterator[Encoded]:
+    def _export_journal(self) -> Iterator[Encoded]:
         last = self._storage.journal_end().number
         upto, limit = 0, _FIRST_ENTRIES
         while upto < last:

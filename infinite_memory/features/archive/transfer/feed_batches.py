@@ -31,11 +31,11 @@ class FeedBatches:
                 return
             yield changes
             cursor = changes.cursor
-            size = sum(map(_size_bytes, changes.items)) // max(1, len(changes.items))
+            size = sum(map(_estimate_size, changes.items)) // max(1, len(changes.items))
             limit = max(1, min(_MOST_LIMIT, 2 * limit, _BATCH_BYTES // max(1, size)))
 
 
-def _size_bytes(change: Change) -> int:
+def _estimate_size(change: Change) -> int:
     if change.record is None:
         return 0
     vectors = sum(embedding.vectors.nbytes for embedding in change.record.embeddings)

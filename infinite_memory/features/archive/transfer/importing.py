@@ -69,7 +69,7 @@ class Import:
             ErasedId: _Batch(lambda marks: erase_ids(target, [mark.id for mark in marks])),
             Link: _Batch(lambda links: target.commit(Commit(links=links))),
             MemoryUsage: _Batch(lambda used: target.count_usage({u.id: u.usage for u in used})),
-            Entry: _Batch(lambda entries: target.commit(_entries_commit(entries))),
+            Entry: _Batch(lambda entries: target.commit(_make_entries_commit(entries))),
             AccessKey: _Batch(lambda keys: target.commit(Commit(access_keys=keys))),
         }
 
@@ -108,10 +108,10 @@ class Import:
             for record_type, content in records:
                 record = self._decoder.decode(record_type, content)
                 if _STAGES[type(record)] > stage:
-                    self._flush()
+                    self._flush_batches()
                     stage = _STAGES[type(record)]
-                self._add(record, len(content))
-            self._flush()
+                self._add_record(record, len(content))
+            self._flush_batches()
         except (Conflict, InvalidInput) as error:
             raise ArchiveDamaged(
                 f"{self._name} contradicts itself, as if it held a record twice ({error}): use"
@@ -121,7 +121,7 @@ class Import:
         if head is not None and head.embeddings and head.active_model is not None:
             self._target.commit(Commit(active_model=head.active_model))
 
-    def _add(self, record: Any, size_bytes: int) -> None:
+    def _add_record(self, record: Any, size_bytes: int) -> None:
         match record:
             case Memory():
                 self._puts.add_revision(record, size_bytes)
@@ -134,7 +134,7 @@ class Import:
             case _:
                 self._batches[type(record)].add(record, size_bytes)
 
-    def _flush(self) -> None:
+    def _flush_batches(self) -> None:
         self._puts.flush()
         for batch in self._batches.values():
             batch.flush()
@@ -207,13 +207,13 @@ class _PutBatch:
             self._target.commit(Commit(puts=puts))
         except InvalidInput as error:
             if len(puts) == 1:
-                self._refuse(puts[0], error)
+                self._refuse_put(puts[0], error)
                 return
             half = len(puts) // 2
             self._write(puts[:half])
             self._write(puts[half:])
 
-    def _refuse(self, put: Put, error: InvalidInput) -> None:
+    def _refuse_put(self, put: Put, error: InvalidInput) -> None:
         memory_id = put.memory.id
         if put.expected:
             # An earlier revision must not pass for the current one.
@@ -226,7 +226,7 @@ class _PutBatch:
         )
 
 
-def _entries_commit(entries: Sequence[Entry]) -> Commit:
+def _make_entries_commit(entries: Sequence[Entry]) -> Commit:
     """Return the commit of entries that follow one another; each gets the digest that it had."""
     expect = Expect(entry_number=entries[0].number)
     return Commit(expect=expect, past_entries=[entry.action for entry in entries])

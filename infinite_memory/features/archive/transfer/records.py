@@ -72,7 +72,7 @@ Record: TypeAlias = (
 )
 
 
-def _encode(fields: Mapping[str, Any]) -> bytes:
+def _encode_fields(fields: Mapping[str, Any]) -> bytes:
     return _ENCODER.encode(fields).encode()
 
 
@@ -80,7 +80,7 @@ def encode_revision(memory: Memory) -> bytes:
     """Return a revision of a memory: its fields as a line of JSON, then its text as it is."""
     fields = to_json(memory)
     text = fields.pop("text")
-    return b"".join([_encode(fields), b"\n", str(text).encode()])
+    return b"".join([_encode_fields(fields), b"\n", str(text).encode()])
 
 
 def encode_embedding(embedding: Embedding) -> bytes:
@@ -92,23 +92,23 @@ def encode_embedding(embedding: Embedding) -> bytes:
     }
     spans = np.ascontiguousarray(embedding.spans, _SPANS).tobytes()
     vectors = np.ascontiguousarray(embedding.vectors, _VECTORS).tobytes()
-    return b"".join([_encode(head), b"\n", spans, vectors])
+    return b"".join([_encode_fields(head), b"\n", spans, vectors])
 
 
 def encode_erased(memory_id: str) -> bytes:
     """Return the id of an erased memory."""
-    return _encode({"id": memory_id})
+    return _encode_fields({"id": memory_id})
 
 
 def encode_scope(scope: Scope) -> bytes:
     """Return a scope."""
-    return _encode(scope.to_dict())
+    return _encode_fields(scope.to_dict())
 
 
 def encode_link(link: Link) -> bytes:
     """Return a link."""
     # A backend may give an integer where another gives a float.
-    return _encode({**link.to_dict(), "weight": float(link.weight)})
+    return _encode_fields({**link.to_dict(), "weight": float(link.weight)})
 
 
 def encode_usage(memory_id: str, usage: Usage) -> bytes:
@@ -120,18 +120,18 @@ def encode_usage(memory_id: str, usage: Usage) -> bytes:
         # A backend may give an integer where another gives a float.
         fields["activation"] = float(usage.activation)
         fields["activated_at"] = iso(usage.activated_at)
-    return _encode(fields)
+    return _encode_fields(fields)
 
 
 def encode_entry(entry: Entry) -> bytes:
     """Return an entry of the journal: a line of JSON, then the text that its digest covers."""
     head = {"number": entry.number, "digest": entry.digest.hex()}
-    return b"".join([_encode(head), b"\n", entry.action.to_text().encode()])
+    return b"".join([_encode_fields(head), b"\n", entry.action.to_text().encode()])
 
 
 def encode_access_key(key: AccessKey) -> bytes:
     """Return an access key with the digest of its secret."""
-    return _encode({**key.to_dict(), "digest": key.digest.hex()})
+    return _encode_fields({**key.to_dict(), "digest": key.digest.hex()})
 
 
 def decode_record(record_type: RecordType, content: bytes) -> Record:

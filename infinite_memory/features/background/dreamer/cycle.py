@@ -50,7 +50,7 @@ class DreamCycle:
             for link in links:
                 if link.key not in stored:
                     continue
-                yield self._step(action, link.source, link.reason, other=link.target)
+                yield self._make_step(action, link.source, link.reason, other=link.target)
         for action, summaries in (
             (StepAction.SUMMARISE, self._topics.written),
             (StepAction.REWRITE, self._topics.rewritten),
@@ -75,7 +75,7 @@ class DreamCycle:
     def commit(self, changed: frozenset[str] = _NOTHING) -> Commit:
         """Return the commit of everything that rests on none of the memories in `changed`."""
         topics = self._topics
-        changed = self._with_topics(changed)
+        changed = self._add_topics(changed)
         links = [
             link
             for link in (*self._links.new, *self._links.strengthened, *topics.links)
@@ -121,19 +121,19 @@ class DreamCycle:
         finish_summaries(self._view.services, summaries)
         return () if self._topics.failure is None else (self._topics.failure,)
 
-    def _with_topics(self, changed: frozenset[str]) -> frozenset[str]:
+    def _add_topics(self, changed: frozenset[str]) -> frozenset[str]:
         """Return `changed` with the topic summaries that rest on it, directly or indirectly."""
         while True:
             more = frozenset(
                 put.memory.id
                 for put in self._topics.puts
-                if put.memory.id not in changed and not changed.isdisjoint(self._bases_of(put))
+                if put.memory.id not in changed and not changed.isdisjoint(self._list_bases(put))
             )
             if not more:
                 return changed
             changed |= more
 
-    def _bases_of(self, put: Put) -> frozenset[str]:
+    def _list_bases(self, put: Put) -> frozenset[str]:
         """Return the ids of what a summary quotes; an archived one quotes nothing any more."""
         return self._topics.bases.get(put.memory.id, frozenset(put.memory.sources))
 
@@ -154,7 +154,9 @@ class DreamCycle:
         links = (*self._links.new, *self._links.strengthened)
         return load_memories(self._view.services, [link.source for link in links])
 
-    def _step(self, action: StepAction, memory_id: str, reason: str, *, other: str) -> UpkeepStep:
+    def _make_step(
+        self, action: StepAction, memory_id: str, reason: str, *, other: str
+    ) -> UpkeepStep:
         memory = self._memories.get(memory_id)
         return UpkeepStep(
             action=action,

@@ -51,7 +51,7 @@ def _describe_topic(topic: DreamedTopic, short_ids: Mapping[str, str]) -> str:
     verb = "wrote anew" if topic.rewritten else "wrote"
     title = quote_label(topic.title) if topic.title else "a summary that was erased since"
     number = format_count(topic.sources, "memory", "memories")
-    return f"{verb} {_name(topic.id, short_ids)}  {title} ({number})"
+    return f"{verb} {_name_end(topic.id, short_ids)}  {title} ({number})"
 
 
 def _describe_link(link: DreamedLink, short_ids: Mapping[str, str]) -> str:
@@ -60,7 +60,7 @@ def _describe_link(link: DreamedLink, short_ids: Mapping[str, str]) -> str:
     if link.before is not None:
         weight = f"{link.before:.2f} to {weight}"
     source, target = (
-        f"{_name(memory_id, short_ids)} {quote_label(heading) if heading else 'erased since'}"
+        f"{_name_end(memory_id, short_ids)} {quote_label(heading) if heading else 'erased since'}"
         for memory_id, heading in (
             (link.source, link.source_heading),
             (link.target, link.target_heading),
@@ -70,5 +70,5 @@ def _describe_link(link: DreamedLink, short_ids: Mapping[str, str]) -> str:
     return f"{verb} {source} with {target} ({weight}: {link.reason}{common})"
 
 
-def _name(memory_id: str, short_ids: Mapping[str, str]) -> str:
+def _name_end(memory_id: str, short_ids: Mapping[str, str]) -> str:
     return short_ids.get(memory_id, memory_id)

@@ -36,9 +36,9 @@ def read_diary(services: Services, *, limit: int, before: int | None) -> tuple[C
             cycles.append(entry)
             if len(cycles) == limit:
                 break
-    memories = load_memories(services, {name for entry in cycles for name in _ids_of(entry)})
+    memories = load_memories(services, {name for entry in cycles for name in _list_ids(entry)})
     services.note_read(memories.values())
-    return tuple([_describe(entry, memories, undone.get(entry.number)) for entry in cycles])
+    return tuple([_describe_entry(entry, memories, undone.get(entry.number)) for entry in cycles])
 
 
 def list_common_words(first: str, second: str) -> tuple[str, ...]:
@@ -66,15 +66,15 @@ def _list_common_chinese(first: str, second: str) -> list[str]:
     return [word for word in both if not any(word != long and word in long for long in both)]
 
 
-def _ids_of(entry: Entry) -> Iterator[str]:
+def _list_ids(entry: Entry) -> Iterator[str]:
     for step in entry.action.memories:
         yield step.id
-    for link, _ in _semantic_links(entry):
+    for link, _ in _list_semantic_links(entry):
         yield link.source
         yield link.target
 
 
-def _semantic_links(entry: Entry) -> Iterator[tuple[Link, Link | None]]:
+def _list_semantic_links(entry: Entry) -> Iterator[tuple[Link, Link | None]]:
     """Yield the semantic links of a cycle, each with the link that it replaced."""
     for step in entry.action.links:
         link = step.after
@@ -82,9 +82,9 @@ def _semantic_links(entry: Entry) -> Iterator[tuple[Link, Link | None]]:
             yield link, step.before
 
 
-def _describe(entry: Entry, memories: Mapping[str, Memory], undone_by: int | None) -> Cycle:
+def _describe_entry(entry: Entry, memories: Mapping[str, Memory], undone_by: int | None) -> Cycle:
     action = entry.action
-    links = tuple([_describe_link(*pair, memories) for pair in _semantic_links(entry)])
+    links = tuple([_describe_link(*pair, memories) for pair in _list_semantic_links(entry)])
     topics = tuple(
         [
             DreamedTopic(
@@ -96,7 +96,7 @@ def _describe(entry: Entry, memories: Mapping[str, Memory], undone_by: int | Non
             for step in action.memories
         ]
     )
-    known = [memories[name].scope for name in _ids_of(entry) if name in memories]
+    known = [memories[name].scope for name in _list_ids(entry) if name in memories]
     return Cycle(
         entry=entry.number,
         at=action.at,

@@ -75,10 +75,10 @@ _PAIRS_SECONDS, _TOPICS_SECONDS = 3.0, 2.0
 
 def dream_job(*, seed: int | None = None, scope: str | None = None) -> Job:
     """Return the job that runs one cycle; see `MemoryStore.dream` for `seed` and `scope`."""
-    return evolve(DREAM, plan=partial(_plan, seed=seed, scope=scope))
+    return evolve(DREAM, plan=partial(_plan_cycle, seed=seed, scope=scope))
 
 
-def _plan(context: JobContext, *, seed: int | None = None, scope: str | None = None) -> Plan:
+def _plan_cycle(context: JobContext, *, seed: int | None = None, scope: str | None = None) -> Plan:
     services = context.services
     number = _count_cycles(context.notes)
     notes = {_CYCLES_NOTE: str(number + 1)}
@@ -94,10 +94,10 @@ def _plan(context: JobContext, *, seed: int | None = None, scope: str | None = N
     judge = choose_judge(services.config, context.stop, given=services.judge)
     summariser = choose_summariser(services.config, context.stop, given=services.summariser)
     rejected = read_rejected(services.storage, context.notes)
-    sampled = sample_pairs(_with_seconds(view, _PAIRS_SECONDS))
+    sampled = sample_pairs(_set_deadline(view, _PAIRS_SECONDS))
     links = plan_links(view, sampled.pairs, judge, rejected=rejected)
     linked = [*links.new, *links.strengthened]
-    topics = plan_topics(_with_seconds(view, _TOPICS_SECONDS), linked, summariser)
+    topics = plan_topics(_set_deadline(view, _TOPICS_SECONDS), linked, summariser)
     if context.stop():
         return Plan(more=True)
     cycle = DreamCycle(view=view, links=links, topics=topics)
@@ -119,7 +119,7 @@ def _count_entries(storage: Storage) -> int:
     return sum(1 for _ in islice(iter_sound_entries(storage), _MOST_ENTRIES))
 
 
-def _with_seconds(view: CycleView, seconds: float) -> CycleView:
+def _set_deadline(view: CycleView, seconds: float) -> CycleView:
     """Return the view with a deadline, and with the same numbers at random."""
     return evolve(view, deadline=time.monotonic() + seconds)
 
@@ -133,7 +133,7 @@ DREAM = Job(
     name="dream",
     summary="Link memories that belong together, and write summaries of topics.",
     every=timedelta(minutes=30),
-    plan=_plan,
+    plan=_plan_cycle,
     operation=Operation.DREAM,
 )
 
@@ -172,28 +172,30 @@ class LocalJudge:
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
         """Return a judgement of each pair, in the same order."""
-        return [_judge(pair) for pair in pairs]
+        return [_judge_pair(pair) for pair in pairs]
 
 
-def _judge(pair: Pair) -> Judgement:
+def _judge_pair(pair: Pair) -> Judgement:
     evidence = add_evidence(pair.meaning, pair.words)
-    is_linked = evidence >= _least_of(pair) and pair.shared_words >= _fewest_words_of(pair)
-    return Judgement(weight=_weight_of(evidence) if is_linked else 0.0, reason=_reason_of(pair))
+    is_linked = evidence >= _choose_least(pair) and pair.shared_words >= _choose_fewest_words(pair)
+    return Judgement(
+        weight=_weigh_evidence(evidence) if is_linked else 0.0, reason=_write_reason(pair)
+    )
 
 
-def _least_of(pair: Pair) -> float:
+def _choose_least(pair: Pair) -> float:
     if _are_apart(pair):
         return _LEAST_OF_MESSAGES_APART
-    is_supported = pair.shared_neighbors > 0 or _same_conversation(pair)
+    is_supported = pair.shared_neighbors > 0 or _share_conversation(pair)
     return _LEAST_SUPPORTED if is_supported else _LEAST
 
 
-def _fewest_words_of(pair: Pair) -> int:
+def _choose_fewest_words(pair: Pair) -> int:
     is_by_words = pair.meaning is None or _are_apart(pair)
     return _FEWEST_WORDS_ALONE if is_by_words else _FEWEST_WORDS
 
 
-def _same_conversation(pair: Pair) -> bool:
+def _share_conversation(pair: Pair) -> bool:
     conversation = pair.first.conversation_id
     return conversation is not None and conversation == pair.second.conversation_id
 
@@ -201,15 +203,15 @@ def _same_conversation(pair: Pair) -> bool:
 def _are_apart(pair: Pair) -> bool:
     """Return whether both are messages, and not of the same conversation."""
     are_messages = pair.first.kind is Kind.MESSAGE and pair.second.kind is Kind.MESSAGE
-    return are_messages and not _same_conversation(pair)
+    return are_messages and not _share_conversation(pair)
 
 
-def _weight_of(evidence: float) -> float:
+def _weigh_evidence(evidence: float) -> float:
     beyond = max(0.0, evidence - _LEAST_SUPPORTED)
     return round(1 - _WEIGHT_LEFT * math.exp(-beyond / _WEIGHT_WIDTH), 3)
 
 
-def _reason_of(pair: Pair) -> str:
+def _write_reason(pair: Pair) -> str:
     parts = []
     if pair.meaning is not None and pair.cosine is not None:
         parts.append(f"similar {pair.cosine:.2f}")
@@ -271,13 +273,13 @@ class EndpointJudge:
         return [
             {
                 "pair": number,
-                "first": self._describe(pair.first),
-                "second": self._describe(pair.second),
+                "first": self._describe_memory(pair.first),
+                "second": self._describe_memory(pair.second),
             }
             for number, pair in enumerate(pairs, 1)
         ]
 
-    def _describe(self, memory: Memory) -> Mapping[str, str]:
+    def _describe_memory(self, memory: Memory) -> Mapping[str, str]:
         return {
             "date": in_zone(memory.happened_at, self.zone).isoformat(timespec="minutes"),
             "text": memory.text[:_MAX_TEXT_CHARS],
@@ -289,12 +291,12 @@ class EndpointJudge:
         try:
             items = json.loads(answer[start : end + 1] if start >= 0 else answer)
         except (ValueError, RecursionError) as error:
-            raise self._unusable() from error
+            raise self._make_unusable_error() from error
         if not isinstance(items, list):
-            raise self._unusable()
+            raise self._make_unusable_error()
         return dict(filter(None, map(_read_item, items)))
 
-    def _unusable(self) -> JudgeError:
+    def _make_unusable_error(self) -> JudgeError:
         return JudgeError(
             f"the model {self.name!r:.100} gave an answer that is no JSON array of weights: nothing"
             " was linked, and the next cycle tries again"

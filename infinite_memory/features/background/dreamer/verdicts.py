@@ -98,13 +98,13 @@ def check_verdicts(
 
 def verdicts_job(verdicts: Verdicts) -> Job:
     """Return the job that stores verdicts as a cycle."""
-    return evolve(DREAM, plan=partial(_plan, verdicts=verdicts))
+    return evolve(DREAM, plan=partial(_plan_verdicts, verdicts=verdicts))
 
 
-def _plan(context: JobContext, *, verdicts: Verdicts) -> Plan:
+def _plan_verdicts(context: JobContext, *, verdicts: Verdicts) -> Plan:
     services = context.services
-    memories = _load(services, verdicts)
-    scope = _common_scope(memories.values())
+    memories = _load_memories_of(services, verdicts)
+    scope = _find_common_scope(memories.values())
     view = CycleView(context=context, scope=check_scope(context, scope), random=Random(0))
     _check_usable(view, memories.values())
     judge = _GivenJudge(name=name_client(services), pairs=verdicts.pairs)
@@ -193,7 +193,7 @@ def _plan_topic(view: CycleView, verdict: _TopicVerdict, name: str) -> TopicPlan
     return plan_topic(view, group, text=verdict.text, title=verdict.title, by=name)
 
 
-def _load(services: Services, verdicts: Verdicts) -> dict[str, Memory]:
+def _load_memories_of(services: Services, verdicts: Verdicts) -> dict[str, Memory]:
     ids = [end for pair in verdicts.pairs for end in (pair.source, pair.target)]
     ids += [source for topic in verdicts.topics for source in topic.sources]
     memories = load_memories(services, ids)
@@ -205,7 +205,7 @@ def _load(services: Services, verdicts: Verdicts) -> dict[str, Memory]:
     return memories
 
 
-def _common_scope(memories: Iterable[Memory]) -> str:
+def _find_common_scope(memories: Iterable[Memory]) -> str:
     scopes = sorted({memory.scope for memory in memories})
     if len(scopes) > 1:
         raise InvalidInput(

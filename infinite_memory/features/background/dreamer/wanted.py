@@ -90,7 +90,7 @@ def find_material(
         pairs=tuple([_quote_pair(pair, share) for pair in unlinked]),
         groups=tuple([_quote_group(group, share) for group in wanted]),
     )
-    services.note_read(_shown(unlinked, wanted, material))
+    services.note_read(_list_shown(unlinked, wanted, material))
     return material
 
 
@@ -137,7 +137,9 @@ def _quote_group(group: Group, max_chars: int) -> GroupMaterial:
     )
 
 
-def _shown(pairs: Sequence[Pair], groups: Sequence[Group], material: DreamMaterial) -> list[Memory]:
+def _list_shown(
+    pairs: Sequence[Pair], groups: Sequence[Group], material: DreamMaterial
+) -> list[Memory]:
     quoted = [memory for pair in pairs for memory in (pair.first, pair.second)]
     for group, shown in zip(groups, material.groups, strict=True):
         quoted += group.members[: len(shown.texts)]

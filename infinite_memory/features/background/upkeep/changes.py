@@ -34,14 +34,14 @@ class Changes:
 
     def steps(self) -> list[UpkeepStep]:
         """Return the steps, erasures first."""
-        steps = [verdict.step(memory) for memory, verdict in self._all().values()]
+        steps = [verdict.step(memory) for memory, verdict in self._collect_verdicts().values()]
         return sorted(steps, key=lambda step: list(StepAction).index(step.action))
 
     def commit(self) -> Commit:
         """Return the commit that carries all verdicts out."""
         # Nobody may begin to share an attachment between this look and the commit.
         number = self.context.services.storage.journal_end().number + 1
-        verdicts = self._all()
+        verdicts = self._collect_verdicts()
         erases = [m for m, verdict in verdicts.values() if verdict.action is StepAction.ERASE]
         archived = [m for m, verdict in verdicts.values() if verdict.action is StepAction.ARCHIVE]
         is_guarded = any(memory.kind is Kind.ATTACHMENT for memory in erases)
@@ -51,7 +51,7 @@ class Changes:
             puts=archive_puts(self.context, archived),
         )
 
-    def _all(self) -> Mapping[str, tuple[Memory, Verdict]]:
+    def _collect_verdicts(self) -> Mapping[str, tuple[Memory, Verdict]]:
         """Return the verdicts, and verdicts on the summaries that quote an erased memory."""
         erased = [m.id for m, v in self._verdicts.values() if v.action is StepAction.ERASE]
         quoting = find_quoting_summaries(self.context.services, erased)

@@ -66,7 +66,7 @@ class ChatEndpoint:
         """
         content = json.dumps(disarm_tags_in(data), ensure_ascii=False)
         return self._read_answer(
-            self._post(
+            self._post_question(
                 {
                     "model": self.name,
                     "messages": [
@@ -79,10 +79,10 @@ class ChatEndpoint:
             )
         )
 
-    def _post(self, question: Mapping[str, Any]) -> bytes:
+    def _post_question(self, question: Mapping[str, Any]) -> bytes:
         """Return the body of the answer with status 200."""
         deadline = time.monotonic() + self.timeout_seconds
-        connection, path = self._connection()
+        connection, path = self._make_connection()
         headers = {"content-type": "application/json", "accept": "application/json"}
         if self.api_key is not None:
             headers["authorization"] = f"Bearer {self.api_key}"
@@ -94,14 +94,14 @@ class ChatEndpoint:
         except (OSError, HTTPException, ValueError) as error:
             # Not the text of the error, which may quote a header with the key.
             reason = getattr(error, "strerror", None) or type(error).__name__
-            raise self._failure(f"did not answer ({reason})") from error
+            raise self._make_failure(f"did not answer ({reason})") from error
         finally:
             connection.close()
         if response.status != 200:
-            raise self._failure(f"answered with status {response.status}")
+            raise self._make_failure(f"answered with status {response.status}")
         return body
 
-    def _connection(self) -> tuple[HTTPConnection, str]:
+    def _make_connection(self) -> tuple[HTTPConnection, str]:
         seconds = min(self.timeout_seconds, _MAX_CONNECT_SECONDS)
         try:
             parts = urlsplit(f"{self.endpoint}/chat/completions")
@@ -121,37 +121,37 @@ class ChatEndpoint:
         with selectors.DefaultSelector() as selector:
             selector.register(connection.sock, selectors.EVENT_READ)
             while not selector.select(_SECONDS_BETWEEN_STOPS):
-                self._check(deadline)
+                self._check_deadline(deadline)
 
     def _read_body(self, response: HTTPResponse, deadline: float) -> bytes:
         body = b""
         while part := response.read1(_READ_BYTES):
             body += part
             if len(body) > _MAX_ANSWER_BYTES:
-                raise self._failure(f"answered with more than {_MAX_ANSWER_BYTES:,} bytes")
-            self._check(deadline)
+                raise self._make_failure(f"answered with more than {_MAX_ANSWER_BYTES:,} bytes")
+            self._check_deadline(deadline)
         return body
 
-    def _check(self, deadline: float) -> None:
+    def _check_deadline(self, deadline: float) -> None:
         if self.stop():
-            raise self._failure("was not waited for, since the upkeep is stopped")
+            raise self._make_failure("was not waited for, since the upkeep is stopped")
         if time.monotonic() > deadline:
-            raise self._failure(f"did not answer within {self.timeout_seconds:g} s")
+            raise self._make_failure(f"did not answer within {self.timeout_seconds:g} s")
 
     def _read_answer(self, body: bytes) -> str:
         try:
             content = json.loads(body)["choices"][0]["message"]["content"]
         except (ValueError, LookupError, TypeError, RecursionError) as error:
-            raise self._failure("gave an answer that is none of the chat API") from error
+            raise self._make_failure("gave an answer that is none of the chat API") from error
         if not isinstance(content, str):
-            raise self._failure("gave an answer without a text")
+            raise self._make_failure("gave an answer without a text")
         # A lone surrogate cannot be stored.
         text = content.encode("utf-8", "replace").decode("utf-8").strip()
         if not text:
-            raise self._failure("gave an empty answer")
+            raise self._make_failure("gave an empty answer")
         return text
 
-    def _failure(self, what: str) -> ChatError:
+    def _make_failure(self, what: str) -> ChatError:
         parts = urlsplit(self.endpoint)
         place = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         return ChatError(f"the model {self.name!r:.100} at {place} {what}")

@@ -43,7 +43,7 @@ def last_run_note(job: str) -> str:
 
 def last_run(notes: Mapping[str, str], job: str) -> datetime | None:
     """Return when a job last ran, None if there is no readable note."""
-    return _moment(notes.get(last_run_note(job), ""))
+    return _read_moment(notes.get(last_run_note(job), ""))
 
 
 def waiting_note(job: str) -> str:
@@ -53,10 +53,10 @@ def waiting_note(job: str) -> str:
 
 def waiting_since(notes: Mapping[str, str], job: str) -> datetime | None:
     """Return since when a job waits for its first quiet hour, None without a readable note."""
-    return _moment(notes.get(waiting_note(job), ""))
+    return _read_moment(notes.get(waiting_note(job), ""))
 
 
-def _moment(text: str) -> datetime | None:
+def _read_moment(text: str) -> datetime | None:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

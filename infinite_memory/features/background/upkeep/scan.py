@@ -36,14 +36,14 @@ class RollingScan:
         """Yield pages of memories, without those in scopes that the upkeep leaves alone."""
         read = 0
         while read < self.most and not self.context.stop():
-            page = self._read()
+            page = self._read_page()
             read += len(page.memories) or 1
             yield [memory for memory in page.memories if memory.scope in self.context.scopes]
             self.position = page.next or ""
             if page.next is None:
                 return
 
-    def _read(self) -> Page:
+    def _read_page(self) -> Page:
         storage = self.context.services.storage
         try:
             return storage.find(self.criteria, limit=_PAGE, after=self.position or None)

@@ -19,7 +19,7 @@ from infinite_memory.features.background.upkeep.jobs.retire import RETIRE
 from infinite_memory.features.background.upkeep.jobs.summarise import SUMMARISE
 
 
-def _plan(context: JobContext) -> Plan:
+def _plan_compaction(context: JobContext) -> Plan:
     def compact() -> Sequence[str]:
         if context.services.storage.scrub():
             return ("Compacted the files of the store.",)
@@ -32,7 +32,7 @@ COMPACT = Job(
     name="compact",
     summary="Fold the log into the database, and clear the bytes of erased memories.",
     every=timedelta(weeks=1),
-    plan=_plan,
+    plan=_plan_compaction,
     is_heavy=True,
     whole_store=True,
 )

@@ -54,7 +54,7 @@ def optimize(services: Services, *, dry_run: bool, jobs: Sequence[str] | None) -
         chosen = due_jobs(scheduled_jobs(services), context.notes, context.now, quiet=True)
     else:
         available = available_jobs(services)
-        chosen = [_find(name, available) for name in dict.fromkeys(jobs)]
+        chosen = [_find_job(name, available) for name in dict.fromkeys(jobs)]
     reports = [
         JobReport(job=job.name, failure=_NO_TIME)
         if deadline.is_over
@@ -64,7 +64,7 @@ def optimize(services: Services, *, dry_run: bool, jobs: Sequence[str] | None) -
     return UpkeepReport(dry_run=dry_run, jobs=tuple(reports))
 
 
-def _find(name: str, jobs: Sequence[Job]) -> Job:
+def _find_job(name: str, jobs: Sequence[Job]) -> Job:
     known = {job.name: job for job in jobs}
     if name in known:
         return known[name]

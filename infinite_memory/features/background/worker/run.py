@@ -41,21 +41,21 @@ def run_job(
     """
     raised: tuple[type[InfiniteMemoryError], ...] = (ReadOnly, *refusals)
     try:
-        return _run(job, context, dry_run=dry_run)
+        return _run_job(job, context, dry_run=dry_run)
     except raised:
         raise
     except InfiniteMemoryError as error:
         return JobReport(job=job.name, failure=str(error))
 
 
-def _run(job: Job, context: JobContext, *, dry_run: bool) -> JobReport:
+def _run_job(job: Job, context: JobContext, *, dry_run: bool) -> JobReport:
     for attempt in range(_ATTEMPTS):
         plan = job.plan(context)
         if dry_run:
-            return _report(job, plan, done=plan.intends)
+            return _report_job(job, plan, done=plan.intends)
         prepared = () if plan.prepare is None else tuple(plan.prepare())
         try:
-            entry = _commit(job, context, plan)
+            entry = _commit_plan(job, context, plan)
             break
         except Conflict:
             # What the plan looked at has changed: look again.
@@ -67,10 +67,10 @@ def _run(job: Job, context: JobContext, *, dry_run: bool) -> JobReport:
     context.keep_notes({**ran, **plan.notes})
     if plan.committed_steps is not None:
         plan = evolve(plan, steps=plan.committed_steps())
-    return _report(job, plan, done=(*prepared, *done), entry=entry)
+    return _report_job(job, plan, done=(*prepared, *done), entry=entry)
 
 
-def _commit(job: Job, context: JobContext, plan: Plan) -> int | None:
+def _commit_plan(job: Job, context: JobContext, plan: Plan) -> int | None:
     """Commit the changes of the plan, and return the number of its entry, None if there is none.
 
     Raises:
@@ -94,7 +94,7 @@ def _commit_changes(job: Job, context: JobContext, changes: Commit, reason: str)
         services,
         job.operation,
         evolve(changes, expect=evolve(changes.expect, lease=context.lease)),
-        links=_replaced_links(services, changes),
+        links=_find_replaced_links(services, changes),
         reason=reason,
     )
     services.storage.commit(commit)
@@ -106,14 +106,16 @@ def _commit_changes(job: Job, context: JobContext, changes: Commit, reason: str)
     return next((entry.number for entry in newest if entry.action == commit.entry), None)
 
 
-def _replaced_links(services: Services, changes: Commit) -> list[Link]:
+def _find_replaced_links(services: Services, changes: Commit) -> list[Link]:
     """Return the links that exist now among the memories that the commit links or unlinks."""
     keys = {*(link.key for link in changes.links), *changes.erased_links}
     present = services.storage.links({key.source for key in keys}) if keys else ()
     return [link for link in present if link.key in keys]
 
 
-def _report(job: Job, plan: Plan, *, done: Sequence[str], entry: int | None = None) -> JobReport:
+def _report_job(
+    job: Job, plan: Plan, *, done: Sequence[str], entry: int | None = None
+) -> JobReport:
     return JobReport(
         job=job.name,
         steps=tuple(plan.steps),

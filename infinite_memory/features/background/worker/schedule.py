@@ -34,7 +34,7 @@ def notes_of_waiting(
     for job in jobs:
         since = waiting_since(notes, job.name)
         is_noted = since is not None and since <= now
-        if job.is_heavy and _never_ran(job, notes, now) and not is_noted:
+        if job.is_heavy and _has_never_run(job, notes, now) and not is_noted:
             found[waiting_note(job.name)] = str(iso(now))
     return found
 
@@ -44,7 +44,7 @@ def is_quiet(now: datetime, zone: tzinfo | None, hour: int) -> bool:
     return now.astimezone(zone).hour == hour
 
 
-def _never_ran(job: Job, notes: Mapping[str, str], now: datetime) -> bool:
+def _has_never_run(job: Job, notes: Mapping[str, str], now: datetime) -> bool:
     """Return whether a job never ran, or in a future that a clock has been set back from."""
     ran = last_run(notes, job.name)
     return ran is None or ran > now

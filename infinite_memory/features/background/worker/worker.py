@@ -95,7 +95,7 @@ class Worker:
                 " store.upkeep.optimize() now and then"
             )
         self._storage: SupportsLease = services.storage
-        self._services = evolve(services, actor=_worker_of(services.actor))
+        self._services = evolve(services, actor=_make_worker_actor(services.actor))
         self._stop = stop
         self._on_report = on_report
         self._jobs = scheduled_jobs(services) if jobs is None else jobs
@@ -111,9 +111,9 @@ class Worker:
         while not self._stop.is_set():
             try:
                 self._services.calls.check()
-                with self._lease() as lost:
+                with self._hold_lease() as lost:
                     if lost is not None:
-                        self._work(lost)
+                        self._run_due_jobs(lost)
             except StoreClosed:
                 return
             except StorageError as error:
@@ -126,10 +126,10 @@ class Worker:
         Raises:
             StorageError: the store cannot be used.
         """
-        with self._lease() as lost:
+        with self._hold_lease() as lost:
             return None if lost is None else list(self._run_due(lost))
 
-    def _work(self, lost: _Lost) -> None:
+    def _run_due_jobs(self, lost: _Lost) -> None:
         """Run due jobs until the lease is lost or `stop` is set."""
         pace = self._pace
         pause = pace.first
@@ -150,14 +150,14 @@ class Worker:
             if self._should_stop(lost):
                 return
             if not self._waits_after_failure(job):
-                yield self._run(job, lost)
+                yield self._run_job(job, lost)
 
     def _is_quiet(self, now: datetime) -> bool:
         config = self._services.config
         zone = None if config.time_zone is None else find_zone(config.time_zone)
         return is_quiet(now, zone, config.upkeep.quiet_hour)
 
-    def _run(self, job: Job, lost: _Lost) -> JobReport:
+    def _run_job(self, job: Job, lost: _Lost) -> JobReport:
         """Run a job as a call of the store, so that closing the store waits for it."""
         services = self._services
         with services.calls.running():
@@ -176,7 +176,7 @@ class Worker:
         self._note_outcome(report)
         if report.steps or report.done or report.failure:
             level = logging.INFO if report.failure is None else logging.WARNING
-            _log.log(level, "%s", _describe(report))
+            _log.log(level, "%s", _describe_report(report))
             if self._on_report is not None:
                 self._on_report(report)
         return report
@@ -205,7 +205,7 @@ class Worker:
         return self._stop.is_set() or lost.is_set()
 
     @contextmanager
-    def _lease(self) -> Iterator[_Lost | None]:
+    def _hold_lease(self) -> Iterator[_Lost | None]:
         """Hold the lease, and renew it; yield None if somebody else holds it.
 
         Raises:
@@ -218,14 +218,16 @@ class Worker:
         lost = _Lost(lease.number)
         ended = threading.Event()
         arguments = (lease, lost, ended, self._pace.renew)
-        beat = threading.Thread(target=_renew, args=arguments, name="upkeep-lease", daemon=True)
+        beat = threading.Thread(
+            target=_renew_lease, args=arguments, name="upkeep-lease", daemon=True
+        )
         beat.start()
         try:
             yield lost
         finally:
             ended.set()
             beat.join()
-            _release(lease)
+            _release_lease(lease)
 
 
 class _Failures(NamedTuple):
@@ -243,7 +245,7 @@ class _Lost(threading.Event):
         self.number = number
 
 
-def _renew(lease: Lease, lost: _Lost, ended: threading.Event, seconds: float) -> None:
+def _renew_lease(lease: Lease, lost: _Lost, ended: threading.Event, seconds: float) -> None:
     """Renew a lease every few seconds; a job may take longer than a lease lasts."""
     while not ended.wait(seconds):
         try:
@@ -258,14 +260,14 @@ def _renew(lease: Lease, lost: _Lost, ended: threading.Event, seconds: float) ->
             _log.debug("the lease of the upkeep could not be renewed: %s", error)
 
 
-def _release(lease: Lease) -> None:
+def _release_lease(lease: Lease) -> None:
     try:
         lease.release()
     except InfiniteMemoryError as error:
         _log.debug("the lease of the upkeep ends by itself: %s", error)
 
 
-def _worker_of(actor: Actor) -> Actor:
+def _make_worker_actor(actor: Actor) -> Actor:
     """Return a separate actor, so that an undo of the last change never reverses the upkeep."""
     process = f"{actor.machine} {os.getpid()}-{os.urandom(4).hex()}"
     return Actor(client=WORKER, process=process)
@@ -275,7 +277,7 @@ def _describe_holder(actor: Actor) -> str:
     return f"process {os.getpid()} on {actor.machine}"
 
 
-def _describe(report: JobReport) -> str:
+def _describe_report(report: JobReport) -> str:
     parts = [f"the job {report.job}"]
     if report.failure is not None:
         parts.append(f"was given up: {report.failure}")

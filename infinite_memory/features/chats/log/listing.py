@@ -72,19 +72,19 @@ class _Conversation:
             id=str(self.latest.conversation_id),
             scope=self.latest.scope,
             messages=len(self.messages),
-            short_term=_term(self.short_term, usage),
-            long_term=_term(self.long_term, usage),
+            short_term=_describe_term(self.short_term, usage),
+            long_term=_describe_term(self.long_term, usage),
             first=(self.first or self.latest).happened_at,
             last=self.latest.happened_at,
-            heading=next(self._headings(), self.latest.heading),
+            heading=next(self._list_headings(), self.latest.heading),
         )
 
-    def _headings(self) -> Iterator[str]:
+    def _list_headings(self) -> Iterator[str]:
         """Yield the beginnings of the messages that say something, latest first."""
         return (memory.heading for memory in self.messages if memory.is_indexed)
 
 
-def _term(memories: list[Memory], usage: Mapping[str, Usage]) -> ConversationTerm:
+def _describe_term(memories: list[Memory], usage: Mapping[str, Usage]) -> ConversationTerm:
     scores = [usage[memory.id].activation if memory.id in usage else 0.0 for memory in memories]
     return ConversationTerm(
         count=len(memories),

@@ -65,7 +65,7 @@ def read_conversation(
     criteria = conversation_criteria(services, conversation_id, scope, kinds=kinds)
     messages = list(iterate_memories(services, criteria))[::-1]
     if not messages:
-        raise _unknown_conversation(services, conversation_id)
+        raise _make_unknown_error(services, conversation_id)
     first = max(0, len(messages) - limit) if start is None else start
     check_count(first, "start", low=0, high=2**62)
     shown = messages[first : first + limit]
@@ -90,7 +90,7 @@ def delete_conversation(
         criteria = evolve(criteria, statuses=None)
     memories = list(iterate_memories(services, criteria))
     if not memories:
-        raise _unknown_conversation(services, conversation_id)
+        raise _make_unknown_error(services, conversation_id)
     if hard:
         return BulkReceipt(ids=erase_all(services, memories))
     for start in range(0, len(memories), _MOST_AT_ONCE):
@@ -98,7 +98,7 @@ def delete_conversation(
     return BulkReceipt(ids=tuple([memory.id for memory in memories]))
 
 
-def _unknown_conversation(services: Services, conversation_id: str) -> NotFound:
+def _make_unknown_error(services: Services, conversation_id: str) -> NotFound:
     everywhere = conversation_criteria(services, conversation_id, ALL, kinds=None)
     page = services.storage.find(everywhere, limit=_PAGE)
     scopes = sorted({memory.scope for memory in page.memories if everywhere.admit(memory)})

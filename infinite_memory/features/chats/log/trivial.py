@@ -52,11 +52,11 @@ def _cut_words(text: str) -> list[str]:
 
 def _is_acknowledgement(word: str) -> bool:
     """Return whether a word, or a run of Chinese, is made of acknowledgements and particles."""
-    return word in acknowledgements() or _chinese_acknowledgement().fullmatch(word) is not None
+    return word in acknowledgements() or _compile_acknowledgement().fullmatch(word) is not None
 
 
 @cache
-def _chinese_acknowledgement() -> re.Pattern[str]:
+def _compile_acknowledgement() -> re.Pattern[str]:
     listed = sorted(filter(has_han, acknowledgements()), key=len, reverse=True)
     particle = f"[{_CHINESE_PARTICLES}]"
     # Possessive, so that a long text takes linear time; the longest word is first.

@@ -80,9 +80,9 @@ def log_messages(
         _check_content(message, stored.get(message.id))
     known = find_present(services, ids)
     new = [message for message in {m.id: m for m in named}.values() if message.id not in known]
-    drafts = [_draft_of(message, conversation_id, scope) for message in new]
+    drafts = [_make_draft(message, conversation_id, scope) for message in new]
     receipts = remember_many(services, drafts) if drafts else []
-    attached_ids = _attach(services, ids[-1], files) if files else ()
+    attached_ids = _attach_files(services, ids[-1], files) if files else ()
     return LoggedMessages(
         conversation_id=conversation_id,
         scope=receipts[0].scope if receipts else name,
@@ -95,7 +95,7 @@ def log_messages(
     )
 
 
-def _attach(
+def _attach_files(
     services: Services, memory_id: str, files: Sequence[AttachmentDraft]
 ) -> tuple[str, ...]:
     """Attach files to a message; one that was forgotten or erased since stays as it is."""
@@ -147,24 +147,24 @@ def _name_messages(
     ids, count = name_messages(
         services, given, logged, conversation_id=conversation_id, scope=scope
     )
-    last = max(now, _after(logged[-1].happened_at)) if logged else now
+    last = max(now, _add_tick(logged[-1].happened_at)) if logged else now
     for position, (message, name) in enumerate(zip(given, ids, strict=True)):
         if message.said_at is not None or position >= count:
-            last = _next_moment(message.said_at, last)
+            last = _choose_moment(message.said_at, last)
         yield _NamedMessage(message, name, last)
 
 
-def _next_moment(said_at: datetime | None, last: datetime) -> datetime:
+def _choose_moment(said_at: datetime | None, last: datetime) -> datetime:
     """Return the time of a message: as the caller says, or a little after the message before it."""
-    return _after(last) if said_at is None else said_at
+    return _add_tick(last) if said_at is None else said_at
 
 
-def _after(moment: datetime) -> datetime:
+def _add_tick(moment: datetime) -> datetime:
     """Return the next moment; there is none after the last of the year 9999."""
     return min(moment, _LAST_MOMENT - _MICROSECOND) + _MICROSECOND
 
 
-def _draft_of(named: _NamedMessage, conversation_id: str, scope: str | None) -> Draft:
+def _make_draft(named: _NamedMessage, conversation_id: str, scope: str | None) -> Draft:
     message = named.message
     context: dict[str, object] = {"role": message.role}
     if is_trivial(message.content):
@@ -320,13 +320,13 @@ def _find_changed(
     starts = (memory.id for memory in reversed(logged) if (memory.speaker, memory.text) == first)
     for start in ["", *islice(starts, 0 if from_start_only else _MOST_STARTS)]:
         begun = [start] if start else []
-        ids = begun + _follow(services, namer, given[len(begun) :], start)
+        ids = begun + _find_logged(services, namer, given[len(begun) :], start)
         if len(ids) > 1 and logged[-1].id in ids:
             return ids
     return []
 
 
-def _follow(
+def _find_logged(
     services: Services, namer: _Namer, messages: Sequence[ChatMessage], start: str
 ) -> list[str]:
     """Return the ids of the first messages that were logged after the message `start`, in a row.

@@ -61,12 +61,12 @@ def choose(
     """
     recent = timedelta(minutes=constants.recent_minutes)
     scored = [
-        Chosen(candidate=candidate, relevance=_score(candidate, keywords, now, constants))
+        Chosen(candidate=candidate, relevance=_score_candidate(candidate, keywords, now, constants))
         for candidate in candidates
         if now - candidate.happened_at >= recent
     ]
     relevant = _choose_relevant(scored, constants)
-    drawn = _draw(scored, relevant, now=now, seed=seed, constants=constants)
+    drawn = _draw_flashbacks(scored, relevant, now=now, seed=seed, constants=constants)
     return Choice(
         top=tuple(relevant[: constants.top]),
         next=tuple(relevant[constants.top :]),
@@ -74,7 +74,7 @@ def choose(
     )
 
 
-def _score(
+def _score_candidate(
     candidate: Candidate, keywords: Mapping[str, float], now: datetime, constants: ShortTerm
 ) -> float:
     return relevance(
@@ -91,7 +91,7 @@ def _choose_relevant(scored: Sequence[Chosen], constants: ShortTerm) -> list[Cho
     """Return the memories of the first two tiers, the most relevant first."""
     wanted = constants.top + constants.next
     relevant: list[Chosen] = []
-    for chosen in sorted(scored, key=_rank):
+    for chosen in sorted(scored, key=_rank_chosen):
         if len(relevant) == wanted or chosen.relevance < constants.threshold:
             break
         if _is_apart(chosen, relevant, constants):
@@ -99,7 +99,7 @@ def _choose_relevant(scored: Sequence[Chosen], constants: ShortTerm) -> list[Cho
     return relevant
 
 
-def _rank(chosen: Chosen) -> tuple[float, float, str]:
+def _rank_chosen(chosen: Chosen) -> tuple[float, float, str]:
     candidate = chosen.candidate
     return -chosen.relevance, -candidate.happened_at.timestamp(), candidate.id
 
@@ -111,7 +111,7 @@ def _is_apart(chosen: Chosen, earlier: Iterable[Chosen], constants: ShortTerm) -
     return all(abs(moment - other.candidate.happened_at) >= apart for other in earlier)
 
 
-def _draw(
+def _draw_flashbacks(
     scored: Sequence[Chosen],
     relevant: Sequence[Chosen],
     *,
@@ -137,11 +137,13 @@ def _draw(
             )
             for chosen in pool
         ]
-        drawn.append(_pick(pool, weights, generator))
+        drawn.append(_pick_entry(pool, weights, generator))
     return drawn
 
 
-def _pick(pool: Sequence[Chosen], weights: Sequence[float], generator: random.Random) -> Chosen:
+def _pick_entry(
+    pool: Sequence[Chosen], weights: Sequence[float], generator: random.Random
+) -> Chosen:
     """Return an entry of `pool` with a probability in proportion to its weight."""
     total = sum(weights)
     if total <= 0:

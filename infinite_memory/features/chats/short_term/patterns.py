@@ -98,17 +98,17 @@ def conversation_stats(
 ) -> ConversationStats:
     """Return the numbers of a conversation; see `Conversations.stats`."""
     conversation_id = check_conversation_id(conversation_id)
-    messages = _load(services, conversation_id, scope, _MESSAGES)
+    messages = _load_memories(services, conversation_id, scope, _MESSAGES)
     entries = entries_of(services, conversation_id, scope)
-    reminders = _load(services, conversation_id, scope, _REMINDERS)
+    reminders = _load_memories(services, conversation_id, scope, _REMINDERS)
     return ConversationStats(
         conversation_id=conversation_id,
         at=services.clock(),
         messages=len(messages),
         trivial=sum(not message.is_indexed for message in messages),
         speakers=dict(Counter(message.speaker or "" for message in messages).most_common()),
-        short_term=_term_stats(services, [entry.memory for entry in entries]),
-        long_term=_term_stats(services, reminders),
+        short_term=_count_term(services, [entry.memory for entry in entries]),
+        long_term=_count_term(services, reminders),
     )
 
 
@@ -119,12 +119,12 @@ def analyze_patterns(
     conversation_id = check_conversation_id(conversation_id)
     check_count(top_keywords, "top_keywords", low=1, high=1000)
     entries = entries_of(services, conversation_id, scope)
-    reminders = _load(services, conversation_id, scope, _REMINDERS)
+    reminders = _load_memories(services, conversation_id, scope, _REMINDERS)
     memories = [*(entry.memory for entry in entries), *reminders]
     zone = services.config.time_zone
     moments = [in_zone(memory.happened_at, zone) for memory in memories]
     candidates = candidates_of(services, entries)
-    active = sorted((c for c in candidates if c.activation > 0), key=_by_activation)
+    active = sorted((c for c in candidates if c.activation > 0), key=_order_by_activation)
     by_id = {entry.memory.id: entry.memory for entry in entries}
     return MemoryPatterns(
         conversation_id=conversation_id,
@@ -132,9 +132,9 @@ def analyze_patterns(
         short_term=len(entries),
         long_term=len(reminders),
         keywords=tuple(_count_keywords(entries, top_keywords)),
-        by_hour=_count(f"{moment.hour:02}" for moment in moments),
-        by_weekday=_count(str(moment.isoweekday()) for moment in moments),
-        by_month=_count(f"{moment:%Y-%m}" for moment in moments),
+        by_hour=_count_values(f"{moment.hour:02}" for moment in moments),
+        by_weekday=_count_values(str(moment.isoweekday()) for moment in moments),
+        by_month=_count_values(f"{moment:%Y-%m}" for moment in moments),
         most_recalled=tuple([by_id[candidate.id] for candidate in active[:5]]),
     )
 
@@ -151,14 +151,14 @@ def find_frequent_conversation(services: Services, *, scope: str | None) -> tupl
     return counts.most_common(1)[0] if counts else None
 
 
-def _load(
+def _load_memories(
     services: Services, conversation_id: str, scope: str | None, kinds: frozenset[Kind]
 ) -> list[Memory]:
     criteria = conversation_criteria(services, conversation_id, scope, kinds=kinds)
     return list(iterate_memories(services, criteria))
 
 
-def _term_stats(services: Services, memories: Sequence[Memory]) -> TermStats:
+def _count_term(services: Services, memories: Sequence[Memory]) -> TermStats:
     now, constants = services.clock(), services.config.short_term
     usage = services.storage.usage([memory.id for memory in memories])
     activations = [used.activation for used in usage.values()]
@@ -193,9 +193,9 @@ def _count_keywords(entries: Sequence[ShortTermEntry], limit: int) -> Iterable[K
         )
 
 
-def _by_activation(candidate: Candidate) -> tuple[float, str]:
+def _order_by_activation(candidate: Candidate) -> tuple[float, str]:
     return -candidate.activation, candidate.id
 
 
-def _count(values: Iterable[str]) -> dict[str, int]:
+def _count_values(values: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(values).items()))

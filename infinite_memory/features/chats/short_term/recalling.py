@@ -83,11 +83,11 @@ def search_short_term(
     now, constants = services.clock(), services.config.short_term
     candidates = candidates_of(services, entries)
     choice = choose(candidates, keywords, now=now, seed=seed, constants=constants)
-    _activate(services, choice, now)
+    _activate_chosen(services, choice, now)
     by_id = {entry.memory.id: entry for entry in entries}
 
     def hits_of(chosen: Sequence[Chosen]) -> tuple[ShortTermHit, ...]:
-        return tuple([_hit_of(by_id[c.candidate.id], c, keywords) for c in chosen])
+        return tuple([_make_hit(by_id[c.candidate.id], c, keywords) for c in chosen])
 
     recall = ShortTermRecall(
         top=hits_of(choice.top),
@@ -106,7 +106,7 @@ def draw_seed(services: Services) -> int:
     return int.from_bytes(services.random_bytes(_SEED_BYTES), "big")
 
 
-def _activate(services: Services, choice: Choice, now: datetime) -> None:
+def _activate_chosen(services: Services, choice: Choice, now: datetime) -> None:
     """Count what came up as recalled, and add the gains; not in a store that counts no recalls."""
     if services.usage is None:
         return
@@ -123,7 +123,7 @@ def _activate(services: Services, choice: Choice, now: datetime) -> None:
             services.usage.store(used)
 
 
-def _hit_of(entry: ShortTermEntry, chosen: Chosen, keywords: Mapping[str, float]) -> ShortTermHit:
+def _make_hit(entry: ShortTermEntry, chosen: Chosen, keywords: Mapping[str, float]) -> ShortTermHit:
     shared = {
         word: round(weight + entry.keywords[word], 4)
         for word, weight in keywords.items()

@@ -50,13 +50,13 @@ def clean_up(services: Services, conversation_id: str, *, scope: str | None) -> 
     by_id = {entry.memory.id: entry.memory for entry in entries}
     for start in range(0, len(faded), _MOST_AT_ONCE):
         memories = [by_id[memory_id] for memory_id in faded[start : start + _MOST_AT_ONCE]]
-        commit = Commit(puts=_archive(services, memories))
+        commit = Commit(puts=_archive_memories(services, memories))
         reason = "short-term memories that have faded"
         services.storage.commit(with_entry(services, Operation.UPKEEP, commit, reason=reason))
     return Cleanup(archived=faded, remaining=len(entries) - len(faded))
 
 
-def _archive(services: Services, memories: Sequence[Memory]) -> tuple[Put, ...]:
+def _archive_memories(services: Services, memories: Sequence[Memory]) -> tuple[Put, ...]:
     now = services.clock()
     records = services.storage.get([memory.id for memory in memories])
     return tuple(

@@ -45,7 +45,7 @@ def cut_session(
     requests: list[int] = []
     for number, turn in enumerate(turns):
         if cutter.events:
-            nearness = _nearness(vectors, number, requests)
+            nearness = _measure_nearness(vectors, number, requests)
             reason = cut_before_turn(Piece(cutter.events), Piece(turn), settings, nearness)
             if reason is not None:
                 pieces.append(cutter.cut(reason))
@@ -77,7 +77,7 @@ class _Cutter:
 
     def add_turn(self, turn: Sequence[Event]) -> Iterator[CutPiece]:
         """Add the events of a turn, and yield the pieces that end within it."""
-        following = _next_folders(turn)
+        following = _find_next_folders(turn)
         for index, event in enumerate(turn):
             self.events.append(event)
             if is_work(event):
@@ -101,7 +101,7 @@ class _Cutter:
         return completes or moves or (event.kind is EventKind.COMMIT and lasts)
 
 
-def _next_folders(turn: Sequence[Event]) -> list[str]:
+def _find_next_folders(turn: Sequence[Event]) -> list[str]:
     """Return for each event the repository of the next work after it, "" if there is none."""
     folders: list[str] = []
     following = ""
@@ -131,7 +131,9 @@ def _embed_requests(
     return embed([turn[0].text[:_MAX_REQUEST_CHARS].strip() or "-" for turn in turns])
 
 
-def _nearness(vectors: NDArray[np.float32] | None, number: int, requests: Sequence[int]) -> float:
+def _measure_nearness(
+    vectors: NDArray[np.float32] | None, number: int, requests: Sequence[int]
+) -> float:
     if vectors is None or not requests:
         return 0.0
     return float(np.max(vectors[list(requests)] @ vectors[number]))

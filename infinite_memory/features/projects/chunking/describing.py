@@ -49,10 +49,10 @@ def exclude_files(events: Sequence[Event], exclusion: Exclusion) -> list[Event]:
 
     Of an event on such a file, or of a command that names one, only that it happened is left.
     """
-    return [_exclude(event, exclusion) for event in events]
+    return [_exclude_secrets(event, exclusion) for event in events]
 
 
-def _exclude(event: Event, exclusion: Exclusion) -> Event:
+def _exclude_secrets(event: Event, exclusion: Exclusion) -> Event:
     kept = exclusion.keep(event.files)
     concerns = len(kept) < len(event.files)
     if event.kind is not EventKind.MESSAGE:
@@ -76,25 +76,25 @@ def describe_piece(cut: CutPiece, earlier: Sequence[Event] = ()) -> DescribedPie
     then succeeded, a commit, an edit that was taken back.
     """
     piece = cut.piece
-    kind, outcome = _judge(cut)
+    kind, outcome = _judge_outcome(cut)
     commits = [event for event in piece.events if event.kind is EventKind.COMMIT and event.ok]
     errors = [event for event in piece.events if _is_failure(event)]
-    content = "\n".join(_describe(piece, commits, errors, earlier))
-    folder = _folder_of(piece)
+    content = "\n".join(_describe_work(piece, commits, errors, earlier))
+    folder = _find_folder(piece)
     changed = sorted(file for root, file in piece.changed if root == folder and _is_storable(file))
     edits = [event for event in piece.events if event.kind is EventKind.EDIT and event.ok]
     details: dict[str, Any] = {
-        "summary": _title(piece, commits, earlier),
+        "summary": _choose_title(piece, commits, earlier),
         "outcome": outcome,
-        "difficulty": _difficulty(piece, len(errors)),
-        "minutes": round(_active_minutes(piece), 1),
+        "difficulty": _estimate_difficulty(piece, len(errors)),
+        "minutes": round(_count_active_minutes(piece), 1),
         "files": changed[:_MAX_FILES],
         "tools": sorted({event.tool for event in piece.events if event.tool}),
         "commit": commits[-1].commit if commits else None,
         "branch": piece.events[-1].branch or None,
         "session": piece.events[0].session or None,
-        "component": _component(changed),
-        "error": _error_of(errors, piece) if kind in (Kind.PROBLEM, Kind.SOLUTION) else None,
+        "component": _find_component(changed),
+        "error": _find_error(errors, piece) if kind in (Kind.PROBLEM, Kind.SOLUTION) else None,
         "happened_at": piece.begins,
         "origin": "tool",
     }
@@ -119,7 +119,7 @@ def _is_storable(file: str) -> bool:
     return True
 
 
-def _folder_of(piece: Piece) -> str:
+def _find_folder(piece: Piece) -> str:
     """Return the repository of a piece: of its first change, or else of its first work."""
     for event in piece.events:
         if event.kind is EventKind.EDIT and event.ok and event.folder:
@@ -127,7 +127,7 @@ def _folder_of(piece: Piece) -> str:
     return piece.first_folder or piece.events[0].folder
 
 
-def _judge(cut: CutPiece) -> tuple[Kind, WorkOutcome | None]:
+def _judge_outcome(cut: CutPiece) -> tuple[Kind, WorkOutcome | None]:
     piece = cut.piece
     if piece.is_undone:
         return Kind.CODE_CHANGE, WorkOutcome.ABANDONED
@@ -158,7 +158,7 @@ def _is_failure(event: Event) -> bool:
     return event.kind in (EventKind.TOOL, EventKind.COMMIT) and not event.ok and bool(event.output)
 
 
-def _describe(
+def _describe_work(
     piece: Piece, commits: Sequence[Event], failures: Sequence[Event], earlier: Sequence[Event]
 ) -> Iterator[str]:
     """Yield the lines of the text of a chunk, in the order of the work."""
@@ -170,13 +170,13 @@ def _describe(
         yield f"{'Then asked' if number else 'Asked'}: {shorten(request, _REQUEST_CHARS)}"
     for event in failures[:_MAX_FAILURES]:
         command = shorten(event.text, _COMMAND_CHARS)
-        yield f"Failed: {command}: {shorten(_headline(event.output), _REQUEST_CHARS)}"
+        yield f"Failed: {command}: {shorten(_choose_headline(event.output), _REQUEST_CHARS)}"
     changed = sorted({file for _, file in piece.changed})
     if changed:
         yield f"Changed: {', '.join(changed[:20])}"
     for event in commits:
         yield f"Committed{f' {event.commit[:10]}' if event.commit else ''}: {event.text}"
-    answer = _last_answer(piece)
+    answer = _find_last_answer(piece)
     if answer:
         yield f"Result: {answer}"
     if not piece.requests and not changed and not commits and not answer:
@@ -184,7 +184,7 @@ def _describe(
         yield f"Ran: {'; '.join(shorten(text, _COMMAND_CHARS) for text in commands[:5]) or '-'}"
 
 
-def _headline(output: str) -> str:
+def _choose_headline(output: str) -> str:
     """Return the line of an output that says best what failed, as it was printed."""
     signature = find_error(output)
     if signature is None:
@@ -193,22 +193,24 @@ def _headline(output: str) -> str:
     return next((line for line in lines if normalize_error(line) == signature.message), output)
 
 
-def _last_answer(piece: Piece) -> str:
+def _find_last_answer(piece: Piece) -> str:
     for event in reversed(piece.events):
         if event.kind is EventKind.MESSAGE and event.speaker == "assistant":
             return shorten(event.text, _ANSWER_CHARS)
     return ""
 
 
-def _title(piece: Piece, commits: Sequence[Event], earlier: Sequence[Event]) -> str:
+def _choose_title(piece: Piece, commits: Sequence[Event], earlier: Sequence[Event]) -> str:
     """Return a line for scanning: the commit, the todo that was completed, or what was asked."""
     if commits:
         return shorten(commits[-1].text.split("\n")[0], _TITLE_CHARS) or "A commit"
     last = piece.events[-1]
-    if last.kind is EventKind.TODO and (done := completed_by(last, _last_todos(piece, earlier))):
+    if last.kind is EventKind.TODO and (
+        done := completed_by(last, _find_last_todos(piece, earlier))
+    ):
         return shorten("; ".join(done), _TITLE_CHARS)
-    told = [_first_sentence(text) for text in piece.requests if _says_something(text)]
-    texts = [*told, _last_answer(piece), *piece.requests]
+    told = [_find_first_sentence(text) for text in piece.requests if _says_something(text)]
+    texts = [*told, _find_last_answer(piece), *piece.requests]
     first = next((text for text in texts if text.strip()), "")
     if first:
         return shorten(first, _TITLE_CHARS)
@@ -216,7 +218,7 @@ def _title(piece: Piece, commits: Sequence[Event], earlier: Sequence[Event]) -> 
     return shorten(f"Work on {', '.join(changed) or 'the repository'}", _TITLE_CHARS)
 
 
-def _last_todos(piece: Piece, earlier: Sequence[Event]) -> tuple[Todo, ...] | None:
+def _find_last_todos(piece: Piece, earlier: Sequence[Event]) -> tuple[Todo, ...] | None:
     """Return the list of things to do before the last event of a piece, None if there is none."""
     events = chain(reversed(piece.events[:-1]), reversed(earlier))
     return next((event.todos for event in events if event.kind is EventKind.TODO), None)
@@ -227,7 +229,7 @@ def _says_something(text: str) -> bool:
     return len(text.split()) >= _FEWEST_WORDS or (not text.isascii() and len(text) >= _FEWEST_WORDS)
 
 
-def _first_sentence(text: str) -> str:
+def _find_first_sentence(text: str) -> str:
     """Return the beginning of a text up to the end of a sentence that says something."""
     for match in _SENTENCE_END.finditer(text[:_REQUEST_CHARS]):
         if _says_something(text[: match.end()]):
@@ -235,8 +237,8 @@ def _first_sentence(text: str) -> str:
     return text
 
 
-def _difficulty(piece: Piece, failures: int) -> Difficulty:
-    minutes = _active_minutes(piece)
+def _estimate_difficulty(piece: Piece, failures: int) -> Difficulty:
+    minutes = _count_active_minutes(piece)
     if failures >= _COMPLEX_FAILURES or minutes >= _COMPLEX_MINUTES:
         return Difficulty.COMPLEX
     if failures or minutes >= _MODERATE_MINUTES:
@@ -244,14 +246,14 @@ def _difficulty(piece: Piece, failures: int) -> Difficulty:
     return Difficulty.SIMPLE
 
 
-def _active_minutes(piece: Piece) -> float:
+def _count_active_minutes(piece: Piece) -> float:
     """Return the time that was worked: a pause counts as ten minutes at most."""
     moments = [event.at for event in piece.events]
     gaps = [later - sooner for sooner, later in pairwise(moments)]
     return sum(min(max(gap, timedelta(0)), _MAX_ACTIVE).total_seconds() for gap in gaps) / 60
 
 
-def _component(files: Sequence[str]) -> str | None:
+def _find_component(files: Sequence[str]) -> str | None:
     """Return the folder that all changed files have in common, None at the top."""
     parents = {PurePosixPath(file).parent.as_posix() for file in files}
     if len(parents) != 1 or "." in parents:
@@ -259,7 +261,7 @@ def _component(files: Sequence[str]) -> str | None:
     return next((parent for parent in parents if len(parent) <= _COMPONENT_CHARS), None)
 
 
-def _error_of(failures: Sequence[Event], piece: Piece) -> str | None:
+def _find_error(failures: Sequence[Event], piece: Piece) -> str | None:
     for text in [*(event.output for event in failures), *piece.requests[:1]]:
         signature = find_error(text)
         if signature is not None and signature.name is not None:

@@ -48,12 +48,12 @@ class Piece:
     @cached_property
     def folders(self) -> frozenset[str]:
         """The repositories in which something was read, run or changed."""
-        return frozenset(self._work_folders())
+        return frozenset(self._list_work_folders())
 
     @property
     def first_folder(self) -> str | None:
         """The repository of the first event that is work, None if nothing is."""
-        return next(self._work_folders(), None)
+        return next(self._list_work_folders(), None)
 
     @cached_property
     def touched(self) -> frozenset[File]:
@@ -73,13 +73,13 @@ class Piece:
     @property
     def is_committed(self) -> bool:
         """Whether there was a commit, and no file was changed after it."""
-        last = self._last(EventKind.COMMIT)
-        return last is not None and last > (self._last(EventKind.EDIT) or -1)
+        last = self._find_last(EventKind.COMMIT)
+        return last is not None and last > (self._find_last(EventKind.EDIT) or -1)
 
     @property
     def is_verified(self) -> bool:
         """Whether a command succeeded after the last change of a file."""
-        last_edit = self._last(EventKind.EDIT)
+        last_edit = self._find_last(EventKind.EDIT)
         if last_edit is None:
             return False
         return any(
@@ -136,10 +136,10 @@ class Piece:
         """Whether several things were asked, no file was changed, and no command failed."""
         return len(self.requests) > 1 and not self.changed and self.failure is None
 
-    def _work_folders(self) -> Iterator[str]:
+    def _list_work_folders(self) -> Iterator[str]:
         return (event.folder for event in self.events if is_work(event))
 
-    def _last(self, kind: EventKind) -> int | None:
+    def _find_last(self, kind: EventKind) -> int | None:
         for index in range(len(self.events) - 1, -1, -1):
             if self.events[index].kind is kind and self.events[index].ok:
                 return index

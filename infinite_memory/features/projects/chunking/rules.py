@@ -49,7 +49,7 @@ def cut_before_turn(
     was committed and then rested. Work on other files begins a new one once files were changed, and
     talk does once the piece was committed, or after a pause.
     """
-    if _moves(piece, turn):
+    if _moves_on(piece, turn):
         return CutReason.REPOSITORY
     if len(piece.events) >= _MOST_EVENTS:
         return CutReason.TIME
@@ -59,13 +59,13 @@ def cut_before_turn(
     if piece.is_undone and turn.touched:
         return CutReason.UNDONE
     if turn.touched & piece.touched:
-        return _reason_to_end_despite_files(piece, turn, pause, settings)
+        return _find_reason_despite_files(piece, turn, pause, settings)
     if nearness >= 1 - settings.topic_distance:
         return None
-    return _reason_to_leave(piece, turn, pause, settings)
+    return _find_reason_to_leave(piece, turn, pause, settings)
 
 
-def _reason_to_end_despite_files(
+def _find_reason_despite_files(
     piece: Piece, turn: Piece, pause: timedelta, settings: Chunking
 ) -> CutReason | None:
     """Return why a piece ends though the work goes on with one of its files."""
@@ -79,12 +79,12 @@ def _reason_to_end_despite_files(
     return CutReason.FILES if is_large and shared < _FEW else None
 
 
-def _reason_to_leave(
+def _find_reason_to_leave(
     piece: Piece, turn: Piece, pause: timedelta, settings: Chunking
 ) -> CutReason | None:
     """Return why a piece ends before a request that touches none of its files."""
     if turn.touched and piece.changed:
-        return _reason_to_move(piece, settings)
+        return _find_reason_to_move(piece, settings)
     if piece.is_committed and not turn.changed:
         return CutReason.COMMIT
     rest = timedelta(minutes=settings.minutes)
@@ -105,7 +105,7 @@ def cut_within_turn(
     last = piece.events[-1]
     if completes_todo and piece.changed and piece.is_verified and rest.folders:
         return CutReason.TODO
-    if rest.first_folder is not None and _moves(piece, _first_run(rest)):
+    if rest.first_folder is not None and _moves_on(piece, _find_first_run(rest)):
         return CutReason.REPOSITORY
     is_long = piece.duration >= timedelta(minutes=settings.minutes)
     is_elsewhere = bool(rest.changed) and not rest.changed & piece.changed
@@ -114,13 +114,13 @@ def cut_within_turn(
     return None
 
 
-def _moves(piece: Piece, following: Piece) -> bool:
+def _moves_on(piece: Piece, following: Piece) -> bool:
     if not piece.folders or not following.folders:
         return False
     return following.first_folder not in piece.folders
 
 
-def _first_run(rest: Piece) -> Piece:
+def _find_first_run(rest: Piece) -> Piece:
     """Return the events of `rest` until the work moves on, if they are more than a glance."""
     run = []
     for event in rest.events:
@@ -133,7 +133,7 @@ def _first_run(rest: Piece) -> Piece:
     return Piece([event for event in run if not is_work(event)]) if is_glance else first
 
 
-def _reason_to_move(piece: Piece, settings: Chunking) -> CutReason:
+def _find_reason_to_move(piece: Piece, settings: Chunking) -> CutReason:
     if piece.is_committed:
         return CutReason.COMMIT
     if piece.is_solved:

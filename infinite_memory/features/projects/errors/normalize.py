@@ -59,25 +59,25 @@ def normalize_error(text: str) -> str:
 
 def _normalize_line(line: str) -> str:
     line = line[:_MAX_LINE]
-    while (replaced := _replace(line)) != line:
+    while (replaced := _replace_numbers(line)) != line:
         line = replaced
     return line if _HAS_WORD.search(line) else ""
 
 
-def _replace(line: str) -> str:
+def _replace_numbers(line: str) -> str:
     line = _SPACES.sub(" ", _MARGIN.sub("", line)).strip()
     line = _URL.sub("url", line)
     line = _UUID.sub("0", line)
     line = _PATH.sub(_name_of_path, line)
     line = _HEXADECIMAL.sub("0", line)
-    return _NUMBER.sub(_number, line)
+    return _NUMBER.sub(_replace_number, line)
 
 
 def _name_of_path(match: re.Match[str]) -> str:
     return next((name for name in reversed(_STEP.split(match.group())) if name), "/")
 
 
-def _number(match: re.Match[str]) -> str:
+def _replace_number(match: re.Match[str]) -> str:
     line, start = match.string, match.start()
     is_code = _CODE_DIGITS.match(line, start) and _CODE.search(
         line[max(0, start - _CODE_REACH) : start]

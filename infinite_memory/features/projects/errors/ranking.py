@@ -33,11 +33,11 @@ def compare_errors(
     name = 0.5 if is_unknown else float(first.name == second.name)
     parts = [
         (_NAME, name),
-        (_MESSAGE, _overlap(terms(first.message), terms(second.message), rarity)),
-        (_TEXT, _overlap(terms(first.text), terms(second.text), rarity)),
+        (_MESSAGE, _measure_overlap(terms(first.message), terms(second.message), rarity)),
+        (_TEXT, _measure_overlap(terms(first.text), terms(second.text), rarity)),
     ]
     if first.frames and second.frames:
-        parts.append((_FRAMES, _overlap(first.frames, second.frames, None)))
+        parts.append((_FRAMES, _measure_overlap(first.frames, second.frames, None)))
     return sum(weight * part for weight, part in parts) / sum(weight for weight, _ in parts)
 
 
@@ -53,7 +53,7 @@ def rank_solutions(
     is None, the errors have nothing in common.
     """
     best = max((score for _, _, score in candidates), default=0.0) or 1.0
-    rarity = _rarity([solved for _, solved, _ in candidates if solved is not None])
+    rarity = _weigh_rarity([solved for _, solved, _ in candidates if solved is not None])
     ranked = []
     for solution_id, solved, score in candidates:
         likeness = 0.0
@@ -63,19 +63,19 @@ def rank_solutions(
     return sorted(ranked, key=lambda pair: -pair[1])
 
 
-def _rarity(signatures: Sequence[ErrorSignature]) -> dict[str, float]:
+def _weigh_rarity(signatures: Sequence[ErrorSignature]) -> dict[str, float]:
     counts = Counter(term for signature in signatures for term in set(terms(signature.text)))
     return {term: math.log(1 + len(signatures) / count) for term, count in counts.items()}
 
 
-def _overlap(
+def _measure_overlap(
     first: Collection[str], second: Collection[str], rarity: Mapping[str, float] | None
 ) -> float:
     shared, one, other = (
-        _weigh(names, rarity) for names in (set(first) & set(second), set(first), set(second))
+        _weigh_names(names, rarity) for names in (set(first) & set(second), set(first), set(second))
     )
     return 2 * shared / (min(one, other) + math.sqrt(one * other)) if shared else 0.0
 
 
-def _weigh(names: Collection[str], rarity: Mapping[str, float] | None) -> float:
+def _weigh_names(names: Collection[str], rarity: Mapping[str, float] | None) -> float:
     return sum(1.0 if rarity is None else rarity.get(name, 1.0) for name in names)

@@ -84,11 +84,11 @@ def find_error(text: str) -> ErrorSignature | None:
     if not normalized:
         return None
     lines = normalized.split("\n")
-    frames = [_frame_of(line) for line in lines]
+    frames = [_find_frame(line) for line in lines]
     ratings = _rate_all(lines, frames)
     is_last = _PYTHON in normalized or _CAUSE in normalized
-    headline = _headline(ratings, is_last=is_last)
-    names = map(_name_in, [lines[headline], *lines])
+    headline = _choose_headline(ratings, is_last=is_last)
+    names = map(_find_name, [lines[headline], *lines])
     message = lines[headline]
     if message.endswith((":", "(")):
         message = " ".join(lines[headline : headline + 2])
@@ -99,22 +99,22 @@ def find_error(text: str) -> ErrorSignature | None:
         name=next(filter(None, names), None),
         message=message[:_MAX_MESSAGE],
         frames=tuple(frame for _, frame in stack[:_MAX_FRAMES]),
-        text=_condense(lines, ratings, headline)[:_MAX_TEXT],
+        text=_condense_lines(lines, ratings, headline)[:_MAX_TEXT],
     )
 
 
-def _frame_of(line: str) -> str | None:
+def _find_frame(line: str) -> str | None:
     return next((match["frame"] for frame in _FRAMES if (match := frame.match(line))), None)
 
 
-def _headline(ratings: Sequence[int], *, is_last: bool) -> int:
+def _choose_headline(ratings: Sequence[int], *, is_last: bool) -> int:
     """Return the place of the line that names the failure best."""
     best = max(ratings)
     places = [place for place, rating in enumerate(ratings) if rating == best]
     return places[-1] if is_last else places[0]
 
 
-def _condense(lines: Sequence[str], ratings: Sequence[int], headline: int) -> str:
+def _condense_lines(lines: Sequence[str], ratings: Sequence[int], headline: int) -> str:
     """Return the lines of a failure and their neighbours."""
     if len(lines) <= _SHORT:
         return "\n".join(lines)
@@ -130,7 +130,7 @@ def _condense(lines: Sequence[str], ratings: Sequence[int], headline: int) -> st
 
 def _rate_all(lines: Sequence[str], frames: Sequence[str | None]) -> list[int]:
     """Return how surely every line names the failure, from 0 to 4."""
-    ratings = [0 if frame else _rate(line) for line, frame in zip(lines, frames, strict=True)]
+    ratings = [0 if frame else _rate_line(line) for line, frame in zip(lines, frames, strict=True)]
     if len(lines) <= _SHORT:
         return ratings
     words = [set(_WORDS.findall(line)) for line in lines]
@@ -143,14 +143,14 @@ def _rate_all(lines: Sequence[str], frames: Sequence[str | None]) -> list[int]:
     return special if any(special) else ratings
 
 
-def _rate(line: str) -> int:
+def _rate_line(line: str) -> int:
     if _LOGGED.match(line):
         return 0
-    signs = (_name_in(line), _LABEL.search(line), _FAILS.search(line), _DENIES.search(line))
+    signs = (_find_name(line), _LABEL.search(line), _FAILS.search(line), _DENIES.search(line))
     return next((4 - place for place, sign in enumerate(signs) if sign), 0)
 
 
-def _name_in(line: str) -> str | None:
+def _find_name(line: str) -> str | None:
     found = [match["name"] for match in _CLASS_NAME.finditer(line)]
     if found:
         return found[0]

@@ -78,7 +78,7 @@ def activate(
     checked = check_conditions(services, tracked, occasion, code=code)
     excluded = {id(entry) for entry in (*checked.holding, *checked.resting, *checked.disabled)}
     candidates = [entry for entry in tracked if id(entry) not in excluded]
-    drawn = _draw(services, candidates, number, now)
+    drawn = _draw_memories(services, candidates, number, now)
     fired = [entry.memory for entry in checked.holding]
     others = [entry.memory for entry in drawn]
     count_firing(services, fired, others, now)
@@ -140,7 +140,7 @@ def _name_scope(
     return unnamed_scope(services, conversation_id) if wanted is None else wanted
 
 
-def _draw(
+def _draw_memories(
     services: Services, tracked: Sequence[TrackedMemory], seed: int, now: datetime
 ) -> list[TrackedMemory]:
     """Return at most two memories by the seed, without those that rest now."""

@@ -56,7 +56,7 @@ def is_approved(storage: Storage, memory: Memory, trigger: Trigger) -> bool:
     assistant reads, or switches the trigger, takes it away too, until that is undone.
     """
     try:
-        approved = set(_approved_revisions(storage, memory.id))
+        approved = set(_list_approved_revisions(storage, memory.id))
         if not approved:
             return False
         if memory.revision in approved:
@@ -85,13 +85,13 @@ def _has_condition(revision: Memory, trigger: Trigger) -> bool:
     return (earlier.language, earlier.condition) == (trigger.language, trigger.condition)
 
 
-def _approved_revisions(storage: Storage, memory_id: str) -> Iterator[int]:
+def _list_approved_revisions(storage: Storage, memory_id: str) -> Iterator[int]:
     """Yield the revisions that entries of the operation TRIGGER left, newest first.
 
     An erased memory has nothing in common with a later memory of its id. An entry that was undone
     approves nothing, unless that undo was undone.
     """
-    for action, step in _standing_steps(storage, memory_id):
+    for action, step in _list_standing_steps(storage, memory_id):
         is_foreign = action.operation in _FOREIGN
         if step.after == 0 or (is_foreign and _is_changed(storage, step)):
             return
@@ -99,7 +99,7 @@ def _approved_revisions(storage: Storage, memory_id: str) -> Iterator[int]:
             yield step.after
 
 
-def _standing_steps(storage: Storage, memory_id: str) -> Iterator[tuple[Action, MemoryStep]]:
+def _list_standing_steps(storage: Storage, memory_id: str) -> Iterator[tuple[Action, MemoryStep]]:
     """Yield the changes of a memory with their actions, newest first, without those undone."""
     before: int | None = None
     undone: set[int] = set()

@@ -65,7 +65,7 @@ def prepare_conditions(services: Services, tracked: Iterable[TrackedMemory]) -> 
     }
     now = services.clock()
     with within(begin_code(services, enabled.values(), now, seconds=CODE_SECONDS)):
-        return frozenset(set(enabled) - set(_prepare(services, _in_turn(enabled))))
+        return frozenset(set(enabled) - set(_prepare_conditions(services, _order_by_turn(enabled))))
 
 
 def check_conditions(
@@ -88,7 +88,7 @@ def check_conditions(
     unchecked: list[TrackedMemory] = []
     for language, entries in groups.items():
         with within(current_deadline() if language is Language.RULES else code):
-            verdicts = _evaluate(services, language, _in_turn(entries), occasion)
+            verdicts = _evaluate_conditions(services, language, _order_by_turn(entries), occasion)
         held |= {memory_id for memory_id, verdict in verdicts.items() if verdict.holds}
         unchecked += [entry for memory_id, entry in entries.items() if memory_id not in verdicts]
     holding = [entry for entry in tracked if entry.memory.id in held]
@@ -123,7 +123,7 @@ def find_resting(
     )
 
 
-def _in_turn(entries: Mapping[str, TrackedMemory]) -> dict[str, TrackedMemory]:
+def _order_by_turn(entries: Mapping[str, TrackedMemory]) -> dict[str, TrackedMemory]:
     """Return the memories in the order in which they are checked, as there may not be time for all.
 
     First those that were never checked, then those that were checked the longest ago. Those that
@@ -143,14 +143,14 @@ def _count_turns(entries: Mapping[str, TrackedMemory]) -> int:
     return max((entry.turn for entry in entries.values()), default=0)
 
 
-def _evaluate(
+def _evaluate_conditions(
     services: Services,
     language: Language,
     entries: Mapping[str, TrackedMemory],
     occasion: Occasion,
 ) -> dict[str, Verdict]:
     """Return the verdicts on the conditions, as far as the time suffices, in this order."""
-    verdicts = _prepare(services, entries)
+    verdicts = _prepare_conditions(services, entries)
     prepared = {
         memory_id: entries[memory_id].prepared
         for memory_id, verdict in verdicts.items()
@@ -166,7 +166,9 @@ def _evaluate(
     return checked
 
 
-def _prepare(services: Services, entries: Mapping[str, TrackedMemory]) -> dict[str, Verdict | None]:
+def _prepare_conditions(
+    services: Services, entries: Mapping[str, TrackedMemory]
+) -> dict[str, Verdict | None]:
     """Prepare conditions as far as the time suffices.
 
     Return None under the id of each that is prepared, and a verdict for one that cannot be.

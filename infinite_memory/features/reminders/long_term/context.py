@@ -33,7 +33,7 @@ def read_enabled_at(memory: Memory) -> datetime | None:
 
     Whether its condition was approved is another question: anybody can write this.
     """
-    value = _trigger_fields(memory).get(_ENABLED_AT)
+    value = _read_trigger(memory).get(_ENABLED_AT)
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
@@ -43,7 +43,7 @@ def read_enabled_at(memory: Memory) -> datetime | None:
 
 def read_earlier_firings(memory: Memory) -> float:
     """Return the firings of earlier triggers of the memory, which do not count for this one."""
-    value = _trigger_fields(memory).get(_EARLIER_FIRINGS)
+    value = _read_trigger(memory).get(_EARLIER_FIRINGS)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if is_number else 0.0  # type: ignore[arg-type]
 
@@ -68,6 +68,6 @@ def write_trigger(
     return {_TRIGGER: fields}
 
 
-def _trigger_fields(memory: Memory) -> Mapping[str, JsonValue]:
+def _read_trigger(memory: Memory) -> Mapping[str, JsonValue]:
     value = memory.context.get(_TRIGGER)
     return value if isinstance(value, Mapping) else {}

@@ -123,7 +123,7 @@ def list_due(
     due = find_due(services, scopes, within=within, conversation_id=conversation)
     services.note_read(entry.memory for _, entry in due.reminders)
     return DueReminders(
-        (_describe(entry, moment) for moment, entry in due.reminders),
+        (_describe_reminder(entry, moment) for moment, entry in due.reminders),
         conditions=due.conditions,
         unchecked=[entry.name for entry in due.unchecked],
     )
@@ -189,7 +189,7 @@ def _check_now(
     ]
 
 
-def _describe(entry: TrackedMemory, moment: datetime) -> DueReminder:
+def _describe_reminder(entry: TrackedMemory, moment: datetime) -> DueReminder:
     memory = entry.memory
     return DueReminder(
         id=memory.id,

@@ -48,7 +48,7 @@ def enable(
         assert tracked.trigger is not None
         evaluator = find_evaluator(services, tracked.trigger.language)
         evaluator.prepare(tracked.trigger.condition)
-    return tuple([_switch(services, tracked, is_on=True) for tracked in selected])
+    return tuple([_switch_trigger(services, tracked, is_on=True) for tracked in selected])
 
 
 def disable(
@@ -64,7 +64,7 @@ def disable(
         NotFound: a memory does not exist; nothing was changed.
     """
     selected = _find_all(services, names, conversation_id, scope)
-    return tuple([_switch(services, tracked, is_on=False) for tracked in selected])
+    return tuple([_switch_trigger(services, tracked, is_on=False) for tracked in selected])
 
 
 def _find_all(
@@ -82,7 +82,7 @@ def _find_all(
     return [find_named(services, name, conversation, scope) for name in wanted]
 
 
-def _switch(services: Services, tracked: TrackedMemory, *, is_on: bool) -> Receipt:
+def _switch_trigger(services: Services, tracked: TrackedMemory, *, is_on: bool) -> Receipt:
     """Switch a trigger on or off, and approve its condition if it is switched on.
 
     Raises:

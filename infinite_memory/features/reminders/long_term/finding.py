@@ -62,10 +62,10 @@ def find_named(
             f"{len(matching)} long-term memories are named {wanted!r:.100}: give an id in place of"
             f" the name: {shown}"
         )
-    raise _not_found(services, wanted, tracked, conversation_id)
+    raise _make_not_found(services, wanted, tracked, conversation_id)
 
 
-def _not_found(
+def _make_not_found(
     services: Services, name: str, tracked: Iterable[TrackedMemory], conversation_id: str | None
 ) -> NotFound:
     """Return the error for a name that no memory of the conversation has.

@@ -33,10 +33,10 @@ class Firings:
 def read_firings(services: Services, memories: Sequence[Memory]) -> dict[str, Firings]:
     """Return the firings of every memory by id."""
     usage = services.storage.usage([memory.id for memory in memories])
-    return {memory.id: _firings_of(memory, usage.get(memory.id)) for memory in memories}
+    return {memory.id: _count_firings(memory, usage.get(memory.id)) for memory in memories}
 
 
-def _firings_of(memory: Memory, usage: Usage | None) -> Firings:
+def _count_firings(memory: Memory, usage: Usage | None) -> Firings:
     if usage is None:
         return Firings()
     count = max(0, round(usage.activation - read_earlier_firings(memory)))

@@ -83,19 +83,19 @@ def add(services: Services, new: NewMemory) -> Receipt:
         ConfigurationError: what the language of the condition needs is not installed.
         Conflict: other clients kept changing the memory of that name.
     """
-    request = _check(services, new)
+    request = _check_request(services, new)
     files = prepare_attachments(services, new.attachments)
-    return attach_after(services, _add(services, request), files)
+    return attach_after(services, _add_memory(services, request), files)
 
 
-def _add(services: Services, request: _Request) -> Receipt:
+def _add_memory(services: Services, request: _Request) -> Receipt:
     for attempt in attempts():
         with attempt:
-            memory = _build(services, request)
+            memory = _build_memory(services, request)
             present = _find_present(services, request, memory)
             if present is None:
-                return _store(services, memory)
-            return _replace(services, request, present)
+                return _store_memory(services, memory)
+            return _replace_memory(services, request, present)
     raise AssertionError
 
 
@@ -125,12 +125,12 @@ def update(
     for attempt in attempts():
         tracked = find_named(services, name, conversation, scope)
         changes: dict[str, Any] = {} if text is None else {"text": text}
-        fields = {} if checked is None else _trigger_fields(services, tracked, checked)
+        fields = {} if checked is None else _make_trigger_fields(services, tracked, checked)
         if situation is not None:
             fields[_UPDATED] = situation
         changes["context"] = {**tracked.memory.context, **fields}
         with attempt:
-            return _revise(services, tracked.memory, changes, approves=checked is not None)
+            return _revise_memory(services, tracked.memory, changes, approves=checked is not None)
     raise AssertionError
 
 
@@ -157,7 +157,7 @@ class _Request:
     tags: Sequence[str] = field(factory=tuple)
 
 
-def _check(services: Services, new: NewMemory) -> _Request:
+def _check_request(services: Services, new: NewMemory) -> _Request:
     return _Request(
         name=check_name(new.name),
         prompt=_check_prompt(services, new.prompt),
@@ -197,7 +197,7 @@ def _read_situation(services: Services, context: object, messages: object, name:
     return situation or "\n".join(lines) or None
 
 
-def _build(services: Services, request: _Request) -> Memory:
+def _build_memory(services: Services, request: _Request) -> Memory:
     """Return the memory as it is stored if its name is new, in its scope."""
     now = services.clock()
     draft = Draft(
@@ -236,7 +236,7 @@ def _has_same_name(memory: Memory, other: Memory) -> bool:
     return is_named and same_place and memory.kind is other.kind
 
 
-def _store(services: Services, memory: Memory) -> Receipt:
+def _store_memory(services: Services, memory: Memory) -> Receipt:
     """Store a memory whose name is new; its id is another if the name's own id is taken.
 
     Raises:
@@ -267,7 +267,7 @@ def _commit_new(services: Services, memory: Memory) -> None:
     services.storage.commit(with_entry(services, Operation.TRIGGER, commit))
 
 
-def _replace(services: Services, request: _Request, present: TrackedMemory) -> Receipt:
+def _replace_memory(services: Services, request: _Request, present: TrackedMemory) -> Receipt:
     memory = present.memory
     context = {k: v for k, v in memory.context.items() if k not in (_CREATED, _UPDATED)}
     if request.situation is not None:
@@ -276,14 +276,14 @@ def _replace(services: Services, request: _Request, present: TrackedMemory) -> R
         "text": request.prompt,
         "title": request.name,
         "tags": request.tags,
-        "context": {**context, **_trigger_fields(services, present, request.trigger)},
+        "context": {**context, **_make_trigger_fields(services, present, request.trigger)},
     }
     if memory.status is not Status.CURRENT:
         changes |= {"status": Status.CURRENT, "happened_at": services.clock()}
-    return _revise(services, memory, changes, approves=True)
+    return _revise_memory(services, memory, changes, approves=True)
 
 
-def _trigger_fields(
+def _make_trigger_fields(
     services: Services, present: TrackedMemory, trigger: Trigger
 ) -> dict[str, JsonValue]:
     """Return the field of the context for a trigger; the firings of a new one begin with 0."""
@@ -295,7 +295,7 @@ def _trigger_fields(
     return write_trigger(trigger, enabled_at=services.clock(), earlier_firings=earlier)
 
 
-def _revise(
+def _revise_memory(
     services: Services, memory: Memory, changes: Mapping[str, Any], *, approves: bool
 ) -> Receipt:
     operation = Operation.TRIGGER if approves else Operation.REVISE

@@ -82,11 +82,11 @@ class EventBuilder:
         self._stamp = at
         self._at = self._read_time(at) or self._at
         if isinstance(session, str) and session:
-            self.session = _name(session)
+            self.session = _make_name(session)
         if isinstance(folder, str) and folder:
             self.folder = folder
         if isinstance(branch, str) and branch:
-            self.branch = _name(branch)
+            self.branch = _make_name(branch)
 
     def say(self, speaker: str, blocks: Sequence[str], *, name: object = None) -> bool:
         """Add a message, and return whether it says anything beside what the client added."""
@@ -95,11 +95,11 @@ class EventBuilder:
         if not text:
             return False
         # Its time is no part of it: Codex writes copies with the time of the copy.
-        identity = self._identify(name, [speaker, said])
+        identity = self._identify_event(name, [speaker, said])
         if identity is not None:
             event = Event(
                 kind=EventKind.MESSAGE,
-                at=self._moment(),
+                at=self._choose_moment(),
                 position=self.position,
                 name=identity[0],
                 act=identity[1],
@@ -117,14 +117,14 @@ class EventBuilder:
         """Add a call of a tool, whose answer may follow."""
         if not isinstance(tool, str) or not tool:
             return
-        given = _storable_arguments(arguments if isinstance(arguments, Mapping | str) else {})
-        identity = self._identify(call_id, [tool, self._stamp, given])
+        given = _make_storable(arguments if isinstance(arguments, Mapping | str) else {})
+        identity = self._identify_event(call_id, [tool, self._stamp, given])
         if identity is None:
             return
         waiting = _Waiting(
-            tool=_name(tool),
+            tool=_make_name(tool),
             arguments=given,
-            at=self._moment(),
+            at=self._choose_moment(),
             position=self.position,
             name=identity[0],
             act=identity[1],
@@ -142,7 +142,7 @@ class EventBuilder:
             return
         waiting = self._events[index]
         assert isinstance(waiting, _Waiting)
-        self._events[index] = self._complete(waiting, output, ok=ok)
+        self._events[index] = self._complete_call(waiting, output, ok=ok)
 
     def leave_out(self, positions: Collection[int]) -> None:
         """Leave out the events that began at some positions."""
@@ -151,13 +151,13 @@ class EventBuilder:
     def finish(self) -> Iterator[Event]:
         """Yield the events; a call without an answer did not succeed."""
         for event in self._events:
-            yield self._complete(event, "", ok=False) if isinstance(event, _Waiting) else event
+            yield self._complete_call(event, "", ok=False) if isinstance(event, _Waiting) else event
 
     def refuse(self, what: str) -> None:
         """Note that what is at the position cannot be read."""
         self.problems.append((self.position, what))
 
-    def _complete(self, waiting: _Waiting, output: str, *, ok: bool) -> Event:
+    def _complete_call(self, waiting: _Waiting, output: str, *, ok: bool) -> Event:
         call = Call(
             tool=waiting.tool,
             arguments=waiting.arguments,
@@ -174,7 +174,7 @@ class EventBuilder:
         )
         return event_of_call(call, self._folders)
 
-    def _moment(self) -> datetime:
+    def _choose_moment(self) -> datetime:
         return self._at or self.changed_at
 
     def _read_time(self, value: object) -> datetime | None:
@@ -188,7 +188,7 @@ class EventBuilder:
             self.refuse(str(error))
             return None
 
-    def _identify(self, own: object, content: list[object]) -> tuple[str, str] | None:
+    def _identify_event(self, own: object, content: list[object]) -> tuple[str, str] | None:
         """Return the name and the act of an event, None if the client has written it before."""
         if own is not None and not isinstance(own, str):
             self.refuse(f"the id is {own!r:.60}, and no text")
@@ -197,14 +197,14 @@ class EventBuilder:
             if act in self._acts:
                 return None
             self._acts[act] = 1
-            return self._unique(_name(own)), act
+            return self._make_unique(_make_name(own)), act
         content = [self.client, self._stamp or self.session, *content]
         base = import_id(content)
         self._acts[base] = number = self._acts.get(base, 0) + 1
         act = base if number == 1 else import_id([*content, number])
         return act, act
 
-    def _unique(self, base: str) -> str:
+    def _make_unique(self, base: str) -> str:
         number = self._names.get(base, 0)
         self._names[base] = number + 1
         return f"{base}#{number}" if number else base
@@ -223,20 +223,20 @@ def text_in(content: object, depth: int = 0) -> str:
     return ""
 
 
-def _name(text: str) -> str:
+def _make_name(text: str) -> str:
     """Return a name on one line, without what no storage takes."""
     return storable(_UNNAMEABLE.sub("\ufffd", text[:_MAX_NAME_CHARS]))
 
 
-def _storable_arguments(value: Any, depth: int = 0) -> Any:
+def _make_storable(value: Any, depth: int = 0) -> Any:
     if isinstance(value, str):
         return storable(value)
     if depth == _MAX_DEPTH:
         return None
     if isinstance(value, Mapping):
-        return {str(name): _storable_arguments(inner, depth + 1) for name, inner in value.items()}
+        return {str(name): _make_storable(inner, depth + 1) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_storable_arguments(inner, depth + 1) for inner in value]
+        return [_make_storable(inner, depth + 1) for inner in value]
     return value
 
 

@@ -37,7 +37,7 @@ def read_claude_code(builder: EventBuilder, records: Iterable[tuple[int, Any]]) 
             branch=record.get("gitBranch"),
         )
         speaker, name = record["type"], record.get("uuid")
-        blocks = list(_blocks(record))
+        blocks = list(_list_blocks(record))
         texts = [text_in(block) for block in blocks if block.get("type") == "text"]
         is_said = isinstance(name, str) and name and builder.say(speaker, texts, name=name)
         if is_said and speaker == "user":
@@ -60,7 +60,7 @@ def _is_added(record: Mapping[str, Any]) -> bool:
     return is_flagged or _SYNTHETIC in (model, record.get("model"))
 
 
-def _blocks(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _list_blocks(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     message = record.get("message")
     content = message.get("content") if isinstance(message, Mapping) else None
     if isinstance(content, str):
@@ -92,7 +92,7 @@ class _Branches:
         A branch that went on after the other had begun is not among them: two programs work on
         such a session at once. Nor is one without a request, such as one of several answers.
         """
-        path = self._path()
+        path = self._find_path()
         branches: dict[str, list[str]] = {}
         heads: dict[str, str] = {}
         for name in self._positions:  # each behind its parent
@@ -109,7 +109,7 @@ class _Branches:
             for name in branches[head]
         }
 
-    def _path(self) -> dict[str, int]:
+    def _find_path(self) -> dict[str, int]:
         """Return the records that the last request follows, each with the next request's place."""
         requests, path, following = set(self.requests), {}, 0
         name = self.requests[-1] if self.requests else None

@@ -74,14 +74,14 @@ def _read_item(builder: EventBuilder, item: Mapping[str, Any]) -> bool:
         is_said = builder.say(speaker, list(map(text_in, blocks)), name=item.get("id"))
         return is_said and speaker == "user"
     if kind in _CALLS:
-        builder.call(item.get("call_id"), item.get("name") or "shell", _arguments(item))
+        builder.call(item.get("call_id"), item.get("name") or "shell", _read_arguments(item))
     elif kind in _ANSWERS:
         output, ok = _read_output(item.get("output"))
         builder.answer(item.get("call_id"), output, ok=ok)
     return False
 
 
-def _arguments(item: Mapping[str, Any]) -> object:
+def _read_arguments(item: Mapping[str, Any]) -> object:
     """Return the arguments of a call, which may be JSON in a text, or a text of their own."""
     given = item.get("arguments", item.get("input", item.get("action")))
     if isinstance(given, str):

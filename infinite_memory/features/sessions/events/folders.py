@@ -21,10 +21,10 @@ class Folders:
 
     def root_of(self, folder: str) -> str:
         """Return the root that a folder belongs to, which is itself if none is known."""
-        cleaned = _clean(folder)
+        cleaned = _clean_path(folder)
         if not cleaned:
             return ""
-        known = self._known(cleaned)
+        known = self._find_known(cleaned)
         if known is not None:
             return known
         tree = find_work_tree(Path(cleaned)) if Path(cleaned).is_absolute() else None
@@ -35,10 +35,10 @@ class Folders:
     def root_of_file(self, path: str, folder: str) -> str:
         """Return the root of a file that was used while the session was in `folder`."""
         root = self.root_of(folder)
-        cleaned = _clean(path)
+        cleaned = _clean_path(path)
         if not PurePosixPath(cleaned).is_absolute() or self._holds(root, cleaned):
             return root
-        known = self._known(cleaned)
+        known = self._find_known(cleaned)
         if known is not None:
             return known
         tree = find_work_tree(Path(cleaned).parent)
@@ -55,9 +55,9 @@ class Folders:
         """Return a folder that a command names, from the folder `start` on."""
         if folder.startswith("~"):
             return start
-        return _clean((PurePosixPath(start or "/") / folder).as_posix())
+        return _clean_path((PurePosixPath(start or "/") / folder).as_posix())
 
-    def _known(self, path: str) -> str | None:
+    def _find_known(self, path: str) -> str | None:
         """Return the nearest root above a path, None if none is known."""
         while path and path not in self._roots:
             path = path.rpartition("/")[0]
@@ -68,7 +68,7 @@ class Folders:
         return bool(root) and (path == root or path.startswith(f"{root}/"))
 
 
-def _clean(path: str) -> str:
+def _clean_path(path: str) -> str:
     """Return a path with slashes, and without steps that lead back."""
     parts: list[str] = []
     text = path.replace("\\", "/")

@@ -31,7 +31,7 @@ _WORKSPACE = re.compile(r"Workspace Director(?:y|ies):\**\s*\n?\s*-?\s*(?P<folde
 
 def read_gemini(builder: EventBuilder, records: Iterable[tuple[int, Any]]) -> None:
     """Give the builder the events of a chat, in the order in which they began."""
-    for number, record in _settle(records):
+    for number, record in _settle_records(records):
         builder.position = number
         if not isinstance(record, Mapping):
             builder.refuse(f"the message is {record!r:.60}, and no object")
@@ -44,7 +44,7 @@ def read_gemini(builder: EventBuilder, records: Iterable[tuple[int, Any]]) -> No
             _read_message(builder, record)
 
 
-def _settle(records: Iterable[tuple[int, Any]]) -> list[tuple[int, Any]]:
+def _settle_records(records: Iterable[tuple[int, Any]]) -> list[tuple[int, Any]]:
     """Return the records that hold in the end: the last of each id, in the place of the first.
 
     What the person went back behind is left out.
@@ -58,17 +58,17 @@ def _settle(records: Iterable[tuple[int, Any]]) -> list[tuple[int, Any]]:
             for message in listed if isinstance(listed, list) else ():
                 # A chat that is gone on with lists all earlier messages again, without their calls.
                 if isinstance(message, Mapping) and str(message.get("id")) not in kept:
-                    _keep(kept, number, message)
+                    _keep_record(kept, number, message)
         elif target in kept:
             names = list(kept)
             for name in names[names.index(target) :]:
                 del kept[name]
         else:
-            _keep(kept, number, record)
+            _keep_record(kept, number, record)
     return list(kept.values())
 
 
-def _keep(kept: dict[str, tuple[int, Any]], number: int, record: Any) -> None:
+def _keep_record(kept: dict[str, tuple[int, Any]], number: int, record: Any) -> None:
     name = str(record.get("id") or "") if isinstance(record, Mapping) else ""
     if name in kept:
         number, earlier = kept[name]
@@ -89,24 +89,24 @@ def _read_message(builder: EventBuilder, record: Mapping[str, Any]) -> None:
     for call in calls if isinstance(calls, list) else ():
         if isinstance(call, Mapping):
             builder.call(call.get("id"), call.get("name"), call.get("args"))
-            output = _output_of(call.get("result"))
+            output = _read_output(call.get("result"))
             exit_code = _EXIT.search(output)
             failed = call.get("status") in ("error", "cancelled")
             failed = failed or (exit_code is not None and exit_code[1] != "0")
             builder.answer(call.get("id"), output, ok=not failed)
 
 
-def _output_of(result: object) -> str:
+def _read_output(result: object) -> str:
     parts = result if isinstance(result, list) else [result]
     texts = []
     for part in parts:
         answer = part.get("functionResponse") if isinstance(part, Mapping) else None
         response = answer.get("response") if isinstance(answer, Mapping) else part
-        texts.append(_WRAPPED.sub("", _text_of_response(response)))
+        texts.append(_WRAPPED.sub("", _read_response(response)))
     return "\n".join(filter(None, texts))
 
 
-def _text_of_response(response: object) -> str:
+def _read_response(response: object) -> str:
     if isinstance(response, Mapping):
         return text_in(response.get("output") or response.get("error") or "")
     return text_in(response)

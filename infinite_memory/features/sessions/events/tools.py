@@ -146,15 +146,15 @@ def event_of_call(call: Call, folders: Folders) -> Event:
         output=call.output[:MAX_OUTPUT_CHARS],
         ok=call.ok,
     )
-    todos = tuple(_todos(arguments))
+    todos = tuple(_read_todos(arguments))
     if todos:
         return evolve(event, kind=EventKind.TODO, todos=todos, output="")
-    text = call.arguments if isinstance(call.arguments, str) else _command(arguments)
+    text = call.arguments if isinstance(call.arguments, str) else _read_command(arguments)
     if text and _PATCH in text:
-        return _patch(event, text, call, folders)
+        return _read_patch(event, text, call, folders)
     if isinstance(call.arguments, Mapping) and text:
-        return _shell(event, text, call, folders)
-    return _file_tool(event, arguments, call, folders)
+        return _read_shell_call(event, text, call, folders)
+    return _read_file_call(event, arguments, call, folders)
 
 
 def relative_to(path: str, root: str) -> str:
@@ -165,7 +165,7 @@ def relative_to(path: str, root: str) -> str:
     return PurePosixPath(cleaned).as_posix()
 
 
-def _todos(arguments: Mapping[str, Any]) -> Iterator[Todo]:
+def _read_todos(arguments: Mapping[str, Any]) -> Iterator[Todo]:
     for name, text_name in _LISTS.items():
         listed = arguments.get(name)
         for item in listed if isinstance(listed, list) else ():
@@ -177,7 +177,7 @@ def _todos(arguments: Mapping[str, Any]) -> Iterator[Todo]:
                 yield Todo(text=text, status=str(status))
 
 
-def _command(arguments: Mapping[str, Any]) -> str:
+def _read_command(arguments: Mapping[str, Any]) -> str:
     for name in _COMMANDS:
         value = arguments.get(name)
         if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
@@ -187,7 +187,7 @@ def _command(arguments: Mapping[str, Any]) -> str:
     return ""
 
 
-def _patch(event: Event, text: str, call: Call, folders: Folders) -> Event:
+def _read_patch(event: Event, text: str, call: Call, folders: Folders) -> Event:
     paths = [match["path"].strip() for match in _PATCHED.finditer(text)]
     lines = text.split("\n")
     before = "\n".join(line[1:] for line in lines if line.startswith("-"))
@@ -203,8 +203,8 @@ def _patch(event: Event, text: str, call: Call, folders: Folders) -> Event:
     )
 
 
-def _shell(event: Event, command: str, call: Call, folders: Folders) -> Event:
-    given = _first(call.arguments, _FOLDERS) if isinstance(call.arguments, Mapping) else ""
+def _read_shell_call(event: Event, command: str, call: Call, folders: Folders) -> Event:
+    given = _read_first(call.arguments, _FOLDERS) if isinstance(call.arguments, Mapping) else ""
     named = find_folder(command)
     folder = folders.resolve(given, call.folder) if given else call.folder
     folder = folder if named is None else folders.resolve(named, folder)
@@ -219,16 +219,18 @@ def _shell(event: Event, command: str, call: Call, folders: Folders) -> Event:
     return evolve(event, kind=EventKind.COMMIT, commit=digest, text=message or command)
 
 
-def _file_tool(event: Event, arguments: Mapping[str, Any], call: Call, folders: Folders) -> Event:
-    path = _first(arguments, _PATHS)
+def _read_file_call(
+    event: Event, arguments: Mapping[str, Any], call: Call, folders: Folders
+) -> Event:
+    path = _read_first(arguments, _PATHS)
     root = folders.root_of_file(path, call.folder) if path else event.folder
     files = (relative_to(path, root),) if path and PurePosixPath(path).suffix else ()
-    old, new = _first(arguments, _OLD), _first(arguments, _NEW)
+    old, new = _read_first(arguments, _OLD), _read_first(arguments, _NEW)
     edits = arguments.get("edits")
     if isinstance(edits, Sequence) and not isinstance(edits, str):
         parts = [edit for edit in edits if isinstance(edit, Mapping)]
-        old = "\n".join(_first(part, _OLD) for part in parts)
-        new = "\n".join(_first(part, _NEW) for part in parts)
+        old = "\n".join(_read_first(part, _OLD) for part in parts)
+        new = "\n".join(_read_first(part, _NEW) for part in parts)
     if path and (new or old):
         return evolve(
             event,
@@ -238,13 +240,13 @@ def _file_tool(event: Event, arguments: Mapping[str, Any], call: Call, folders: 
             before=old[:_MAX_TEXT_CHARS],
             after=new[:_MAX_TEXT_CHARS],
         )
-    text = _first(arguments, _PATTERNS) or (files[0] if files else path)
+    text = _read_first(arguments, _PATTERNS) or (files[0] if files else path)
     if not text and arguments:
         text = json.dumps(arguments, ensure_ascii=False, default=str)
     return evolve(event, folder=root, files=files, text=text[:_MAX_TEXT_CHARS])
 
 
-def _first(arguments: Mapping[str, Any], names: Sequence[str]) -> str:
+def _read_first(arguments: Mapping[str, Any], names: Sequence[str]) -> str:
     for name in names:
         value = arguments.get(name)
         if isinstance(value, str) and value:

@@ -72,7 +72,7 @@ def open_managed(home: Path, *, mongod: Path | None = None) -> ManagedStorage:
         ConfigurationError: there is no `mongod`, or this platform cannot share a server.
         StorageUnavailable: the server cannot be started.
     """
-    storage = _open(home, mongod, create=True)
+    storage = _open_server(home, mongod, create=True)
     assert storage is not None
     return storage
 
@@ -81,10 +81,10 @@ def open_existing_managed(home: Path, *, mongod: Path | None = None) -> ManagedS
     """Open the store as `open_managed` does, or return None if there is no store yet."""
     if not ServerPaths(home).has_data():
         return None
-    return _open(home, mongod, create=False)
+    return _open_server(home, mongod, create=False)
 
 
-def _open(home: Path, mongod: Path | None, *, create: bool) -> ManagedStorage | None:
+def _open_server(home: Path, mongod: Path | None, *, create: bool) -> ManagedStorage | None:
     server = Server(home, find_mongod(mongod))
     server.prepare()
     users = Users(server.folder)
@@ -97,7 +97,7 @@ def _open(home: Path, mongod: Path | None, *, create: bool) -> ManagedStorage | 
                 server.stop()
             raise
     try:
-        storage = _connect(server, users, create=create)
+        storage = _connect_storage(server, users, create=create)
     except BaseException:
         _leave_users(server, users)
         raise
@@ -106,7 +106,7 @@ def _open(home: Path, mongod: Path | None, *, create: bool) -> ManagedStorage | 
     return storage
 
 
-def _connect(server: Server, users: Users, *, create: bool) -> ManagedStorage | None:
+def _connect_storage(server: Server, users: Users, *, create: bool) -> ManagedStorage | None:
     """Connect, and retry if the server was killed meanwhile; every step can be repeated."""
     deadline = time.monotonic() + _OPENING_SECONDS
     while True:
@@ -115,7 +115,7 @@ def _connect(server: Server, users: Users, *, create: bool) -> ManagedStorage | 
         except StorageUnavailable as error:
             # Every try has a new client, without the state of a server that was starting.
             is_lost = isinstance(error.__cause__, ConnectionFailure | DriverConfigurationError)
-            if not is_lost or time.monotonic() > deadline or not _revive(server, users):
+            if not is_lost or time.monotonic() > deadline or not _revive_server(server, users):
                 raise
 
 
@@ -123,7 +123,7 @@ def _connect_once(server: Server, users: Users, *, create: bool) -> ManagedStora
     connection = evolve(
         connect(server.address(), **_SETTINGS),
         place=f"the managed store in {server.paths.home}",
-        revive=partial(_revive, server, users),
+        revive=partial(_revive_server, server, users),
         managed=True,
     )
     try:
@@ -136,7 +136,7 @@ def _connect_once(server: Server, users: Users, *, create: bool) -> ManagedStora
     return None
 
 
-def _revive(server: Server, users: Users) -> bool:
+def _revive_server(server: Server, users: Users) -> bool:
     """Start the server if it was killed, as long as this process is a user of it.
 
     If a thread finds the server gone because another thread closed the store, it starts nothing:
@@ -145,13 +145,13 @@ def _revive(server: Server, users: Users) -> bool:
     try:
         # Without the deadline of the failed call: after an expired deadline, a server that answers
         # would seem to hang.
-        return Context().run(_ensure, server, users)
+        return Context().run(_ensure_running, server, users)
     except StorageError as error:
         _log.warning("the managed server could not be started again: %s", error)
         return False
 
 
-def _ensure(server: Server, users: Users) -> bool:
+def _ensure_running(server: Server, users: Users) -> bool:
     with _hold_start_lock(server):
         if not users.is_member():
             return False

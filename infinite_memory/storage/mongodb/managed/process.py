@@ -61,7 +61,7 @@ class Process:
             try:
                 # The program forks the server as its own process, and ends when the server listens.
                 starter = subprocess.Popen(
-                    self._command(socket),
+                    self._make_command(socket),
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
@@ -86,7 +86,7 @@ class Process:
             deadline = time.monotonic() + limit
             signalled: int | None = None
             while self.runs():
-                pid = self._pid()
+                pid = self._read_pid()
                 if pid is not None and pid != signalled:
                     with suppress(ProcessLookupError):
                         os.kill(pid, number)
@@ -103,22 +103,22 @@ class Process:
 
     def describe_end(self) -> str:
         """Return the last errors in the log since the start; without errors, the last lines."""
-        lines = _lines(self._paths.log, self._log_began)
+        lines = _read_lines(self._paths.log, self._log_began)
         errors = [line for line in lines if '"s":"E"' in line or '"s":"F"' in line]
         shown = [_shorten_log_line(line) for line in (errors or lines)[-_LINES:]]
         # The output before the program opens its log, such as an error about a missing library.
-        shown += [] if errors else _lines(self._paths.output, 0)[-_LINES:]
+        shown += [] if errors else _read_lines(self._paths.output, 0)[-_LINES:]
         text = " | ".join(line[:_LONGEST_LINE] for line in shown) or "it printed nothing"
         return f"{text} (its log is {self._paths.log})"
 
-    def _pid(self) -> int | None:
+    def _read_pid(self) -> int | None:
         """Return the process id that the server wrote, None if it has not written it yet."""
         try:
             return int(read_regular(self._paths.pid))
         except (OSError, ValueError):
             return None
 
-    def _command(self, socket: Path) -> list[str]:
+    def _make_command(self, socket: Path) -> list[str]:
         paths = self._paths
         return [
             *(str(self._binary), "--dbpath", str(paths.data), "--port", "27017", "--fork"),
@@ -138,7 +138,7 @@ class Process:
             with suppress(ProcessLookupError):
                 os.killpg(starter.pid, signal.SIGKILL)
             starter.wait()
-            if self._pid() is not None:
+            if self._read_pid() is not None:
                 self.end()
             raise StorageUnavailable(
                 f"{self._binary} did not start in {_START_SECONDS:g} s: {self.describe_end()}"
@@ -149,7 +149,7 @@ class Process:
             raise
 
 
-def _lines(path: Path, begin: int) -> list[str]:
+def _read_lines(path: Path, begin: int) -> list[str]:
     try:
         with open_regular(path) as file:
             end = file.seek(0, os.SEEK_END)

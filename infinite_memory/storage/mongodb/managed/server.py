@@ -67,14 +67,14 @@ class Server:
         """
         self.paths.write_secrets()
         if self._process.runs():
-            if self._becomes_ready(_PATIENCE_SECONDS):
+            if self._wait_until_ready(_PATIENCE_SECONDS):
                 return
             if self._process.runs():
                 _log.warning("the managed server does not answer: it is restarted")
                 self._process.end(seconds=_HUNG_SECONDS)
         failure = None
         for _ in range(_STARTS):
-            failure = self._start()
+            failure = self._start_process()
             if failure is None:
                 return
             # A server that was killed while it was starting may not be gone yet.
@@ -84,7 +84,7 @@ class Server:
 
     def address(self) -> str:
         """Return the address of the database, with the password."""
-        return self._uri(f"{_USER}:{quote_plus(self._password())}@", database=_DATABASE)
+        return self._make_uri(f"{_USER}:{quote_plus(self._read_password())}@", database=_DATABASE)
 
     def stop(self) -> None:
         """End the server and wait until it is gone and its writes are on the disk.
@@ -94,15 +94,15 @@ class Server:
         Raises:
             StorageUnavailable: the server does not end.
         """
-        if self._answers():
+        if self._answers_ping():
             self._process.end()
         else:
             self._process.end(seconds=_HUNG_SECONDS)
         self._remove_runtime_files()
 
-    def _answers(self) -> bool:
+    def _answers_ping(self) -> bool:
         try:
-            with pymongo.timeout(_ANSWER_SECONDS), self._client(self._uri("")) as client:
+            with pymongo.timeout(_ANSWER_SECONDS), self._make_client(self._make_uri("")) as client:
                 client.admin.command("ping")
         except PyMongoError:
             return False
@@ -112,12 +112,12 @@ class Server:
         if not self._process.runs():
             self.paths.remove_runtime_files()
 
-    def _start(self) -> str | None:
+    def _start_process(self) -> str | None:
         """Start the server; return None if it can be used, and otherwise how it ended."""
         code = self._process.start()
         if code != 0:
             return f"ended with {code} while it was starting: {self._process.describe_end()}"
-        if self._becomes_ready(_READY_SECONDS):
+        if self._wait_until_ready(_READY_SECONDS):
             return None
         if self._process.runs():
             raise StorageUnavailable(
@@ -126,7 +126,7 @@ class Server:
             )
         return f"ended while it was starting: {self._process.describe_end()}"
 
-    def _becomes_ready(self, seconds: float) -> bool:
+    def _wait_until_ready(self, seconds: float) -> bool:
         """Wait until the server accepts writes; return False if it ends or takes longer."""
         deadline = time.monotonic() + seconds
         while self._process.runs() and time.monotonic() < deadline:
@@ -137,7 +137,7 @@ class Server:
         return False
 
     def _is_ready(self) -> bool:
-        with self._client(self.address()) as client:
+        with self._make_client(self.address()) as client:
             try:
                 hello = client.admin.command("hello")
             except OperationFailure as error:
@@ -157,13 +157,13 @@ class Server:
         """
         member = {"_id": 0, "host": str(self.paths.socket())}
         config = {"_id": SET_NAME, "version": 1, "members": [member]}
-        with self._client(self._uri("")) as client:
+        with self._make_client(self._make_uri("")) as client:
             # The server refuses to initiate a replica set twice.
             with suppress(OperationFailure):
                 client.admin.command("replSetInitiate", config)
             # As long as there is no user, any process that can open the socket may create a user.
             try:
-                client.admin.command("createUser", _USER, pwd=self._password(), roles=["root"])
+                client.admin.command("createUser", _USER, pwd=self._read_password(), roles=["root"])
             except OperationFailure as error:
                 if error.code != _UNAUTHORIZED:
                     raise
@@ -181,13 +181,13 @@ class Server:
             config["version"] += 1
             client.admin.command("replSetReconfig", config, force=True)
 
-    def _password(self) -> str:
+    def _read_password(self) -> str:
         return read_regular(self.paths.password).decode().strip()
 
-    def _uri(self, user: str, *, database: str = "") -> str:
+    def _make_uri(self, user: str, *, database: str = "") -> str:
         source = "&authSource=admin" if user else ""
         host = quote_plus(str(self.paths.socket()))
         return f"mongodb://{user}{host}/{database}?directConnection=true{source}"
 
-    def _client(self, address: str) -> MongoClient[dict[str, Any]]:
+    def _make_client(self, address: str) -> MongoClient[dict[str, Any]]:
         return MongoClient(address, serverSelectionTimeoutMS=2000, timeoutMS=10_000)

@@ -83,7 +83,7 @@ class MongoReplacement:
         with translate_errors(place):
             staged = connection.database.get_collection(prefix + METADATA).find_one({"_id": STORE})
             if staged is None:
-                raise _overtaken(place)
+                raise _make_overtaken_error(place)
             note = {
                 "prefix": prefix,
                 "sequence": sequence_in(staged, place),
@@ -111,11 +111,11 @@ def _note_swap(
     refuse_replacement(position, entries, sequence_in(store, place), end_in(store, place))
     claim = metadata.find_one({"_id": RESTORING}, session=session)
     if claim is None or claim.get("prefix") != note["prefix"]:
-        raise _overtaken(place)
+        raise _make_overtaken_error(place)
     metadata.update_one({"_id": STORE}, {"$set": {SWAP: note}}, session=session)
 
 
-def _overtaken(place: str) -> Conflict:
+def _make_overtaken_error(place: str) -> Conflict:
     return Conflict(
         f"another process began to restore {place} meanwhile, and this restore has changed nothing:"
         " wait until the other has ended, then repeat this"
@@ -133,7 +133,7 @@ def finish_swap(connection: Connection) -> None:
     prefix = str(note["prefix"])
     for name in COLLECTIONS:
         if name != METADATA:
-            _run_alone(connection, partial(_rename, database, prefix + name, name))
+            _run_alone(connection, partial(_rename_collection, database, prefix + name, name))
     after = {"sequence": note["sequence"], "journal": note["journal"]}
     change: dict[str, Any] = {"$set": after, "$unset": {SWAP: ""}}
     if note["active_model"] is None:
@@ -141,10 +141,10 @@ def finish_swap(connection: Connection) -> None:
     else:
         after["active_model"] = note["active_model"]
     metadata.update_one({"_id": STORE, f"{SWAP}.prefix": prefix}, change)
-    _discard(connection, prefix)
+    _discard_collections(connection, prefix)
 
 
-def _rename(database: Database[dict[str, Any]], former: str, name: str) -> None:
+def _rename_collection(database: Database[dict[str, Any]], former: str, name: str) -> None:
     try:
         database.get_collection(former).rename(name, dropTarget=True)
     except OperationFailure as error:
@@ -206,10 +206,10 @@ def prepare_beside(
         with suppress(PyMongoError):
             unfinished = (metadata.find_one({"_id": STORE}) or {}).get(SWAP) or {}
             if unfinished.get("prefix") != prefix:
-                _discard(connection, prefix)
+                _discard_collections(connection, prefix)
 
 
-def _discard(connection: Connection, prefix: str) -> None:
+def _discard_collections(connection: Connection, prefix: str) -> None:
     """Remove the collections of a prefix, and the claim of it."""
     database = connection.database
     for name in COLLECTIONS:

@@ -32,12 +32,12 @@ class Reserve:
         A failure is logged, since it must not prevent the operation of the caller.
         """
         try:
-            held_bytes = self._held_bytes()
+            held_bytes = self._count_held_bytes()
             if held_bytes >= RESERVE_BYTES:
                 return True
-            if _free_bytes(self._path.parent) < RESERVE_BYTES - held_bytes + _MARGIN_BYTES:
+            if _count_free_bytes(self._path.parent) < RESERVE_BYTES - held_bytes + _MARGIN_BYTES:
                 return False
-            self._allocate()
+            self._allocate_bytes()
         except OSError as error:
             _logger.info("%s could not be reserved: %s", self._path, error)
             with suppress(OSError):
@@ -47,7 +47,7 @@ class Reserve:
 
     def give(self, size_bytes: int) -> bool:
         """Give `size_bytes` of the reserve back to the disk; return whether it held any."""
-        held_bytes = self._held_bytes()
+        held_bytes = self._count_held_bytes()
         if not held_bytes:
             return False
         try:
@@ -60,13 +60,13 @@ class Reserve:
             return False
         return True
 
-    def _held_bytes(self) -> int:
+    def _count_held_bytes(self) -> int:
         try:
             return self._path.stat().st_size
         except FileNotFoundError:
             return 0
 
-    def _allocate(self) -> None:
+    def _allocate_bytes(self) -> None:
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             if hasattr(os, "posix_fallocate"):
@@ -80,7 +80,7 @@ class Reserve:
             os.close(descriptor)
 
 
-def _free_bytes(folder: Path) -> int:
+def _count_free_bytes(folder: Path) -> int:
     if not hasattr(os, "statvfs"):  # pragma: no cover
         return RESERVE_BYTES + _MARGIN_BYTES
     disk = os.statvfs(folder)

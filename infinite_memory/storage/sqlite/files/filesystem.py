@@ -60,7 +60,7 @@ def read_mounts(text: str) -> list[Mount]:
         fields, _, suffix = line.partition(" - ")
         places, kinds = fields.split(" "), suffix.split(" ")
         if len(places) > 4 and len(kinds) > 1:
-            mounts.append(Mount(_unescape(places[4]), kinds[0], _unescape(kinds[1])))
+            mounts.append(Mount(_unescape_field(places[4]), kinds[0], _unescape_field(kinds[1])))
     return mounts
 
 
@@ -72,7 +72,7 @@ def mount_of(folder: Path, mounts: list[Mount]) -> Mount | None:
     return max(reversed(containing), key=lambda mount: len(mount.point), default=None)
 
 
-def _unescape(field: str) -> str:
+def _unescape_field(field: str) -> str:
     return _ESCAPE.sub(lambda match: chr(int(match[1], 8)), field)
 
 
@@ -100,11 +100,11 @@ def _check_owner(folder: Path) -> None:
         return
     if me == _ROOT:
         raise StorageUnavailable(
-            f"{folder} belongs to the user {_name(owner)}, who could not use files that root "
+            f"{folder} belongs to the user {_name_user(owner)}, who could not use files that root "
             "creates: run this as that user, or give --home a folder of root"
         )
     raise StorageUnavailable(
-        f"{folder} belongs to the user {_name(owner)}, not to {_name(me)}: "
+        f"{folder} belongs to the user {_name_user(owner)}, not to {_name_user(me)}: "
         "give --home a folder of your own"
     )
 
@@ -117,16 +117,16 @@ def _check_writable(folder: Path) -> None:
         )
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         raise StorageUnavailable(
-            f"{folder} may not be read and written by the user {_name(_me())}: "
+            f"{folder} may not be read and written by the user {_name_user(_get_user())}: "
             f"chmod 700 {folder}, or give --home another folder"
         )
 
 
-def _me() -> int:
+def _get_user() -> int:
     return 0 if sys.platform == "win32" else os.geteuid()
 
 
-def _name(user: int) -> str:
+def _name_user(user: int) -> str:
     if sys.platform == "win32":  # pragma: no cover
         return "you"
     try:

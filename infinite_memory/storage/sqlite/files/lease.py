@@ -128,12 +128,12 @@ def read_upkeep(file: Path) -> UpkeepFile:
             f"{file} cannot be read: {error.strerror}: check its permissions"
         ) from error
     try:
-        return _decode(json.loads(content))
+        return _decode_file(json.loads(content))
     except (ValueError, TypeError, KeyError, RecursionError):
         return UpkeepFile()
 
 
-def _decode(value: Any) -> UpkeepFile:
+def _decode_file(value: Any) -> UpkeepFile:
     number, holder, notes = value["number"], value["holder"], value["notes"]
     if not isinstance(notes, dict):
         raise TypeError("the notes have another type")

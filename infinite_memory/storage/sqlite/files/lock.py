@@ -37,13 +37,15 @@ class FairLock:
                 self._waiting.append(gate)
             if gate.acquire(timeout=timeout_seconds):
                 return True
-            return not self._leave(gate)  # `release` may hand it over at the very end of the wait
+            return not self._leave_queue(
+                gate
+            )  # `release` may hand it over at the very end of the wait
         except BaseException:  # interrupted, as by Ctrl-C: nobody would ever release the lock
-            if not self._leave(gate) and self._holder is gate:
+            if not self._leave_queue(gate) and self._holder is gate:
                 self.release()
             raise
 
-    def _leave(self, gate: threading.Lock) -> bool:
+    def _leave_queue(self, gate: threading.Lock) -> bool:
         """Give up waiting; return whether the gate was still in the queue."""
         with self._guard:
             if gate in self._waiting:
@@ -82,7 +84,7 @@ class WriterLock:
         with self.hold_in_thread(seconds):
             lock = FileLock(self.path)
             if not lock.acquire(deadline - time.monotonic()):
-                raise self._busy(seconds)
+                raise self._make_busy_error(seconds)
             try:
                 yield
             finally:
@@ -111,13 +113,13 @@ class WriterLock:
             WriterBusy: a thread held the lock for all of `seconds`.
         """
         if not self._threads.acquire(seconds):
-            raise self._busy(seconds)
+            raise self._make_busy_error(seconds)
         try:
             yield
         finally:
             self._threads.release()
 
-    def _busy(self, seconds: float) -> WriterBusy:
+    def _make_busy_error(self, seconds: float) -> WriterBusy:
         return WriterBusy(
             f"another writer has held {self.path} for {seconds:g} s: look for a "
             "process that is stopped or hangs, end it, and try again; nothing was stored"

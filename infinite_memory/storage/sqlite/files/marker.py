@@ -21,7 +21,7 @@ def read_marker(path: Path) -> str | None:
         StoreDamaged: the file does not read as a marker.
         StorageUnavailable: the file cannot be read.
     """
-    content = _read(path)
+    content = _read_marker(path)
     if content is None:
         return None
     match = _LINE.fullmatch(content.decode("ascii", errors="replace"))
@@ -36,11 +36,11 @@ def read_marker(path: Path) -> str | None:
 
 def is_earlier_marker(path: Path) -> bool:
     """Return whether `path` marks the store of a development version before schema 1."""
-    content = _read(path)
+    content = _read_marker(path)
     return content is not None and _EARLIER_LINE.fullmatch(content) is not None
 
 
-def _read(path: Path) -> bytes | None:
+def _read_marker(path: Path) -> bytes | None:
     """Return the content of the file `path`, None if there is no file."""
     try:
         mode = path.lstat().st_mode

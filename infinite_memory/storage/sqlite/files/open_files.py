@@ -60,7 +60,7 @@ def check_not_inherited(path: Path) -> None:
     """
     if not _inherited_folders:
         return
-    if _real_folder(path) in _inherited_folders or file_identity(path) in _inherited_files:
+    if _resolve_folder(path) in _inherited_folders or file_identity(path) in _inherited_files:
         raise StorageUnavailable(crossed_fork(f"the store {path}"))
 
 
@@ -73,7 +73,7 @@ def track_database(path: Path) -> Iterator[None]:
     """
     check_not_inherited(path)
     token = object()
-    _open[id(token)] = _OpenDatabase(_real_folder(path), file_identity(path))
+    _open[id(token)] = _OpenDatabase(_resolve_folder(path), file_identity(path))
     try:
         yield
     finally:
@@ -91,10 +91,10 @@ class TrackedConnection(apsw.Connection):
         """
         check_not_inherited(path)
         key = id(self)
-        folder = _real_folder(path)
+        folder = _resolve_folder(path)
         _open[key] = _OpenDatabase(folder, file_identity(path))
         _connections[key] = weakref.ref(self)
-        self._untrack = weakref.finalize(self, _forget, key)
+        self._untrack = weakref.finalize(self, _forget_database, key)
         self._untrack.atexit = False
         try:
             super().__init__(uri or str(path), flags=flags, vfs=vfs)
@@ -109,16 +109,16 @@ class TrackedConnection(apsw.Connection):
         self._untrack()
 
 
-def _real_folder(path: Path) -> str:
+def _resolve_folder(path: Path) -> str:
     return os.path.realpath(path.parent)
 
 
-def _forget(key: int) -> None:
+def _forget_database(key: int) -> None:
     _connections.pop(key, None)
     _open.pop(key, None)
 
 
-def _inherit() -> None:
+def _refuse_inherited() -> None:
     """In a forked child: refuse the databases of the parent, and never close its connections.
 
     Closing a connection in the middle of a transaction writes to the shared index of the log. A
@@ -137,4 +137,4 @@ def _inherit() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_inherit)
+    os.register_at_fork(after_in_child=_refuse_inherited)

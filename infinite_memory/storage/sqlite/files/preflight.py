@@ -52,7 +52,7 @@ def inspect_store(places: Places, vfs: str | None) -> str | None:
     """
     with track_database(places.database):
         _refuse_earlier(places, vfs)
-        return _inspect(places, vfs)
+        return _inspect_files(places, vfs)
 
 
 def look_without_lock(places: Places, look: Callable[[], _Result]) -> _Result | None:
@@ -83,11 +83,11 @@ def _refuse_earlier(places: Places, vfs: str | None) -> None:
     Raises:
         SchemaTooOld: the store is of such a version.
     """
-    if _size(places.database):
+    if _measure_size(places.database):
         try:
             header = _read_header(places.database, vfs)
         except DAMAGE:
-            return  # `_inspect` reports the damage
+            return  # `_inspect_files` reports the damage
         is_earlier = header[_APPLICATION] == _EARLIER_APPLICATION
     else:
         is_earlier = is_earlier_marker(places.marker)
@@ -101,9 +101,9 @@ def _refuse_earlier(places: Places, vfs: str | None) -> None:
         )
 
 
-def _inspect(places: Places, vfs: str | None) -> str | None:
+def _inspect_files(places: Places, vfs: str | None) -> str | None:
     marked = read_marker(places.marker)
-    size, log_size = _size(places.database), _size(places.log)
+    size, log_size = _measure_size(places.database), _measure_size(places.log)
     if size is None:
         if marked is None and not log_size:
             return None
@@ -117,7 +117,7 @@ def _inspect(places: Places, vfs: str | None) -> str | None:
             raise apsw.CorruptError("its last page is cut")
         if log_size:
             _check_log_header(places, page_bytes, vfs)
-        identity = _identify(places.database, vfs, has_log=bool(log_size))
+        identity = _identify_database(places.database, vfs, has_log=bool(log_size))
     except DAMAGE as error:
         if log_size and isinstance(error, apsw.CorruptError) and marked is not None:
             # A checkpoint may have been interrupted: then the log has the missing pages.
@@ -134,7 +134,7 @@ def _inspect(places: Places, vfs: str | None) -> str | None:
     return identity
 
 
-def _size(path: Path) -> int | None:
+def _measure_size(path: Path) -> int | None:
     """Return the size of a regular file, None if nothing has that path.
 
     Raises:
@@ -186,7 +186,7 @@ def _read_header(path: Path, vfs: str | None) -> bytes:
         file.xClose()
 
 
-def _identify(path: Path, vfs: str | None, *, has_log: bool) -> str:
+def _identify_database(path: Path, vfs: str | None, *, has_log: bool) -> str:
     """Return the identity in the main file of a database of this package."""
     connection = connect_immutable(path, vfs=vfs)
     try:

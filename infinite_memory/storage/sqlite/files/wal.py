@@ -36,7 +36,7 @@ def count_skipped_pages(database: Path, log: Path, page_bytes: int, vfs: str | N
     try:
         if with_log.size <= _HEADER.size or _is_sound(with_log.read(_HEADER.size, 0)):
             return 0
-        committed = dict(_committed_pages(with_log, page_bytes))
+        committed = dict(_list_committed_pages(with_log, page_bytes))
         if not committed:
             return 0
         main = _Reader(database, apsw.SQLITE_OPEN_MAIN_DB, vfs)
@@ -76,7 +76,7 @@ def _is_sound(header: bytes) -> bool:
     return _update_checksum(header[:24], (0, 0), order) == (first, second)
 
 
-def _committed_pages(log: _Reader, page_bytes: int) -> Iterator[tuple[int, int]]:
+def _list_committed_pages(log: _Reader, page_bytes: int) -> Iterator[tuple[int, int]]:
     """Yield the number and the offset of every committed page in the log, oldest first.
 
     The salts and the checksum of the first frame are taken as correct, since its checksum depends

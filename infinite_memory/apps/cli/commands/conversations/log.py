@@ -130,7 +130,9 @@ def delete_conversation(
         emit_json(receipt.to_dict())
         return ExitCode.DONE
     number = format_count(len(receipt.ids), "memory", "memories")
-    told = f"Forgot {number} of {_shorten(conversation_id)}; `infinite-memory undo` brings"
+    told = (
+        f"Forgot {number} of {_name_conversation(conversation_id)}; `infinite-memory undo` brings"
+    )
     emit_lines([Line([(f"{told} {'it' if len(receipt.ids) == 1 else 'them'} back.", "")])])
     return ExitCode.DONE
 
@@ -191,9 +193,9 @@ def _is_agreed(stats: ConversationStats) -> bool:
         format_count(stats.short_term.count, "short-term memory", "short-term memories"),
         format_count(stats.long_term.count, "long-term memory", "long-term memories"),
     ]
-    remark(f"{_shorten(stats.conversation_id)}: {', '.join(parts)}.", style="")
+    remark(f"{_name_conversation(stats.conversation_id)}: {', '.join(parts)}.", style="")
     return click.confirm("Forget all that is stored of this conversation?", err=True)
 
 
-def _shorten(conversation_id: str) -> str:
+def _name_conversation(conversation_id: str) -> str:
     return f"the conversation {one_line(conversation_id, max_chars=_ID_CHARS)}"

@@ -98,10 +98,10 @@ def diary_command(context: click.Context, /, *, limit: int, before: int | None) 
         for cycle in cycles:
             moment = show_moment(cycle.at, store.config.time_zone)
             lines = describe_cycle(cycle, short_ids, moment=moment, undo=_UNDO)
-            emit_lines(Line([(_on_one_line(line), "")]) for line in lines)
+            emit_lines(Line([(_put_on_one_line(line), "")]) for line in lines)
     return ExitCode.DONE
 
 
-def _on_one_line(line: str) -> str:
+def _put_on_one_line(line: str) -> str:
     indent = line[: len(line) - len(line.lstrip())]
     return f"{indent}{one_line(line, max_chars=_LINE_CHARS)}"

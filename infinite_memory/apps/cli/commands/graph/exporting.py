@@ -86,7 +86,7 @@ def export_graph(
     if wants_json(context):
         emit_json(exported.to_dict())
         return
-    emit_lines([Line([(_describe(exported), "")])])
+    emit_lines([Line([(_describe_export(exported), "")])])
     if exported.left_out:
         number = format_count(exported.left_out, "memory was", "memories were")
         remark(f"{number} left out, since others are stronger: --limit takes more.")
@@ -98,7 +98,7 @@ def export_graph(
     remark(f"{exported.path} holds personal data in the clear: keep it as you keep the store.")
 
 
-def _describe(exported: ExportedGraph) -> str:
+def _describe_export(exported: ExportedGraph) -> str:
     memories = format_count(exported.memories, "memory", "memories")
     links = format_count(exported.links, "link")
     return f"Exported {memories} and {links} into {exported.path}."

@@ -64,7 +64,9 @@ def show_related(
     and time. The weights of its steps are multiplied.
     """
     with open_store(context) as store:
-        related = store.graph.related(_resolve(store, ids), types=types, depth=depth, limit=limit)
+        related = store.graph.related(
+            _resolve_ids(store, ids), types=types, depth=depth, limit=limit
+        )
         zone = store.config.time_zone
     if wants_json(context):
         emit_json({"related": [item.to_dict() for item in related]})
@@ -72,7 +74,7 @@ def show_related(
     if not related:
         remark("Nothing belongs to it by these relations." if types else "Nothing belongs to it.")
     for number, item in enumerate(related, 1):
-        emit_lines(_related_lines(number, item, zone))
+        emit_lines(_format_related(number, item, zone))
 
 
 @graph_command.command("links")
@@ -98,7 +100,7 @@ def list_links(context: click.Context, memory_id: str) -> None:
         return
     emit_table(
         ("", "Type", "Weight", "Memory", "Made by", "Reason"),
-        [_link_row(link, memory_id, ends, zone) for link in links],
+        [_make_link_row(link, memory_id, ends, zone) for link in links],
     )
 
 
@@ -136,7 +138,7 @@ def make_link(
     back.
     """
     with open_store(context) as store:
-        source, target = _resolve(store, [source, target])
+        source, target = _resolve_ids(store, [source, target])
         link = store.graph.link(source, target, type=link_type, weight=weight, reason=reason)
     if wants_json(context):
         emit_json(link.to_dict())
@@ -162,7 +164,7 @@ def remove_links(
 ) -> None:
     """Remove the links from the memory ID to OTHER; `undo` brings them back."""
     with open_store(context) as store:
-        source, target = _resolve(store, [source, target])
+        source, target = _resolve_ids(store, [source, target])
         removed = store.graph.unlink(source, target, type=link_type)
     if wants_json(context):
         emit_json({"removed": [link.to_dict() for link in removed]})
@@ -175,14 +177,14 @@ def remove_links(
     emit_lines([Line([(f"Removed {number} from {source} to {target}: {types}.", "")])])
 
 
-def _resolve(store: MemoryStore, given: Sequence[str]) -> list[str]:
+def _resolve_ids(store: MemoryStore, given: Sequence[str]) -> list[str]:
     return [store.ids.resolve(memory_id) for memory_id in given]
 
 
 def _load_ends(store: MemoryStore, memory_id: str, links: Sequence[Link]) -> dict[str, Memory]:
     """Return the memories at the other ends, without those that were erased meanwhile."""
     ends: dict[str, Memory] = {}
-    for other in dict.fromkeys(_other_end(link, memory_id) for link in links):
+    for other in dict.fromkeys(_find_other_end(link, memory_id) for link in links):
         try:
             ends[other] = present(store.get(other))
         except NotFound:
@@ -190,11 +192,11 @@ def _load_ends(store: MemoryStore, memory_id: str, links: Sequence[Link]) -> dic
     return ends
 
 
-def _other_end(link: Link, memory_id: str) -> str:
+def _find_other_end(link: Link, memory_id: str) -> str:
     return link.target if link.source == memory_id else link.source
 
 
-def _related_lines(number: int, related: Related, zone: str | None) -> Iterator[Line]:
+def _format_related(number: int, related: Related, zone: str | None) -> Iterator[Line]:
     memory = present(related.memory)
     head = [(f"{number}. ", ""), (f"{related.weight:.2f}", "bold"), ("  ", "")]
     yield Line([*head, *provenance(memory, zone)])
@@ -203,11 +205,11 @@ def _related_lines(number: int, related: Related, zone: str | None) -> Iterator[
     yield Line([(memory.id, "dim")], 3)
 
 
-def _link_row(
+def _make_link_row(
     link: Link, memory_id: str, ends: Mapping[str, Memory], zone: str | None
 ) -> tuple[str, ...]:
     max_chars = _TABLE_CHARS if is_terminal(sys.stdout) else _PIPE_CHARS
-    other = _other_end(link, memory_id)
+    other = _find_other_end(link, memory_id)
     heading = ends[other].heading if other in ends else ""
     return (
         "to" if link.source == memory_id else "from",

@@ -87,14 +87,14 @@ def insights_command(
     if wants_json(context):
         emit_json({**insights.to_dict(), "page": None if path is None else str(path)})
     elif path is None:
-        emit_lines(_overview(insights, zone))
+        emit_lines(_format_overview(insights, zone))
     else:
         emit_lines([Line([(f"Wrote {path}, about {format_pieces(insights.chunks)}.", "")])])
     if path is not None:
         remark(f"{path} names files and problems in the clear: keep it as you keep the store.")
 
 
-def _overview(insights: Insights, zone: str | None) -> Iterator[Line]:
+def _format_overview(insights: Insights, zone: str | None) -> Iterator[Line]:
     if insights.first is None or insights.last is None:
         yield Line([("Nothing is stored of work on repositories in that time.", "")])
         return
@@ -104,27 +104,27 @@ def _overview(insights: Insights, zone: str | None) -> Iterator[Line]:
     more = "; earlier work is left out" if insights.more else ""
     yield Line([(name, "bold"), (f"  {days[0]} to {days[1]}{more}", "dim")])
     yield Line([(f"{format_pieces(insights.chunks)} in {sessions}.", "")])
-    yield _fact("Activity", f"{_sparkline(insights)} by {insights.step}")
-    yield _fact("Kinds", _counts(insights.kinds))
+    yield _format_fact("Activity", f"{_draw_sparkline(insights)} by {insights.step}")
+    yield _format_fact("Kinds", _format_counts(insights.kinds))
     share = "" if insights.success is None else f" ({format_share(insights.success)} of ends)"
-    yield _fact("Outcomes", f"{_counts(insights.outcomes)}{share}")
-    yield _fact("Time", _time(insights))
-    yield from _spots("Hard files", insights.files)
-    yield from _spots("Hard components", insights.components)
-    yield from _problems(insights)
+    yield _format_fact("Outcomes", f"{_format_counts(insights.outcomes)}{share}")
+    yield _format_fact("Time", _describe_time(insights))
+    yield from _format_spots("Hard files", insights.files)
+    yield from _format_spots("Hard components", insights.components)
+    yield from _format_problems(insights)
     yield Line([(describe_recalls(insights), "")])
-    yield from _solved_again(insights)
+    yield from _format_solved_again(insights)
 
 
-def _fact(name: str, value: str) -> Line:
+def _format_fact(name: str, value: str) -> Line:
     return Line([(f"{name}: ", "dim"), (value, "")])
 
 
-def _counts(counts: Mapping[str, int]) -> str:
+def _format_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{number:,} {plain_name(name)}" for name, number in counts.items())
 
 
-def _sparkline(insights: Insights) -> str:
+def _draw_sparkline(insights: Insights) -> str:
     """Return a bar for every period, the newest last."""
     totals = [sum(period.kinds.values()) for period in insights.periods[-_MOST_BARS:]]
     most = max(totals)
@@ -133,7 +133,7 @@ def _sparkline(insights: Insights) -> str:
     return "".join(_BARS[height] for height in heights)
 
 
-def _time(insights: Insights) -> str:
+def _describe_time(insights: Insights) -> str:
     if not insights.minutes:
         return "not known"
     named = list(insights.minutes.items())
@@ -147,7 +147,7 @@ def _time(insights: Insights) -> str:
     return f"{format_minutes(sum(insights.minutes.values()))} ({known}): {shown}{more}"
 
 
-def _spots(title: str, spots: Sequence[HardSpot]) -> Iterator[Line]:
+def _format_spots(title: str, spots: Sequence[HardSpot]) -> Iterator[Line]:
     if not spots:
         return
     yield Line([(f"{title}:", "bold")])
@@ -156,7 +156,7 @@ def _spots(title: str, spots: Sequence[HardSpot]) -> Iterator[Line]:
         yield Line([(name, ""), (f"  {describe_spot(spot)}", "dim")], 2)
 
 
-def _problems(insights: Insights) -> Iterator[Line]:
+def _format_problems(insights: Insights) -> Iterator[Line]:
     if not insights.problems:
         return
     yield Line([("Problems that came again:", "bold")])
@@ -168,7 +168,7 @@ def _problems(insights: Insights) -> Iterator[Line]:
             yield Line([(f"last fix: {fix}", "")], 4)
 
 
-def _solved_again(insights: Insights) -> Iterator[Line]:
+def _format_solved_again(insights: Insights) -> Iterator[Line]:
     yield Line([(describe_solved_again(insights.solved_again), "")])
     for solved in insights.solved_again[:_MOST_SHOWN]:
         later = ", ".join(map(format_minutes, solved.later_minutes[:_MOST_SHOWN]))

@@ -108,7 +108,7 @@ def project_command(context: click.Context) -> None:
         raise click.UsageError(f"give a command: {names}", context)
 
 
-def _limit_option(number: int) -> Callable[[Any], Any]:
+def _make_limit_option(number: int) -> Callable[[Any], Any]:
     return click.option(
         "--limit", "-n", type=int, default=number, show_default=True, help="Return at most so many."
     )
@@ -116,7 +116,7 @@ def _limit_option(number: int) -> Callable[[Any], Any]:
 
 @project_command.command("history")
 @repository_argument
-@_limit_option(20)
+@_make_limit_option(20)
 @common_options
 @click.pass_context
 def history(context: click.Context, /, repository: str | None, *, limit: int) -> int:
@@ -125,17 +125,17 @@ def history(context: click.Context, /, repository: str | None, *, limit: int) ->
     Exits with 1 if nothing is stored of it.
     """
     place = choose_place(repository, _ARGUMENT)
-    done, zone = _read(
+    done, zone = _ask_store(
         context, place, lambda store: store.projects.get_history(place.named, limit=limit)
     )
     if done is None:
-        return _nothing(context, {"scope": None, "chunks": [], "more": False})
+        return _report_nothing(context, {"scope": None, "chunks": [], "more": False})
     if wants_json(context):
-        return _document(done.to_dict(), found=bool(done.chunks))
+        return _emit_found(done.to_dict(), found=bool(done.chunks))
     count = format_count(len(done.chunks), "piece of work", "pieces of work")
     more = " There are earlier ones: raise --limit." if done.more else ""
-    return _emit(
-        history_lines(done.chunks, zone),
+    return _emit_answer(
+        format_history(done.chunks, zone),
         f"{count} in {repository_name(done.scope)}, newest first.{more}",
         f"No work is stored of {repository_name(done.scope)} yet. {_STORING}",
     )
@@ -158,7 +158,7 @@ def decisions(context: click.Context, /, repository: str | None, *, component: s
     there are none.
     """
     place = choose_place(repository, _ARGUMENT)
-    found, zone = _read(
+    found, zone = _ask_store(
         context,
         place,
         lambda store: store.projects.get_decisions(
@@ -166,16 +166,16 @@ def decisions(context: click.Context, /, repository: str | None, *, component: s
         ),
     )
     if found is None:
-        return _nothing(context, {"decisions": []})
+        return _report_nothing(context, {"decisions": []})
     if wants_json(context):
         document = {"decisions": [decision.to_dict() for decision in found]}
-        return _document(document, found=bool(found))
+        return _emit_found(document, found=bool(found))
     in_force = sum(decision.in_force for decision in found)
     about = f" on {component}" if component else ""
-    return _emit(
-        decision_lines(found, zone),
+    return _emit_answer(
+        format_decisions(found, zone),
         f"{format_count(len(found), 'decision')}{about}, {in_force:,} in force.",
-        f"No decision{about} is stored of {_name(place)}."
+        f"No decision{about} is stored of {_name_place(place)}."
         if place.repository is not None
         else f"No decision{about} is stored of any repository.",
     )
@@ -194,7 +194,7 @@ def decisions(context: click.Context, /, repository: str | None, *, component: s
     help="How much the age counts, 0 to 1; with 1 a match of 90 days has half the score.",
 )
 @click.option("--min-score", type=float, metavar="X", help="Omit lower scores, 0 to 1.")
-@_limit_option(5)
+@_make_limit_option(5)
 @common_options
 @click.pass_context
 def problems(
@@ -214,7 +214,7 @@ def problems(
     """
     place = choose_place(repository, _OPTION)
     text = " ".join(query)
-    found, zone = _read(
+    found, zone = _ask_store(
         context,
         place,
         lambda store: store.projects.search_similar_problems(
@@ -227,23 +227,24 @@ def problems(
         ),
     )
     if found is None:
-        return _nothing(context, {"query": text, "matches": []})
+        return _report_nothing(context, {"query": text, "matches": []})
     if wants_json(context):
         document = {"query": text, "matches": [match.to_dict() for match in found]}
-        return _document(document, found=bool(found))
-    return _emit(
+        return _emit_found(document, found=bool(found))
+    return _emit_answer(
         match_lines(found, zone),
-        f"{format_count(len(found), 'match', 'matches')} in {_name(place)}, best first.",
+        f"{format_count(len(found), 'match', 'matches')} in {_name_place(place)}, best first.",
         "No similar problem was found in any repository."
         if place.repository is None
-        else f"No similar problem was found in {_name(place)}; --repository ALL searches {_ALL}.",
+        else f"No similar problem was found in {_name_place(place)};"
+        f" --repository ALL searches {_ALL}.",
     )
 
 
 @project_command.command("solutions")
 @click.argument("error", nargs=-1)
 @repository_option
-@_limit_option(3)
+@_make_limit_option(3)
 @common_options
 @click.pass_context
 def solutions(
@@ -257,8 +258,8 @@ def solutions(
     found.
     """
     text = read_error(" ".join(error), context)
-    place = _nearest_place(repository)
-    found, zone = _read(
+    place = _find_nearest_place(repository)
+    found, zone = _ask_store(
         context,
         place,
         lambda store: store.projects.find_past_solutions(
@@ -268,8 +269,8 @@ def solutions(
     matches = found or ()
     if wants_json(context):
         document = {"matches": [match.to_dict() for match in matches]}
-        return _document(document, found=bool(matches))
-    return _emit(
+        return _emit_found(document, found=bool(matches))
+    return _emit_answer(
         match_lines(matches, zone),
         f"{format_count(len(matches), 'past solution')}, best first.",
         "No past solution was found.",
@@ -280,7 +281,7 @@ def solutions(
 @click.argument("task", nargs=-1, required=True)
 @repository_option
 @file_option
-@_limit_option(8)
+@_make_limit_option(8)
 @common_options
 @click.pass_context
 def related(
@@ -297,7 +298,7 @@ def related(
     Exits with 1 if there is nothing.
     """
     place = choose_place(repository, _OPTION)
-    work, zone = _read(
+    work, zone = _ask_store(
         context,
         place,
         lambda store: store.projects.suggest_related_work(
@@ -309,11 +310,11 @@ def related(
         ),
     )
     if work is None:
-        return _nothing(context, {"scope": None, "matches": []})
+        return _report_nothing(context, {"scope": None, "matches": []})
     if wants_json(context):
-        return _document(work.to_dict(), found=bool(work.matches))
+        return _emit_found(work.to_dict(), found=bool(work.matches))
     where = repository_name(work.scope)
-    return _emit(
+    return _emit_answer(
         match_lines(work.matches, zone),
         f"{format_count(len(work.matches), 'suggestion')} from {where}.",
         f"Nothing related is stored of {where}.",
@@ -336,19 +337,19 @@ def patterns(
     if everywhere and repository is not None:
         raise click.UsageError("give REPOSITORY or --all, not both", context)
     place = choose_place("ALL" if everywhere else repository, "REPOSITORY or --all")
-    found, zone = _read(
+    found, zone = _ask_store(
         context,
         place,
         lambda store: store.projects.identify_patterns(place.repository, timeframe=when),
     )
     if found is None:
-        return _nothing(context, {"scope": None, "chunks": 0, "patterns": []})
+        return _report_nothing(context, {"scope": None, "chunks": 0, "patterns": []})
     if wants_json(context):
-        return _document(found.to_dict(), found=bool(found.patterns))
+        return _emit_found(found.to_dict(), found=bool(found.patterns))
     where = _ALL if found.scope is None else repository_name(found.scope)
     count = format_count(found.chunks, "piece of work", "pieces of work")
-    return _emit(
-        pattern_lines(found, zone),
+    return _emit_answer(
+        format_patterns(found, zone),
         f"{format_count(len(found.patterns), 'pattern')} in {count} of {where}.",
         f"Nothing recurs in {count} of {where}.",
     )
@@ -358,7 +359,7 @@ for _command in (decide, learn, note):
     project_command.add_command(_command)
 
 
-def _nearest_place(repository: str | None) -> Place:
+def _find_nearest_place(repository: str | None) -> Place:
     """Return the repository of an option or of the current folder, all if it is in none."""
     try:
         return choose_place(repository, _OPTION)
@@ -366,7 +367,7 @@ def _nearest_place(repository: str | None) -> Place:
         return choose_place("ALL", _OPTION)
 
 
-def _read(
+def _ask_store(
     context: click.Context, place: Place, ask: Callable[[MemoryStore], T]
 ) -> tuple[T | None, str | None]:
     """Return what the store answers and its time zone; None if it knows nothing of the place.
@@ -385,30 +386,30 @@ def _read(
 
 def _remark_unknown(place: Place, error: UnknownScope) -> None:
     if place.top is not None:
-        remark(f"Nothing is stored of {_name(place)} yet. {_STORING}")
+        remark(f"Nothing is stored of {_name_place(place)} yet. {_STORING}")
         return
     message = str(error)
     remark(f"{message[:1].upper()}{message[1:]}.")
 
 
-def _name(place: Place) -> str:
+def _name_place(place: Place) -> str:
     """Return the name of the repository in a sentence."""
     if place.repository is None:
         return _ALL
     return repository_name(place.repository if place.top is None else scope_of_folder(place.top))
 
 
-def _nothing(context: click.Context, document: dict[str, Any]) -> int:
+def _report_nothing(context: click.Context, document: dict[str, Any]) -> int:
     """End a command on a repository of which nothing is stored."""
-    return _document(document, found=False) if wants_json(context) else ExitCode.NO
+    return _emit_found(document, found=False) if wants_json(context) else ExitCode.NO
 
 
-def _document(document: dict[str, Any], *, found: bool) -> int:
+def _emit_found(document: dict[str, Any], *, found: bool) -> int:
     emit_json(document)
     return ExitCode.DONE if found else ExitCode.NO
 
 
-def _emit(lines: Sequence[Line], summary: str, nothing: str) -> int:
+def _emit_answer(lines: Sequence[Line], summary: str, nothing: str) -> int:
     emit_lines(lines)
     remark(summary if lines else nothing)
     return ExitCode.DONE if lines else ExitCode.NO
@@ -419,31 +420,33 @@ def repository_name(scope: str) -> str:
     return scope.removeprefix(PREFIX)
 
 
-def history_lines(chunks: Iterable[Chunk], zone: str | None) -> list[Line]:
+def format_history(chunks: Iterable[Chunk], zone: str | None) -> list[Line]:
     """Return chunks as a list for scanning: each with its summary, its files and its id."""
     lines = []
     for chunk in chunks:
-        lines.append(Line(_join([_moment(chunk, zone), *_traits(chunk)])))
-        lines.append(Line([(_on_line(chunk.summary), "")], _INDENT))
-        lines += _file_lines(chunk, None)
+        lines.append(Line(_join([_show_date(chunk, zone), *_list_traits(chunk)])))
+        lines.append(Line([(_fit_line(chunk.summary), "")], _INDENT))
+        lines += _format_files(chunk, None)
         lines.append(Line([(chunk.id, "dim")], _INDENT))
     return lines
 
 
-def decision_lines(decisions: Sequence[Decision], zone: str | None) -> list[Line]:
+def format_decisions(decisions: Sequence[Decision], zone: str | None) -> list[Line]:
     """Return decisions with their reasons; a superseded one with what replaces it."""
     summaries = {decision.chunk.id: decision.chunk.summary for decision in decisions}
     lines = []
     for decision in decisions:
         chunk = decision.chunk
         state = ("in force", "green") if decision.in_force else (str(chunk.status), "red")
-        lines.append(Line(_join([state, _moment(chunk, zone), _scope(chunk), *_marks(chunk)])))
-        lines += _text_lines(chunk)
+        lines.append(
+            Line(_join([state, _show_date(chunk, zone), _show_scope(chunk), *_list_marks(chunk)]))
+        )
+        lines += _format_text(chunk)
         for new_id in decision.superseded_by:
-            summary = f": {_on_line(summaries[new_id])}" if new_id in summaries else ""
+            summary = f": {_fit_line(summaries[new_id])}" if new_id in summaries else ""
             lines.append(Line([(f"replaced by {new_id}{summary}", "yellow")], _INDENT))
-        lines += _file_lines(chunk, decision.freshness)
-        lines.append(_id_line(chunk))
+        lines += _format_files(chunk, decision.freshness)
+        lines.append(_format_id(chunk))
     return lines
 
 
@@ -457,68 +460,75 @@ def match_lines(matches: Iterable[WorkMatch], zone: str | None) -> list[Line]:
     for rank, match in enumerate(matches, 1):
         chunk = match.chunk
         head: list[Part] = [(f"{rank}. ", "")]
-        why = (_on_line(match.reason) or f"{match.score:.2f}", "bold")
+        why = (_fit_line(match.reason) or f"{match.score:.2f}", "bold")
         lines.append(
-            Line([*head, *_join([why, _moment(chunk, zone), _scope(chunk), *_traits(chunk)])])
+            Line(
+                [
+                    *head,
+                    *_join(
+                        [why, _show_date(chunk, zone), _show_scope(chunk), *_list_traits(chunk)]
+                    ),
+                ]
+            )
         )
-        lines += _text_lines(chunk)
-        lines += _file_lines(chunk, match.freshness)
-        lines.append(_id_line(chunk))
+        lines += _format_text(chunk)
+        lines += _format_files(chunk, match.freshness)
+        lines.append(_format_id(chunk))
         first = shown.setdefault(tuple([step.id for step in match.thread]), rank)
         if first == rank or not match.thread:
-            lines += _thread_lines(match, zone)
+            lines += _format_thread(match, zone)
         else:
             lines.append(Line([(f"how the work went: see {first}.", "dim")], _INDENT))
     return lines
 
 
-def pattern_lines(patterns: Patterns, zone: str | None) -> list[Line]:
+def format_patterns(patterns: Patterns, zone: str | None) -> list[Line]:
     """Return patterns, each with its number, its trend, examples, and the last fix."""
-    return [line for pattern in patterns.patterns for line in _pattern_lines(pattern, zone)]
+    return [line for pattern in patterns.patterns for line in _format_pattern(pattern, zone)]
 
 
-def _pattern_lines(pattern: Pattern, zone: str | None) -> Iterator[Line]:
+def _format_pattern(pattern: Pattern, zone: str | None) -> Iterator[Line]:
     count = f"{format_count(pattern.count, 'time')}, {pattern.trend}"
-    yield Line(_join([(str(pattern.kind), "cyan"), (count, ""), (_on_line(pattern.name), "bold")]))
+    yield Line(_join([(str(pattern.kind), "cyan"), (count, ""), (_fit_line(pattern.name), "bold")]))
     if pattern.fix is not None:
-        yield _example_line("the last fix", pattern.fix, zone)
+        yield _format_example("the last fix", pattern.fix, zone)
     for number, example in enumerate(pattern.examples):
-        yield _example_line("such as" if number == 0 else "and", example, zone)
+        yield _format_example("such as" if number == 0 else "and", example, zone)
 
 
-def _example_line(label: str, example: PatternExample, zone: str | None) -> Line:
-    summary = _on_line(example.summary)
+def _format_example(label: str, example: PatternExample, zone: str | None) -> Line:
+    summary = _fit_line(example.summary)
     when = show_moment(example.happened_at, zone)
     return Line(
         _join([(f"{label}:", "dim"), (when, "cyan"), (summary, ""), (example.id, "dim")]), _INDENT
     )
 
 
-def _thread_lines(match: WorkMatch, zone: str | None) -> Iterator[Line]:
+def _format_thread(match: WorkMatch, zone: str | None) -> Iterator[Line]:
     if not match.thread:
         return
     yield Line([("how the work went:", "dim")], _INDENT)
     for chunk in match.thread:
-        parts = [_moment(chunk, zone), *_course(chunk), (_on_line(chunk.summary), "")]
+        parts = [_show_date(chunk, zone), *_show_course(chunk), (_fit_line(chunk.summary), "")]
         yield Line(_join([*parts, (chunk.id, "dim")]), _DEEPER)
 
 
-def _text_lines(chunk: Chunk) -> Iterator[Line]:
+def _format_text(chunk: Chunk) -> Iterator[Line]:
     """Yield the text of a chunk, below its summary if that says something else."""
     # A summary that is the beginning of the text is on one line.
     beginning = one_line(chunk.content, max_chars=len(chunk.summary) + 1)
     if not beginning.startswith(chunk.summary.rstrip("…")):
-        yield Line([(_on_line(chunk.summary), "bold")], _INDENT)
+        yield Line([(_fit_line(chunk.summary), "bold")], _INDENT)
     yield Line([(excerpt(chunk.content)[0], "")], _INDENT)
 
 
-def _id_line(chunk: Chunk) -> Line:
+def _format_id(chunk: Chunk) -> Line:
     is_cut = excerpt(chunk.content)[1]
     hint = f"{chunk.id} (the whole text: infinite-memory show {chunk.id})"
     return Line([(hint if is_cut else chunk.id, "dim")], _INDENT)
 
 
-def _file_lines(chunk: Chunk, freshness: Freshness | None) -> Iterator[Line]:
+def _format_files(chunk: Chunk, freshness: Freshness | None) -> Iterator[Line]:
     if not chunk.files:
         return
     parts = [(_name_files(chunk.files), "")]
@@ -536,18 +546,18 @@ def _file_lines(chunk: Chunk, freshness: Freshness | None) -> Iterator[Line]:
 
 def _name_files(files: Sequence[str]) -> str:
     more = f" and {len(files) - _MAX_FILES:,} more" if len(files) > _MAX_FILES else ""
-    return f"{', '.join(map(_on_line, files[:_MAX_FILES]))}{more}"
+    return f"{', '.join(map(_fit_line, files[:_MAX_FILES]))}{more}"
 
 
-def _moment(chunk: Chunk, zone: str | None) -> Part:
+def _show_date(chunk: Chunk, zone: str | None) -> Part:
     return show_moment(chunk.happened_at, zone), "cyan"
 
 
-def _scope(chunk: Chunk) -> Part:
+def _show_scope(chunk: Chunk) -> Part:
     return repository_name(chunk.scope), "magenta"
 
 
-def _course(chunk: Chunk) -> list[Part]:
+def _show_course(chunk: Chunk) -> list[Part]:
     """Return the kind of a chunk, and how it ended."""
     parts = [(str(chunk.kind), "")]
     if chunk.outcome is not None:
@@ -555,24 +565,24 @@ def _course(chunk: Chunk) -> list[Part]:
     return parts
 
 
-def _traits(chunk: Chunk) -> list[Part]:
+def _list_traits(chunk: Chunk) -> list[Part]:
     """Return the kind of a chunk, how it ended, and what marks it."""
-    return [*_course(chunk), *_marks(chunk)]
+    return [*_show_course(chunk), *_list_marks(chunk)]
 
 
-def _marks(chunk: Chunk) -> list[Part]:
+def _list_marks(chunk: Chunk) -> list[Part]:
     """Return whether a chunk is important, its component and its tags."""
     parts: list[Part] = []
     if chunk.important:
         parts.append(("important", "yellow"))
     if chunk.component:
-        parts.append((_on_line(chunk.component), "bold"))
+        parts.append((_fit_line(chunk.component), "bold"))
     if chunk.tags:
         parts.append((" ".join(f"#{tag}" for tag in chunk.tags), "blue"))
     return parts
 
 
-def _on_line(text: str) -> str:
+def _fit_line(text: str) -> str:
     return one_line(text, max_chars=_LINE_CHARS)
 
 

@@ -56,18 +56,18 @@ def ingest_session_command(
         with stopped_by_signals() as stop, open_store(context) as store:
             end_waiting()
             remark(f"Watching {', '.join(map(str, given))}. Ctrl-C ends it.")
-            _watch(context, store, given, stop)
+            _watch_sessions(context, store, given, stop)
         return ExitCode.DONE
     with open_store(context) as store:
         report = store.projects.ingest_sessions(*given, dry_run=dry_run)
     if wants_json(context):
         emit_json(report.to_dict())
     else:
-        _emit(report, is_dry=dry_run)
+        _emit_report(report, is_dry=dry_run)
     return ExitCode.DONE if report.files else ExitCode.NO
 
 
-def _watch(
+def _watch_sessions(
     context: click.Context, store: MemoryStore, paths: Sequence[Path], stop: threading.Event
 ) -> None:
     watched = SessionWatch(paths)
@@ -82,19 +82,19 @@ def _watch(
                 watched.forget(file)
                 continue
             if wants_json(context):
-                for chunk in _changed(report):
+                for chunk in _list_changed(report):
                     emit_json_line(chunk.to_dict())
             else:
-                emit_lines(_line(chunk) for chunk in _changed(report))
+                emit_lines(_format_chunk(chunk) for chunk in _list_changed(report))
         stop.wait(_LOOK_SECONDS)
 
 
-def _changed(report: IngestedSessions) -> list[SessionChunk]:
+def _list_changed(report: IngestedSessions) -> list[SessionChunk]:
     return [chunk for chunk in report.chunks if chunk.outcome in _SHOWN]
 
 
-def _emit(report: IngestedSessions, *, is_dry: bool) -> None:
-    emit_lines(_line(chunk) for chunk in _changed(report))
+def _emit_report(report: IngestedSessions, *, is_dry: bool) -> None:
+    emit_lines(_format_chunk(chunk) for chunk in _list_changed(report))
     for sentence in report.skipped:
         remark(f"Left out: {one_line(sentence, max_chars=200)}")
     files = format_count(report.files, "session file")
@@ -110,7 +110,7 @@ def _emit(report: IngestedSessions, *, is_dry: bool) -> None:
     remark(f"{files}: {counts or 'no piece of work'}{rest}.")
 
 
-def _line(chunk: SessionChunk) -> Line:
+def _format_chunk(chunk: SessionChunk) -> Line:
     where = chunk.scope.removeprefix(PREFIX)
     summary = one_line(chunk.summary, max_chars=_SUMMARY_CHARS)
     return Line(

@@ -29,7 +29,7 @@ _OUTCOMES = [str(outcome) for outcome in WorkOutcome]
 _DIFFICULTIES = [str(difficulty) for difficulty in Difficulty]
 
 
-def _work_options(command: Command) -> Command:
+def _add_work_options(command: Command) -> Command:
     """Give a command the options of every piece of work."""
     for decorate in reversed(
         (
@@ -61,7 +61,7 @@ def _work_options(command: Command) -> Command:
     return command
 
 
-def _supersedes_option(command: Command) -> Command:
+def _add_supersedes_option(command: Command) -> Command:
     return click.option(
         "--supersedes",
         metavar="ID",
@@ -82,8 +82,8 @@ def _supersedes_option(command: Command) -> Command:
     help="What was considered too. May be repeated.",
 )
 @click.option("--consequences", metavar="TEXT", help="What follows from it.")
-@_supersedes_option
-@_work_options
+@_add_supersedes_option
+@_add_work_options
 @common_options
 @click.pass_context
 def decide(context: click.Context, /, decision: str, **options: Any) -> None:
@@ -91,7 +91,7 @@ def decide(context: click.Context, /, decision: str, **options: Any) -> None:
 
     What it supersedes stays as history.
     """
-    _store(
+    _store_work(
         context,
         options,
         lambda store, details: store.projects.store_decision(
@@ -104,12 +104,12 @@ def decide(context: click.Context, /, decision: str, **options: Any) -> None:
 @click.argument("problem")
 @click.argument("solution")
 @click.option("--error", metavar="TEXT", help="The message of the error.")
-@_work_options
+@_add_work_options
 @common_options
 @click.pass_context
 def learn(context: click.Context, /, problem: str, solution: str, **options: Any) -> None:
     """Store a lesson: PROBLEM, and what to do about it, SOLUTION; and print the receipt."""
-    _store(
+    _store_work(
         context,
         options,
         lambda store, details: store.projects.store_lesson(problem, solution, **details),
@@ -125,8 +125,8 @@ def learn(context: click.Context, /, problem: str, solution: str, **options: Any
 @click.option("--tool", "tools", multiple=True, help="A tool that was used. May be repeated.")
 @click.option("--difficulty", type=click.Choice(_DIFFICULTIES), help="How hard it was.")
 @click.option("--minutes", type=float, help="The time that it took.")
-@_supersedes_option
-@_work_options
+@_add_supersedes_option
+@_add_work_options
 @common_options
 @click.pass_context
 def note(context: click.Context, /, content: str, **options: Any) -> None:
@@ -134,7 +134,7 @@ def note(context: click.Context, /, content: str, **options: Any) -> None:
 
     In a checkout of the repository, its branch, its commit and the state of the files are kept.
     """
-    _store(
+    _store_work(
         context,
         options,
         lambda store, details: store.projects.store_chunk(
@@ -143,22 +143,22 @@ def note(context: click.Context, /, content: str, **options: Any) -> None:
     )
 
 
-def _store(
+def _store_work(
     context: click.Context,
     options: dict[str, Any],
     store_work: Callable[[MemoryStore, dict[str, Any]], Receipt],
 ) -> None:
     place = choose_place(options.pop("repository"), "--repository")
     with open_store(context) as store:
-        emit_receipt(context, store, store_work(store, _details(store, place, options)))
+        emit_receipt(context, store, store_work(store, _read_details(store, place, options)))
 
 
-def _details(store: MemoryStore, place: Place, options: dict[str, Any]) -> dict[str, Any]:
+def _read_details(store: MemoryStore, place: Place, options: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a piece of work, as the library takes them."""
     details = {name: value for name, value in options.items() if value not in (None, ())}
     for name in ("supersedes", "related"):
         if name in details:
-            details[name] = _resolve(store, details[name])
+            details[name] = _resolve_ids(store, details[name])
     if "files" in details:
         details["files"] = place.locate(details["files"])
     if "happened_at" in details:
@@ -166,5 +166,5 @@ def _details(store: MemoryStore, place: Place, options: dict[str, Any]) -> dict[
     return {**details, "repository": place.named, "folder": place.folder}
 
 
-def _resolve(store: MemoryStore, ids: Sequence[str]) -> list[str]:
+def _resolve_ids(store: MemoryStore, ids: Sequence[str]) -> list[str]:
     return [store.ids.resolve(memory_id) for memory_id in ids]

@@ -30,7 +30,7 @@ _JSON = {FieldType.TEXTS, FieldType.OBJECT, FieldType.FLAG, FieldType.NUMBER}
 _GUARDED = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
 
 
-def _row(cells: list[str]) -> bytes:
+def _write_row(cells: list[str]) -> bytes:
     output = io.StringIO(newline="")
     csv.writer(output, lineterminator="\r\n").writerow(cells)
     return output.getvalue().encode()
@@ -38,16 +38,16 @@ def _row(cells: list[str]) -> bytes:
 
 def header_row() -> bytes:
     """Return the first row, behind a byte order mark, without which Excel reads no UTF-8."""
-    return b"\xef\xbb\xbf" + _row(list(_COLUMNS))
+    return b"\xef\xbb\xbf" + _write_row(list(_COLUMNS))
 
 
 def memory_row(memory: Memory) -> bytes:
     """Return the row of a memory."""
     fields = {**filled_fields(memory), "text": memory.text, "scope": memory.scope}
-    return _row([_cell(fields.get(name)) for name in _COLUMNS])
+    return _write_row([_write_cell(fields.get(name)) for name in _COLUMNS])
 
 
-def _cell(value: Any) -> str:
+def _write_cell(value: Any) -> str:
     if value is None:
         return ""
     text = value if isinstance(value, str) else ENCODER.encode(value)

@@ -56,7 +56,7 @@ def read_fields(
     if unknown:
         raise ValueError(f"a memory has no field {min(unknown)!r:.60}")
     if "id" in known and "revision" in known:
-        return MemoryRecord(file=file, where=where, revisions=(_decode(known, text),))
+        return MemoryRecord(file=file, where=where, revisions=(_decode_memory(known, text),))
     kept = {name: value for name, value in known.items() if name not in _OF_THE_STORE}
     for name in _TIMES:
         if name in kept:
@@ -69,9 +69,9 @@ def read_fields(
     return DraftRecord(file=file, where=where, draft=Draft(text=text, **kept))
 
 
-def _decode(values: Mapping[str, Any], text: str) -> Memory:
+def _decode_memory(values: Mapping[str, Any], text: str) -> Memory:
     fields = {
-        field.name: values.get(field.name, _json_default(field.name))
+        field.name: values.get(field.name, _make_json_default(field.name))
         for field in MEMORY_FIELDS
         if field.name != "text" and (field.name in values or field.name in _DEFAULTS)
     }
@@ -84,6 +84,6 @@ def _decode(values: Mapping[str, Any], text: str) -> Memory:
     return memory
 
 
-def _json_default(name: str) -> Any:
+def _make_json_default(name: str) -> Any:
     default = _DEFAULTS[name]
     return list(default) if isinstance(default, tuple) else default

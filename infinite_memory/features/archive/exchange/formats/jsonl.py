@@ -37,36 +37,36 @@ VERSION = 1
 ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def _line(record: str, fields: Mapping[str, Any]) -> bytes:
+def _write_line(record: str, fields: Mapping[str, Any]) -> bytes:
     return ENCODER.encode({"record": record, **fields}).encode() + b"\n"
 
 
 def head_line(created_at: datetime, store: str) -> bytes:
     """Return the first line of an export of the store with that identity."""
     fields = {"format": FORMAT, "version": VERSION, "created_at": iso(created_at), "store": store}
-    return _line("export", fields)
+    return _write_line("export", fields)
 
 
 def scope_line(scope: Scope) -> bytes:
     """Return the line of a scope."""
-    return _line("scope", scope.to_dict())
+    return _write_line("scope", scope.to_dict())
 
 
 def memory_line(revisions: list[Memory]) -> bytes:
     """Return the line of a memory; its revisions are given oldest first."""
     *earlier, memory = revisions
     history = {"history": [to_json(revision) for revision in earlier]} if earlier else {}
-    return _line("memory", {**to_json(memory), **history})
+    return _write_line("memory", {**to_json(memory), **history})
 
 
 def link_line(link: Link) -> bytes:
     """Return the line of a link."""
-    return _line("link", {**link.to_dict(), "weight": float(link.weight)})
+    return _write_line("link", {**link.to_dict(), "weight": float(link.weight)})
 
 
 def end_line(memories: int, links: int) -> bytes:
     """Return the last line, by which a file that was cut short is noticed."""
-    return _line("end", {"memories": memories, "links": links})
+    return _write_line("end", {"memories": memories, "links": links})
 
 
 def is_jsonl_export(source: Source) -> bool:
@@ -110,7 +110,7 @@ def read_jsonl(source: Source, options: Options) -> Iterator[Item]:
                     yield from _check_end(fields, memories, shown, number)
                     continue
                 memories += kind == "memory"
-                yield _read(kind, fields, shown, f"line {number}")
+                yield _read_record(kind, fields, shown, f"line {number}")
             except InvalidInput:
                 raise
             except (ValueError, KeyError, TypeError, OverflowError) as error:
@@ -133,7 +133,7 @@ def _check_end(
         )
 
 
-def _read(kind: object, fields: dict[str, Any], file: str, where: str) -> Item:
+def _read_record(kind: object, fields: dict[str, Any], file: str, where: str) -> Item:
     reader = _READERS.get(kind) if isinstance(kind, str) else None
     if reader is None:
         raise ValueError(f"the record {kind!r:.60} is none of {', '.join(_READERS)}")

@@ -41,7 +41,7 @@ _HEADING = re.compile(r"#{1,2} ")
 _MOST_HEAD_LINES = 100
 
 
-def _head(fields: Mapping[str, Any], title: str) -> str:
+def _write_head(fields: Mapping[str, Any], title: str) -> str:
     # A JSON value is also a value of YAML.
     lines = [f"{name}: {ENCODER.encode(value)}" for name, value in fields.items()]
     return "\n".join([_FENCE, f"{MARK}: {VERSION}", *lines, _FENCE, "", f"# {title}", "", ""])
@@ -50,12 +50,12 @@ def _head(fields: Mapping[str, Any], title: str) -> str:
 def scope_head(scope: Scope) -> str:
     """Return the beginning of the file of a scope."""
     fields = scope.to_dict()
-    return _head({"scope": fields.pop("name"), **fields}, _one_line(scope.name))
+    return _write_head({"scope": fields.pop("name"), **fields}, _put_on_one_line(scope.name))
 
 
 def day_head(day: str) -> str:
     """Return the beginning of the file of a day, such as 2026-06-05."""
-    return _head({"day": day}, day)
+    return _write_head({"day": day}, day)
 
 
 def section(memory: Memory, *, zone: str | None, scope: str | None) -> str:
@@ -69,11 +69,11 @@ def section(memory: Memory, *, zone: str | None, scope: str | None) -> str:
     comment = ENCODER.encode(fields).replace(">", "\\u003e")
     time = f"{in_zone(memory.happened_at, zone):%Y-%m-%d %H:%M}"
     lines = [f"\\{line}" if _GUARDED.match(line) else line for line in memory.text.split("\n")]
-    heading = f"## {time} · {_one_line(memory.heading)}"
+    heading = f"## {time} · {_put_on_one_line(memory.heading)}"
     return "\n".join([heading, "", f"<!-- memory: {comment} -->", "", *lines, "", _END, "", ""])
 
 
-def _one_line(text: str) -> str:
+def _put_on_one_line(text: str) -> str:
     return " ".join(text.split())
 
 
@@ -176,7 +176,7 @@ class _Sections:
             yield from self.finish()
             self._fields, self._start = begin[1], number
         elif line == _END and self._fields is not None:
-            yield self._read(self._fields)
+            yield self._read_section(self._fields)
             self._fields, self._lines, self._heading = None, [], None
         elif self._fields is None and _HEADING.match(line):
             yield from self.finish()
@@ -190,17 +190,17 @@ class _Sections:
         """Yield the lines collected so far."""
         text = "\n".join(self._lines).strip()
         if self._fields is not None:
-            yield self._problem("the section has no line <!-- end -->")
+            yield self._make_problem("the section has no line <!-- end -->")
         elif text:
             # The heading of a section that a person wrote says what it is about.
             written = text if self._heading is None else f"{self._heading}\n\n{text}"
             yield self._read_written(written)
         self._fields, self._lines, self._heading = None, [], None
 
-    def _problem(self, what: str) -> ImportProblem:
+    def _make_problem(self, what: str) -> ImportProblem:
         return ImportProblem(file=self.file, where=f"line {self._start}", what=what)
 
-    def _read(self, fields: str) -> Item:
+    def _read_section(self, fields: str) -> Item:
         lines = self._lines
         lines = lines[1:] if lines and not lines[0] else lines
         lines = lines[:-1] if lines and not lines[-1] else lines
@@ -223,7 +223,7 @@ class _Sections:
                 counts=self._counts,
             )
         except (ValueError, TypeError, KeyError, RecursionError, AttributeError) as error:
-            return self._problem(str(error))
+            return self._make_problem(str(error))
 
     def _read_written(self, text: str) -> Item:
         values = {} if self.scope is None else {"scope": self.scope}

@@ -75,20 +75,22 @@ def graphml(nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> Iterator[
             yield f'<key {key} attr.name="{name}" attr.type="{kind}"/>\n'
     yield '<graph id="memories" edgedefault="directed">\n'
     for node in nodes:
-        yield f"<node id={quoteattr(node.memory.id)}>{_data('node', node.attributes())}</node>\n"
+        data = _write_data("node", node.attributes())
+        yield f"<node id={quoteattr(node.memory.id)}>{data}</node>\n"
     for number, edge in enumerate(edges):
         ends = f"source={quoteattr(edge.source)} target={quoteattr(edge.target)}"
-        yield f'<edge id="e{number}" {ends}>{_data("edge", edge.attributes())}</edge>\n'
+        yield f'<edge id="e{number}" {ends}>{_write_data("edge", edge.attributes())}</edge>\n'
     yield "</graph>\n</graphml>\n"
 
 
-def _data(domain: str, attributes: Mapping[str, str | float | bool]) -> str:
+def _write_data(domain: str, attributes: Mapping[str, str | float | bool]) -> str:
     return "".join(
-        f'<data key="{domain}_{name}">{_text(value)}</data>' for name, value in attributes.items()
+        f'<data key="{domain}_{name}">{_write_text(value)}</data>'
+        for name, value in attributes.items()
     )
 
 
-def _text(value: str | float | bool) -> str:
+def _write_text(value: str | float | bool) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     shown = _FORBIDDEN.sub(lambda match: match[0].encode("unicode_escape").decode(), str(value))
@@ -102,16 +104,16 @@ def node_link(nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> Iterato
     key of an edge is its type.
     """
     yield '{"directed": true, "multigraph": true, "graph": {},\n"nodes": ['
-    yield from _lines({"id": node.memory.id, **node.attributes()} for node in nodes)
+    yield from _write_lines({"id": node.memory.id, **node.attributes()} for node in nodes)
     yield '],\n"edges": ['
-    yield from _lines(
+    yield from _write_lines(
         {"source": edge.source, "target": edge.target, "key": edge.type, **edge.attributes()}
         for edge in edges
     )
     yield "]}\n"
 
 
-def _lines(values: Iterable[object]) -> Iterator[str]:
+def _write_lines(values: Iterable[object]) -> Iterator[str]:
     separator = "\n"
     for value in values:
         yield separator + json.dumps(value, ensure_ascii=False, allow_nan=False)
@@ -174,14 +176,14 @@ def choose_strongest(storage: Storage, ids: Sequence[str], limit: int) -> list[s
         neighbours.setdefault(link.source, []).append((link.weight, link.target))
         neighbours.setdefault(link.target, []).append((link.weight, link.source))
     chosen: set[str] = set()
-    for memory_id in _in_order(ids, neighbours):
+    for memory_id in _order_ids(ids, neighbours):
         if len(chosen) >= limit:
             break
         chosen.add(memory_id)
     return [memory_id for memory_id in ids if memory_id in chosen]
 
 
-def _in_order(ids: Sequence[str], neighbours: dict[str, list[tuple[float, str]]]) -> Iterator[str]:
+def _order_ids(ids: Sequence[str], neighbours: dict[str, list[tuple[float, str]]]) -> Iterator[str]:
     """Yield the ids as they are chosen, some of them more than once."""
     strength = {
         memory_id: sum(weight for weight, _ in linked) for memory_id, linked in neighbours.items()
@@ -235,10 +237,12 @@ def run_graph_export(services: Services, request: GraphRequest) -> ExportedGraph
         StorageUnavailable: the disk is full, or the folder or the store cannot be used.
     """
     written = _Written()
-    with _reading(services, request) as graph:
+    with _read_graph(services, request) as graph:
         nodes, edges = written.note_nodes(graph.nodes), written.note_edges(graph.edges)
         if request.format is GraphFormat.HTML:
-            pieces: Iterable[str] = [_draw(services, request, graph, list(nodes), list(edges))]
+            pieces: Iterable[str] = [
+                _draw_graph(services, request, graph, list(nodes), list(edges))
+            ]
         else:
             pieces = _WRITERS[request.format](nodes, edges)
         with writing_file(request.path, force=request.force) as file:
@@ -255,7 +259,7 @@ def run_graph_export(services: Services, request: GraphRequest) -> ExportedGraph
 
 
 @contextmanager
-def _reading(services: Services, request: GraphRequest) -> Iterator[_Graph]:
+def _read_graph(services: Services, request: GraphRequest) -> Iterator[_Graph]:
     if isinstance(request.chosen, Around):
         yield _read_neighbourhood(services, request.chosen)
         return
@@ -298,7 +302,7 @@ def _read_scopes(services: Services, storage: Storage, request: Whole, *, is_dra
     )
 
 
-def _draw(
+def _draw_graph(
     services: Services,
     request: GraphRequest,
     graph: _Graph,

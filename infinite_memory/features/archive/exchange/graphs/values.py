@@ -54,7 +54,7 @@ class GraphNode:
         """Return the attributes of the node by name, without its id and without empty ones."""
         memory = present(self.memory)
         return dict(
-            _present(
+            _list_present(
                 {
                     "label": memory.heading,
                     "text": memory.text,
@@ -111,7 +111,7 @@ class GraphEdge:
     def attributes(self) -> Mapping[str, str | float | bool]:
         """Return the attributes of the edge by name, without its ends and without empty ones."""
         return dict(
-            _present(
+            _list_present(
                 {
                     "type": self.type,
                     "weight": round(self.weight, 4),
@@ -124,7 +124,7 @@ class GraphEdge:
         )
 
 
-def _present(values: Mapping[str, Any]) -> Iterator[tuple[str, str | float | bool]]:
+def _list_present(values: Mapping[str, Any]) -> Iterator[tuple[str, str | float | bool]]:
     for name, value in values.items():
         if value not in (None, ""):
             yield name, value

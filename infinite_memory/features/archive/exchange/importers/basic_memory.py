@@ -72,11 +72,11 @@ def read_basic_memory(source: Source, options: Options) -> Iterator[Item]:
         except ValueError as error:
             yield ImportProblem(file=shown, where="", what=str(error))
             continue
-        note = _note_id(file)
+        note = _make_note_id(file)
         stem = file.removesuffix(".md")
         for name in (stem, PurePosixPath(stem).name, fields.get("title"), fields.get("permalink")):
             if name is not None:
-                names.setdefault(_fold(str(name)), note)
+                names.setdefault(_fold_name(str(name)), note)
         for match in map(_RELATION.match, text.split("\n")):
             if match is not None:
                 relation = " ".join(match["type"].split()) or _DEFAULT_RELATION
@@ -86,17 +86,17 @@ def read_basic_memory(source: Source, options: Options) -> Iterator[Item]:
             file=shown,
             where=f"[[{target}]]",
             source=note,
-            target=names.get(_fold(target), import_id([_CLIENT, "missing", target])),
+            target=names.get(_fold_name(target), import_id([_CLIENT, "missing", target])),
             type=LinkType.SEMANTIC,
             reason=relation,
         )
 
 
-def _fold(name: str) -> str:
+def _fold_name(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 
-def _note_id(file: str, number: int = 0) -> str:
+def _make_note_id(file: str, number: int = 0) -> str:
     return import_id([_CLIENT, file, number])
 
 
@@ -123,7 +123,7 @@ def _read_note(
             where="",
             guesses_time=written is None,
             draft=Draft(
-                id=_note_id(file, number),
+                id=_make_note_id(file, number),
                 text=part,
                 title=title,
                 kind=_KINDS.get(kind, Kind.NOTE),

@@ -51,7 +51,7 @@ def _read_conversation(value: object, file: str, where: str, options: Options) -
     except ValueError as error:
         yield ImportProblem(file=file, where=where, what=str(error))
         return
-    for name in _walk(nodes):
+    for name in _walk_nodes(nodes):
         place = f"{where}.mapping.{name}"
         try:
             details = {} if name in shown else {"branch": "other"}
@@ -91,7 +91,7 @@ def _open_conversation(
     return nodes, conversation, shown or set(nodes)
 
 
-def _walk(nodes: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def _walk_nodes(nodes: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Yield the names of the nodes, each behind its parent; a circle ends where it closes."""
     seen: set[str] = set()
     roots = [name for name, node in nodes.items() if node.get("parent") not in nodes]
@@ -125,7 +125,7 @@ def _read_message(
     # A message to a tool is a call of that tool.
     if role not in _SPEAKERS or is_hidden or message.get("recipient", "all") != "all":
         return
-    text = _text_of(message.get("content"))
+    text = _join_text(message.get("content"))
     if text:
         drafts = conversation.drafts(
             *(_CLIENT, conversation.id, str(message.get("id") or node.get("id"))),
@@ -138,7 +138,7 @@ def _read_message(
             yield DraftRecord(file=file, where=where, draft=draft, is_final=True)
 
 
-def _text_of(content: object) -> str:
+def _join_text(content: object) -> str:
     if not isinstance(content, dict) or content.get("content_type") not in _WRITTEN:
         return ""
     parts = content.get("parts")

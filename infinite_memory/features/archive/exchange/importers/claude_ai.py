@@ -77,7 +77,7 @@ def _read_message(
         raise ValueError(f"the sender {message.get('sender')!r:.60} is neither human nor assistant")
     name = text_of(message, "uuid") or str(number)
     said_at = read_time_text(message.get("created_at"), "UTC")
-    for part, (text, details) in enumerate(_texts_of(message)):
+    for part, (text, details) in enumerate(_list_texts(message)):
         drafts = conversation.drafts(
             *(_CLIENT, conversation.id, name if not part else f"{name}/{part}"),
             speaker=speaker,
@@ -89,7 +89,7 @@ def _read_message(
             yield DraftRecord(file=file, where=where, draft=draft, is_final=True)
 
 
-def _texts_of(message: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
+def _list_texts(message: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield what was written, and the text of every attached file with its name."""
     content = message.get("content")
     blocks = content if isinstance(content, list) else []

@@ -78,7 +78,7 @@ def _read_text(source: Source, file: str, content: bytes, options: Options) -> I
             draft=Draft(
                 id=import_id([_CLIENT, file, number]),
                 text=part,
-                title=_one_line(title),
+                title=_put_on_one_line(title),
                 kind=Kind.NOTE,
                 origin=Origin.IMPORT,
                 tags=tags_of(fields.get("tags")),
@@ -88,14 +88,14 @@ def _read_text(source: Source, file: str, content: bytes, options: Options) -> I
         )
 
 
-def _one_line(title: object) -> str:
+def _put_on_one_line(title: object) -> str:
     return " ".join(str(title).split())[:_TITLE_CHARS]
 
 
 def _read_pdf(source: Source, file: str, content: bytes, options: Options) -> Iterator[Item]:
     changed, shown = source.changed_at(file), source.show(file)
     found = False
-    for page, text in _pages_of(content):
+    for page, text in _read_pages(content):
         for number, part in enumerate(divide(text.strip(), options.limits.max_text_bytes)):
             found = True
             yield DraftRecord(
@@ -105,7 +105,7 @@ def _read_pdf(source: Source, file: str, content: bytes, options: Options) -> It
                 draft=Draft(
                     id=import_id([_CLIENT, file, f"page {page}", number]),
                     text=part,
-                    title=_one_line(f"{PurePosixPath(file).stem}, page {page}"),
+                    title=_put_on_one_line(f"{PurePosixPath(file).stem}, page {page}"),
                     kind=Kind.NOTE,
                     origin=Origin.IMPORT,
                     context={"client": _CLIENT, "file": file, "page": page},
@@ -118,7 +118,7 @@ def _read_pdf(source: Source, file: str, content: bytes, options: Options) -> It
         )
 
 
-def _pages_of(content: bytes) -> Iterator[tuple[int, str]]:
+def _read_pages(content: bytes) -> Iterator[tuple[int, str]]:
     """Yield the number and the text of every page.
 
     Raises:

@@ -74,10 +74,10 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     written = "\n".join(lines[1:end])
     if len(written) > _MAX_CHARS:
         raise ValueError(f"the front matter has {len(written):,} characters")
-    return _parse(written), "\n".join(lines[end + 1 :]).lstrip("\n")
+    return _parse_fields(written), "\n".join(lines[end + 1 :]).lstrip("\n")
 
 
-def _parse(written: str) -> dict[str, Any]:
+def _parse_fields(written: str) -> dict[str, Any]:
     try:
         fields = load_shallow_yaml(written)
     except ValueError as error:

@@ -62,12 +62,12 @@ def read_mem0(source: Source, _options: Options) -> Iterator[Item]:
         try:
             for index, value in enumerate(items_of(stream, path)):
                 where = f"[{index}]" if is_list else f"results[{index}]"
-                yield _read(value, shown, where)
+                yield _read_item(value, shown, where)
         except ValueError as error:
             yield ImportProblem(file=shown, where=f"behind [{index}]", what=str(error))
 
 
-def _read(value: object, file: str, where: str) -> Item:
+def _read_item(value: object, file: str, where: str) -> Item:
     try:
         if not isinstance(value, dict):
             raise ValueError(f"a memory is {value!r:.60}, and no object")
@@ -79,12 +79,12 @@ def _read(value: object, file: str, where: str) -> Item:
         context |= {name: value[name] for name in _NAMES if value.get(name) not in (None, "", [])}
         if isinstance(metadata, dict) and metadata:
             context["metadata"] = metadata
-        return _record(identity, text, value, context, file, where)
+        return _make_record(identity, text, value, context, file, where)
     except (ValueError, InvalidInput) as error:
         return ImportProblem(file=file, where=where, what=str(error))
 
 
-def _record(
+def _make_record(
     identity: str,
     text: str,
     times: Mapping[str, Any],
@@ -121,6 +121,6 @@ def _read_history(source: Source, shown: str) -> Iterator[Item]:
             text = text_of(row, "new_memory")
             if text is None or not isinstance(identity, str):
                 raise ValueError("it lacks its memory_id or its text")
-            yield _record(identity, text, row, {"client": _CLIENT}, shown, where)
+            yield _make_record(identity, text, row, {"client": _CLIENT}, shown, where)
         except ValueError as error:
             yield ImportProblem(file=shown, where=where, what=str(error))

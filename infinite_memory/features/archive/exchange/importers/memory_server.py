@@ -53,7 +53,7 @@ def read_memory_server(source: Source, options: Options) -> Iterator[Item]:
             where = f"line {number}"
             try:
                 fields = parse_object(line, options.max_line_bytes)
-                records = list(_read(fields, shown, where))
+                records = list(_read_records(fields, shown, where))
             except ValueError as error:
                 yield ImportProblem(file=shown, where=where, what=str(error))
                 continue
@@ -63,7 +63,9 @@ def read_memory_server(source: Source, options: Options) -> Iterator[Item]:
     yield from links
 
 
-def _read(fields: Mapping[str, Any], file: str, where: str) -> Iterator[DraftRecord | LinkRecord]:
+def _read_records(
+    fields: Mapping[str, Any], file: str, where: str
+) -> Iterator[DraftRecord | LinkRecord]:
     kind = fields.get("type")
     if kind == "entity":
         yield from _read_entity(fields, file, where)
@@ -73,27 +75,27 @@ def _read(fields: Mapping[str, Any], file: str, where: str) -> Iterator[DraftRec
         raise ValueError(f"the type {kind!r:.60} is neither entity nor relation")
 
 
-def _text(fields: Mapping[str, Any], name: str) -> str:
+def _read_text(fields: Mapping[str, Any], name: str) -> str:
     value = fields.get(name)
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"{name} is {value!r:.60}, and no text")
     return storable(value).strip()
 
 
-def _entity_id(name: str) -> str:
+def _make_entity_id(name: str) -> str:
     return import_id([_CLIENT, "entity", name])
 
 
 def _read_entity(
     fields: Mapping[str, Any], file: str, where: str
 ) -> Iterator[DraftRecord | LinkRecord]:
-    name, entity_type = _text(fields, "name"), _text(fields, "entityType")
+    name, entity_type = _read_text(fields, "name"), _read_text(fields, "entityType")
     observations = fields.get("observations")
     if not isinstance(observations, list):
         raise ValueError(f"observations is {observations!r:.60}, and no list")
     context = {"client": _CLIENT, "entity": name, "entity_type": entity_type}
     entity = Draft(
-        id=_entity_id(name),
+        id=_make_entity_id(name),
         text=f"{name} ({entity_type})",
         title=" ".join(name.split())[:_TITLE_CHARS],
         kind=Kind.NOTE,
@@ -102,7 +104,7 @@ def _read_entity(
     )
     yield DraftRecord(file=file, where=where, draft=entity)
     for observation in observations:
-        text = _text({"an observation": observation}, "an observation")
+        text = _read_text({"an observation": observation}, "an observation")
         draft = Draft(
             id=import_id([_CLIENT, "observation", name, text]),
             text=f"{name}: {text}",
@@ -115,7 +117,7 @@ def _read_entity(
             file=file,
             where=where,
             source=str(draft.id),
-            target=_entity_id(name),
+            target=_make_entity_id(name),
             type=LinkType.CONTEXT,
             reason="observation",
         )
@@ -124,8 +126,8 @@ def _read_entity(
 def _read_relation(
     fields: Mapping[str, Any], file: str, where: str
 ) -> Iterator[DraftRecord | LinkRecord]:
-    source, target = _text(fields, "from"), _text(fields, "to")
-    relation = _text(fields, "relationType")
+    source, target = _read_text(fields, "from"), _read_text(fields, "to")
+    relation = _read_text(fields, "relationType")
     draft = Draft(
         id=import_id([_CLIENT, "relation", source, relation, target]),
         text=f"{source} {relation.replace('_', ' ')} {target}",
@@ -137,8 +139,8 @@ def _read_relation(
     yield LinkRecord(
         file=file,
         where=where,
-        source=_entity_id(source),
-        target=_entity_id(target),
+        source=_make_entity_id(source),
+        target=_make_entity_id(target),
         type=LinkType.SEMANTIC,
         reason=relation,
     )

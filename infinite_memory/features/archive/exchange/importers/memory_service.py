@@ -52,7 +52,7 @@ def read_memory_service(source: Source, _options: Options) -> Iterator[Item]:
     with source.open(file) as stream:
         try:
             for index, value in enumerate(items_of(stream, "memories.item")):
-                yield _read(value, shown, f"memories[{index}]")
+                yield _read_item(value, shown, f"memories[{index}]")
         except ValueError as error:
             yield ImportProblem(file=shown, where=f"behind memories[{index}]", what=str(error))
 
@@ -73,12 +73,12 @@ def _read_database(source: Source, shown: str) -> Iterator[Item]:
         except (ValueError, AttributeError, RecursionError) as error:
             yield ImportProblem(file=shown, where=where, what=f"tags or metadata: {error}")
             continue
-        yield _read(
+        yield _read_item(
             {**row, "tags": [tag for tag in tags if tag], "metadata": metadata}, shown, where
         )
 
 
-def _read(value: object, file: str, where: str) -> Item:
+def _read_item(value: object, file: str, where: str) -> Item:
     try:
         if not isinstance(value, dict):
             raise ValueError(f"a memory is {value!r:.60}, and no object")
@@ -98,7 +98,7 @@ def _read(value: object, file: str, where: str) -> Item:
                 kind=_KINDS.get(str(kind), Kind.NOTE),
                 origin=Origin.IMPORT,
                 tags=tags,
-                context=_context_of(value, kind),
+                context=_make_context(value, kind),
                 happened_at=read_seconds(value.get("created_at")),
             ),
         )
@@ -106,7 +106,7 @@ def _read(value: object, file: str, where: str) -> Item:
         return ImportProblem(file=file, where=where, what=str(error))
 
 
-def _context_of(value: Mapping[str, Any], kind: str | None) -> dict[str, Any]:
+def _make_context(value: Mapping[str, Any], kind: str | None) -> dict[str, Any]:
     context: dict[str, Any] = {"client": _CLIENT}
     if kind is not None and kind not in _KINDS:
         context["memory_type"] = kind

@@ -22,7 +22,7 @@ _LOOKED_AT = 100
 def holds_sessions(client: str, source: Source) -> bool:
     """Return whether a source holds session files of a client."""
     return any(
-        _recognise(source, file) == client
+        _recognise_client(source, file) == client
         for ending in (_LINES, _DOCUMENT)
         for file in islice(source.with_ending(ending), _LOOKED_AT)
     )
@@ -38,7 +38,7 @@ def read_sessions(client: str, source: Source, options: Options) -> Iterator[Ite
     """
     files = source.with_ending(_LINES, _DOCUMENT)
     for file in sorted(files, key=lambda file: (source.changed_at(file), file)):
-        found, shown = _recognise(source, file), source.show(file)
+        found, shown = _recognise_client(source, file), source.show(file)
         # A file of lines that says nothing of its client may be damaged: that is said.
         if found != client and (found is not None or not file.lower().endswith(_LINES)):
             continue
@@ -53,6 +53,6 @@ def read_sessions(client: str, source: Source, options: Options) -> Iterator[Ite
             )
 
 
-def _recognise(source: Source, file: str) -> str | None:
+def _recognise_client(source: Source, file: str) -> str | None:
     with source.open(file) as stream:
         return recognise_client(stream, file)

@@ -20,7 +20,7 @@ def is_sqlite(head: bytes) -> bool:
     return head.startswith(_MAGIC)
 
 
-def _open(path: Path) -> apsw.Connection:
+def _open_database(path: Path) -> apsw.Connection:
     # Without a log, nobody has the file open, and a plain opening would leave files beside it.
     has_log = path.with_name(f"{path.name}-wal").exists()
     address = f"file:{quote(str(path))}?mode=ro{'' if has_log else '&immutable=1'}"
@@ -35,7 +35,7 @@ def _open(path: Path) -> apsw.Connection:
 def table_columns(path: Path, table: str) -> set[str]:
     """Return the columns of a table, none if there is no table of that name."""
     try:
-        with closing(_open(path)) as connection:
+        with closing(_open_database(path)) as connection:
             known = connection.execute(
                 "select 1 from sqlite_master where type = 'table' and name = ?", (table,)
             ).fetchone()
@@ -53,7 +53,7 @@ def read_table(path: Path, query: str) -> Iterator[dict[str, Any]]:
         InvalidInput: the file is damaged, or another program has locked it.
     """
     try:
-        with closing(_open(path)) as connection:
+        with closing(_open_database(path)) as connection:
             cursor = connection.cursor()
             for row in cursor.execute(query):
                 yield dict(zip((name for name, *_ in cursor.description), row, strict=True))

@@ -58,10 +58,10 @@ def plan_links(
     Raises:
         JudgeError: the pairs cannot be judged at the moment.
     """
-    good = _judge(pairs, judge)
+    good = _judge_pairs(pairs, judge)
     planner = _Planner(view, [pair for pair, _ in good])
     for pair, judgement in good:
-        if _ends_of(pair) in rejected:
+        if _find_ends(pair) in rejected:
             planner.dropped += 1
         else:
             planner.add(pair, judgement)
@@ -81,7 +81,7 @@ class _Planner:
         self._now = view.now
         self._present: defaultdict[_Ends, list[Link]] = defaultdict(list)
         self._degrees: Counter[str] = Counter()
-        ids = {end for pair in pairs for end in _ends_of(pair)}
+        ids = {end for pair in pairs for end in _find_ends(pair)}
         for link in view.services.storage.links(ids) if ids else []:
             self._present[frozenset({link.source, link.target})].append(link)
             if _is_dreamed(link):
@@ -93,16 +93,16 @@ class _Planner:
 
     def add(self, pair: Pair, judgement: Judgement) -> None:
         """Plan the link of a pair that belongs together, or count it as dropped."""
-        present = self._present[_ends_of(pair)]
+        present = self._present[_find_ends(pair)]
         if not all(map(_is_dreamed, present)):
             self.dropped += 1
         elif present:
-            self._strengthen(pair, present, judgement)
+            self._strengthen_links(pair, present, judgement)
         elif len(self.new) >= _MOST_NEW or not self._have_room(pair):
             self.dropped += 1
         else:
-            self._degrees.update(_ends_of(pair))
-            self._see(pair)
+            self._degrees.update(_find_ends(pair))
+            self._see_pair(pair)
             link = Link(
                 source=pair.first.id,
                 target=pair.second.id,
@@ -116,24 +116,24 @@ class _Planner:
             # The same pair may come twice.
             present.append(link)
 
-    def _strengthen(self, pair: Pair, present: Sequence[Link], judgement: Judgement) -> None:
+    def _strengthen_links(self, pair: Pair, present: Sequence[Link], judgement: Judgement) -> None:
         due = [link for link in present if self._now - link.made_at >= _DAY]
         if not due:
             return
         if len(self.strengthened) >= _MOST_STRENGTHENED:
             self.dropped += 1
             return
-        self._see(pair)
-        self.strengthened.extend(_strengthen(link, judgement, self._now) for link in due)
+        self._see_pair(pair)
+        self.strengthened.extend(_strengthen_link(link, judgement, self._now) for link in due)
 
     def _have_room(self, pair: Pair) -> bool:
-        return all(self._degrees[end] < _MOST_OF_A_MEMORY for end in _ends_of(pair))
+        return all(self._degrees[end] < _MOST_OF_A_MEMORY for end in _find_ends(pair))
 
-    def _see(self, pair: Pair) -> None:
+    def _see_pair(self, pair: Pair) -> None:
         self.seen |= {memory.id: memory.revision for memory in (pair.first, pair.second)}
 
 
-def _judge(pairs: Sequence[Pair], judge: Judge) -> list[tuple[Pair, Judgement]]:
+def _judge_pairs(pairs: Sequence[Pair], judge: Judge) -> list[tuple[Pair, Judgement]]:
     """Return the pairs that belong together, with their judgements, strongest first."""
     judgements = judge.judge(pairs) if pairs else []
     if len(judgements) != len(pairs):
@@ -153,7 +153,7 @@ def _judge(pairs: Sequence[Pair], judge: Judge) -> list[tuple[Pair, Judgement]]:
     )
 
 
-def _strengthen(link: Link, judgement: Judgement, now: datetime) -> Link:
+def _strengthen_link(link: Link, judgement: Judgement, now: datetime) -> Link:
     earlier = _FOUND_AGAIN.search(link.reason)
     number = 1 + (int(earlier[1] or 1) if earlier else 0)
     times = "once" if number == 1 else f"{number} times"
@@ -165,7 +165,7 @@ def _strengthen(link: Link, judgement: Judgement, now: datetime) -> Link:
     )
 
 
-def _ends_of(pair: Pair) -> _Ends:
+def _find_ends(pair: Pair) -> _Ends:
     return frozenset({pair.first.id, pair.second.id})
 
 

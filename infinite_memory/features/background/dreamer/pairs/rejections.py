@@ -62,13 +62,13 @@ def read_rejected(storage: Storage, notes: Mapping[str, str]) -> Rejected:
 
     At most 5,000 entries are read, the newest.
     """
-    known = _parse(notes.get(_NOTE, ""))
+    known = _parse_note(notes.get(_NOTE, ""))
     end = storage.journal_end().number
     # A store that was replaced may have a shorter journal.
     begin = known.number if known.number <= end else 0
     hashes = dict.fromkeys(known.hashes)
-    for entry in reversed(list(_entries_since(storage, begin))):
-        for pair, is_rejected in _changes_of(entry):
+    for entry in reversed(list(_read_entries_since(storage, begin))):
+        for pair, is_rejected in _list_changes(entry):
             if is_rejected:
                 hashes[hash_pair(pair)] = None
             else:
@@ -76,14 +76,14 @@ def read_rejected(storage: Storage, notes: Mapping[str, str]) -> Rejected:
     return Rejected(number=end, hashes=tuple(hashes)[-_MOST_PAIRS:])
 
 
-def _parse(note: str) -> Rejected:
+def _parse_note(note: str) -> Rejected:
     number, *hashes = note.split() or ["0"]
     if not number.isdecimal() or len(number) > 18:
         return Rejected()
     return Rejected(number=int(number), hashes=tuple(hashes))
 
 
-def _entries_since(storage: Storage, number: int) -> Iterator[Entry]:
+def _read_entries_since(storage: Storage, number: int) -> Iterator[Entry]:
     """Yield the entries after `number`, newest first."""
     for entry in islice(iter_sound_entries(storage), _MOST_ENTRIES):
         if entry.number <= number:
@@ -91,21 +91,21 @@ def _entries_since(storage: Storage, number: int) -> Iterator[Entry]:
         yield entry
 
 
-def _changes_of(entry: Entry) -> Iterator[tuple[frozenset[str], bool]]:
+def _list_changes(entry: Entry) -> Iterator[tuple[frozenset[str], bool]]:
     """Yield the pairs that an entry rejects, with True, and those that it brings back."""
     # A memory that moves leaves its links behind, and nobody has said that they were wrong.
     if entry.action.operation not in _SAYING:
         return
     is_dream = entry.action.operation is Operation.DREAM
     for step in entry.action.links:
-        link = _dreamed(step)
+        link = _find_dreamed(step)
         # What a cycle links was not refused before; what it removes, an assistant has refused.
         is_said = (step.before is None) != (step.after is None)
         if link is not None and is_said and not (is_dream and step.before is None):
             yield frozenset({link.source, link.target}), step.after is None
 
 
-def _dreamed(step: LinkStep) -> Link | None:
+def _find_dreamed(step: LinkStep) -> Link | None:
     link = step.after or step.before
     is_dreamed = link is not None and link.made_by == DREAMER and link.type is LinkType.SEMANTIC
     return link if is_dreamed else None

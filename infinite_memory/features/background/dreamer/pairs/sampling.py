@@ -87,7 +87,7 @@ class _Sampler:
 
     def __init__(self, view: CycleView, memories: int) -> None:
         self._view = view
-        self._criteria = told_memories(view)
+        self._criteria = load_told(view)
         self._number = memories
         self._model = view.services.models.answering()
         self._surroundings: dict[str, Surroundings] = {}
@@ -101,11 +101,11 @@ class _Sampler:
 
     def pair_seed(self, seed: Seed) -> None:
         """Add the pairs of a seed."""
-        surroundings = self._surround(seed.memory)
-        for other in self._load(_partners_of(surroundings)):
+        surroundings = self._survey_surroundings(seed.memory)
+        for other in self._load_linkable(_choose_partners(surroundings)):
             self.add(seed.memory, other, f"{seed.reason}, near")
         if seed.with_older:
-            for other in self._older(seed.memory):
+            for other in self._find_older(seed.memory):
                 self.add(seed.memory, other, "recent and old, near")
 
     def add(self, one: Memory, other: Memory, sampled: str) -> None:
@@ -114,25 +114,25 @@ class _Sampler:
         if len(key) < 2 or key in self.pairs or self.is_full():
             return
         self.pairs[key] = make_pair(
-            self._surround(one),
-            self._surround(other),
-            shared_words=len(self._terms_of(one) & self._terms_of(other)),
+            self._survey_surroundings(one),
+            self._survey_surroundings(other),
+            shared_words=len(self._find_terms(one) & self._find_terms(other)),
             sampled=sampled,
         )
 
-    def _surround(self, memory: Memory) -> Surroundings:
+    def _survey_surroundings(self, memory: Memory) -> Surroundings:
         known = self._surroundings.get(memory.id)
         if known is None:
             known = self._surroundings[memory.id] = Surroundings.of(
                 memory,
-                self._neighbors(memory, self._criteria, NEAREST),
+                self._find_neighbors(memory, self._criteria, NEAREST),
                 is_understood=self._model.embedder.understands(memory.text),
                 background=self._model.embedder.background,
                 memories=self._number,
             )
         return known
 
-    def _neighbors(self, memory: Memory, criteria: Criteria, limit: int) -> list[Neighbor]:
+    def _find_neighbors(self, memory: Memory, criteria: Criteria, limit: int) -> list[Neighbor]:
         index = self._model.index
         if isinstance(index, SupportsNeighbors):
             return index.find_neighbors(memory.id, memory.text, criteria, limit=limit)
@@ -142,22 +142,22 @@ class _Sampler:
             return []  # erased meanwhile
         return [Neighbor(id=i, cosine=cosine, words=0.0, score=0.0) for i, cosine in nearest]
 
-    def _older(self, memory: Memory) -> Iterator[Memory]:
+    def _find_older(self, memory: Memory) -> Iterator[Memory]:
         """Yield the nearest memories that are much older, and add them to the surroundings."""
         older = evolve(self._criteria, until=memory.happened_at - _MUCH_OLDER)
-        neighbors = self._neighbors(memory, older, _MOST_OLDER)
-        surroundings = self._surround(memory)
+        neighbors = self._find_neighbors(memory, older, _MOST_OLDER)
+        surroundings = self._survey_surroundings(memory)
         known = {neighbor.id: neighbor for neighbor in neighbors} | dict(surroundings.neighbors)
         self._surroundings[memory.id] = evolve(surroundings, neighbors=known)
-        yield from self._load([neighbor.id for neighbor in neighbors[:_MOST_OLDER]])
+        yield from self._load_linkable([neighbor.id for neighbor in neighbors[:_MOST_OLDER]])
 
-    def _load(self, ids: Iterable[str]) -> list[Memory]:
+    def _load_linkable(self, ids: Iterable[str]) -> list[Memory]:
         asked = list(ids)
         memories = load_memories(self._view.services, asked)
         found = (memories[memory_id] for memory_id in asked if memory_id in memories)
         return [m for m in found if self._view.may_use(m) and self._criteria.admit(m)]
 
-    def _terms_of(self, memory: Memory) -> frozenset[str]:
+    def _find_terms(self, memory: Memory) -> frozenset[str]:
         terms = self._terms.get(memory.id)
         if terms is None:
             terms = frozenset(split_terms(memory.text[:_MOST_CHARS])[0])
@@ -165,7 +165,7 @@ class _Sampler:
         return terms
 
 
-def _partners_of(surroundings: Surroundings) -> list[str]:
+def _choose_partners(surroundings: Surroundings) -> list[str]:
     """Return the ids of the neighbors that stand out most, at least the nearest."""
     ranked = sorted(
         (
@@ -190,7 +190,7 @@ class Seed:
     with_older: bool = False
 
 
-def told_memories(view: CycleView) -> Criteria:
+def load_told(view: CycleView) -> Criteria:
     """Return the memories that the dreamer links: no attachments, and no topic summaries."""
     kinds = frozenset(Kind) - {Kind.ATTACHMENT}
     return evolve(view.criteria, kinds=kinds, topic_summaries=False)
@@ -207,7 +207,7 @@ class SeedScan:
 
     def __init__(self, view: CycleView) -> None:
         self._view = view
-        self._criteria = told_memories(view)
+        self._criteria = load_told(view)
         self._timeline = timeline_of(view.services, self._criteria)
         # A note may be seen by people who may not see every scope.
         scope = hashlib.sha256(view.scope.encode()).hexdigest()[:16]
@@ -222,13 +222,18 @@ class SeedScan:
     def seeds(self) -> Iterator[Seed]:
         """Yield the seeds, each memory once."""
         seen: set[str] = set()
-        for source in (self._new(), self._recent(), self._random(), self._turns()):
+        for source in (
+            self._find_new(),
+            self._find_recent(),
+            self._draw_random(),
+            self._take_turns(),
+        ):
             for seed in source:
                 if seed.memory.id not in seen:
                     seen.add(seed.memory.id)
                     yield seed
 
-    def _new(self) -> Iterator[Seed]:
+    def _find_new(self) -> Iterator[Seed]:
         storage, number = self._view.services.storage, 0
         cursor = _read_cursor(self._view.context.notes.get(self._feed_note, ""), storage.position())
         for _ in range(_FEED_PAGES):
@@ -242,12 +247,12 @@ class SeedScan:
             if number >= _NEW or len(changes.items) < _FEED_PAGE:
                 return
 
-    def _turns(self) -> Iterator[Seed]:
+    def _take_turns(self) -> Iterator[Seed]:
         round_name, position = _read_turn(self._view.context.notes.get(self._turn_note, ""))
         number = 0
         for _ in range(_TIME_PAGES):
             page = self._timeline.page(position, _TIME_PAGE, newest_first=True)
-            memories = self._load([memory_id for _, memory_id in page])
+            memories = self._load_linkable([memory_id for _, memory_id in page])
             skipped = (
                 self._find_linked(memories) if round_name == _FIRST_ROUND else frozenset[str]()
             )
@@ -269,13 +274,13 @@ class SeedScan:
         place = "" if position is None else f" {position[0]} {position[1]}"
         self.notes[self._turn_note] = f"{round_name}{place}"
 
-    def _recent(self) -> Iterator[Seed]:
+    def _find_recent(self) -> Iterator[Seed]:
         latest = self._timeline.page(None, _LATEST, newest_first=True)
         chosen = self._view.random.sample(latest, min(_RECENT, len(latest)))
-        for memory in self._load([memory_id for _, memory_id in chosen]).values():
+        for memory in self._load_linkable([memory_id for _, memory_id in chosen]).values():
             yield Seed(memory=memory, reason="recent", with_older=True)
 
-    def _random(self) -> Iterator[Seed]:
+    def _draw_random(self) -> Iterator[Seed]:
         random, moments, chosen = self._view.random, self._timeline.moments, []
         for _ in range(_RANDOM if len(moments) else 0):
             moment = int(moments[random.randrange(len(moments))])
@@ -283,10 +288,10 @@ class SeedScan:
             same = [memory_id for found, memory_id in page if found == moment]
             if same:
                 chosen.append(random.choice(same))
-        for memory in self._load(chosen).values():
+        for memory in self._load_linkable(chosen).values():
             yield Seed(memory=memory, reason="at random")
 
-    def _load(self, ids: Iterable[str]) -> dict[str, Memory]:
+    def _load_linkable(self, ids: Iterable[str]) -> dict[str, Memory]:
         """Return the memories by id that may be linked, in the order of `ids`."""
         asked = list(ids)
         memories = load_memories(self._view.services, asked)

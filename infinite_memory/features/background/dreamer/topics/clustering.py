@@ -62,11 +62,11 @@ def find_clusters(weights: Weights, known: Collection[str], *, seed: int) -> lis
     for (first, second), weight in sorted(weights.items()):
         graph.setdefault(first, {})[second] = weight
         graph.setdefault(second, {})[first] = weight
-    inside = _restrict(graph, known)
+    inside = _restrict_graph(graph, known)
     found = [
-        _describe(inside, members)
+        _describe_cluster(inside, members)
         for component in list_components(inside)
-        for part in _cut(inside, frozenset(component), seed)
+        for part in _cut_community(inside, frozenset(component), seed)
         for members in [_leave_loose(graph, part)]
         if _is_tight(inside, members)
     ]
@@ -96,7 +96,7 @@ def _has_enough(number: int, links: int) -> bool:
     return 2 * links >= number * min(_DENSITY * (number - 1), _ENOUGH_LINKS)
 
 
-def _restrict(graph: _Graph, members: Collection[str]) -> _Graph:
+def _restrict_graph(graph: _Graph, members: Collection[str]) -> _Graph:
     """Return the part of a graph between members, in the order of their ids."""
     inside = frozenset(members)
     return {
@@ -113,17 +113,17 @@ def _list_edges(graph: _Graph) -> list[tuple[str, str, float]]:
 def _is_tight(graph: _Graph, members: frozenset[str]) -> bool:
     number = len(members)
     return FEWEST_MEMBERS <= number <= MOST_MEMBERS and _has_enough(
-        number, len(_list_edges(_restrict(graph, members)))
+        number, len(_list_edges(_restrict_graph(graph, members)))
     )
 
 
-def _cut(graph: _Graph, members: frozenset[str], seed: int) -> Iterator[frozenset[str]]:
+def _cut_community(graph: _Graph, members: frozenset[str], seed: int) -> Iterator[frozenset[str]]:
     """Yield the tight parts of a community; a loose part that cannot be cut is left out."""
     if len(members) < FEWEST_MEMBERS:
         return
-    part = _restrict(graph, members)
+    part = _restrict_graph(graph, members)
     ids = list(part)
-    edges = _scale(part)
+    edges = _scale_weights(part)
     is_tight_part = _is_tight(graph, members)
     for resolution in _RESOLUTIONS[:1] if is_tight_part else _RESOLUTIONS:
         communities = find_communities(len(ids), edges, resolution=resolution, seed=seed)
@@ -131,13 +131,13 @@ def _cut(graph: _Graph, members: frozenset[str], seed: int) -> Iterator[frozense
             if is_tight_part and measure_modularity(len(ids), edges, communities) < _DIVIDED:
                 break
             for community in sorted(communities, key=sorted):
-                yield from _cut(graph, frozenset(ids[place] for place in community), seed)
+                yield from _cut_community(graph, frozenset(ids[place] for place in community), seed)
             return
     if is_tight_part:
         yield members
 
 
-def _scale(graph: _Graph) -> list[tuple[int, int, int]]:
+def _scale_weights(graph: _Graph) -> list[tuple[int, int, int]]:
     """Return the edges between the places of the nodes, with whole weights in proportion."""
     edges = _list_edges(graph)
     order = {member: place for place, member in enumerate(graph)}
@@ -155,20 +155,21 @@ def _leave_loose(graph: _Graph, members: frozenset[str]) -> frozenset[str]:
         loose = {
             member
             for member in members
-            if _weigh(graph, member, members) < _SHARE_INSIDE * _weigh(graph, member, graph)
+            if _weigh_member(graph, member, members)
+            < _SHARE_INSIDE * _weigh_member(graph, member, graph)
         }
         if not loose:
             return members
         members = members - loose
 
 
-def _weigh(graph: _Graph, member: str, members: Collection[str]) -> float:
+def _weigh_member(graph: _Graph, member: str, members: Collection[str]) -> float:
     """Return the weight of the links of a member to other members."""
     return sum(weight for other, weight in graph[member].items() if other in members)
 
 
-def _describe(graph: _Graph, members: frozenset[str]) -> Cluster:
-    weight = sum(weight for _, _, weight in _list_edges(_restrict(graph, members)))
+def _describe_cluster(graph: _Graph, members: frozenset[str]) -> Cluster:
+    weight = sum(weight for _, _, weight in _list_edges(_restrict_graph(graph, members)))
     return Cluster(members=members, weight=weight)
 
 
@@ -182,15 +183,15 @@ def find_communities(
     """
     graph: _Whole = [{} for _ in range(nodes)]
     for first, second, weight in edges:
-        _add(graph, first, second, weight)
-    total = sum(_degrees(graph)) // 2
+        _add_edge(graph, first, second, weight)
+    total = sum(_sum_degrees(graph)) // 2
     parts = [{node} for node in range(nodes)]
     if not total:
         return parts
     random = Random(seed)
-    reached = _measure(graph, range(nodes), resolution)
+    reached = _measure_modularity(graph, range(nodes), resolution)
     while True:
-        places = _move(graph, total, resolution, random)
+        places = _move_nodes(graph, total, resolution, random)
         numbers = {place: number for number, place in enumerate(sorted(set(places)))}
         places = [numbers[place] for place in places]
         joined: list[set[int]] = [set() for _ in numbers]
@@ -198,10 +199,10 @@ def find_communities(
             joined[place] |= parts[node]
         is_same = len(joined) == len(parts)
         parts = joined
-        modularity = _measure(graph, places, resolution)
+        modularity = _measure_modularity(graph, places, resolution)
         if is_same or modularity - reached <= _LEAST_GAIN:
             return parts
-        reached, graph = modularity, _join(graph, places, len(numbers))
+        reached, graph = modularity, _join_communities(graph, places, len(numbers))
 
 
 def measure_modularity(
@@ -210,9 +211,9 @@ def measure_modularity(
     """Return the modularity of a partition: how much more weight is inside than by chance."""
     graph: _Whole = [{} for _ in range(nodes)]
     for first, second, weight in edges:
-        _add(graph, first, second, weight)
+        _add_edge(graph, first, second, weight)
     places = {node: number for number, part in enumerate(parts) for node in part}
-    return _measure(graph, [places[node] for node in range(nodes)], 1)
+    return _measure_modularity(graph, [places[node] for node in range(nodes)], 1)
 
 
 def list_components(adjacency: Adjacency[Node]) -> Iterator[set[Node]]:
@@ -230,9 +231,9 @@ def list_components(adjacency: Adjacency[Node]) -> Iterator[set[Node]]:
         yield component
 
 
-def _move(graph: _Whole, total: int, resolution: int, random: Random) -> list[int]:
+def _move_nodes(graph: _Whole, total: int, resolution: int, random: Random) -> list[int]:
     """Return the community of each node, after each has moved as long as it gained."""
-    degrees = _degrees(graph)
+    degrees = _sum_degrees(graph)
     sums, places = list(degrees), list(range(len(graph)))
     order = list(range(len(graph)))
     random.shuffle(order)
@@ -259,20 +260,20 @@ def _move(graph: _Whole, total: int, resolution: int, random: Random) -> list[in
     return places
 
 
-def _join(graph: _Whole, places: Sequence[int], number: int) -> _Whole:
+def _join_communities(graph: _Whole, places: Sequence[int], number: int) -> _Whole:
     """Return the graph whose nodes are the communities; what is inside becomes a loop."""
     joined: _Whole = [{} for _ in range(number)]
     for first, neighbors in enumerate(graph):
         for second, weight in neighbors.items():
             if first <= second:
-                _add(joined, places[first], places[second], weight)
+                _add_edge(joined, places[first], places[second], weight)
     return joined
 
 
-def _measure(graph: _Whole, places: Sequence[int], resolution: int) -> float:
+def _measure_modularity(graph: _Whole, places: Sequence[int], resolution: int) -> float:
     inside: dict[int, int] = {}
     sums: dict[int, int] = {}
-    degrees = _degrees(graph)
+    degrees = _sum_degrees(graph)
     for first, neighbors in enumerate(graph):
         sums[places[first]] = sums.get(places[first], 0) + degrees[first]
         for second, weight in neighbors.items():
@@ -284,14 +285,14 @@ def _measure(graph: _Whole, places: Sequence[int], resolution: int) -> float:
     return exact / twice**2 if twice else 0.0
 
 
-def _degrees(graph: _Whole) -> list[int]:
+def _sum_degrees(graph: _Whole) -> list[int]:
     """Return the weight at each node; a loop has both of its ends there."""
     return [
         sum(neighbors.values()) + neighbors.get(node, 0) for node, neighbors in enumerate(graph)
     ]
 
 
-def _add(graph: _Whole, first: int, second: int, weight: int) -> None:
+def _add_edge(graph: _Whole, first: int, second: int, weight: int) -> None:
     graph[first][second] = graph[first].get(second, 0) + weight
     if first != second:
         graph[second][first] = graph[second].get(first, 0) + weight

@@ -66,12 +66,12 @@ def weigh_similar(view: CycleView, topics: Sequence[Memory]) -> Weights:
     Their titles have a word in common: what a model takes for similar in a language that it was not
     made for is not enough.
     """
-    words = {topic.id: _words_of(topic.title or "") for topic in topics}
+    words = {topic.id: _list_words(topic.title or "") for topic in topics}
     near: dict[Edge, list[float]] = {}
     for topic in topics:
         if view.is_over():
             break
-        for other, score in _similar(view, topic):
+        for other, score in _find_similar(view, topic):
             has_word = not words[topic.id].isdisjoint(words.get(other, ()))
             if has_word and score >= _LEAST_SCORE:
                 edge = (min(topic.id, other), max(topic.id, other))
@@ -79,7 +79,7 @@ def weigh_similar(view: CycleView, topics: Sequence[Memory]) -> Weights:
     return {edge: min(scores) for edge, scores in near.items() if len(scores) > 1}
 
 
-def _similar(view: CycleView, topic: Memory) -> list[tuple[str, float]]:
+def _find_similar(view: CycleView, topic: Memory) -> list[tuple[str, float]]:
     model = view.services.models.answering()
     criteria = evolve(view.criteria, kinds=frozenset({Kind.SUMMARY}))
     if isinstance(model.index, SupportsSimilar):
@@ -93,7 +93,7 @@ def _similar(view: CycleView, topic: Memory) -> list[tuple[str, float]]:
     return score_cosines(nearest, background=model.embedder.background)[:_MOST_SIMILAR]
 
 
-def _words_of(title: str) -> frozenset[str]:
+def _list_words(title: str) -> frozenset[str]:
     """Return the terms of a title, without single characters of Chinese."""
     return frozenset(term for term in terms(title) if len(term) > 1)
 
@@ -121,7 +121,7 @@ def read_neighbourhood(
 
     `links` are about to be stored, and count as if they were.
     """
-    planned = _by_end(links)
+    planned = _group_by_end(links)
     memories: dict[str, Memory] = {}
     read: set[str] = set()
     found: list[Link] = []
@@ -140,8 +140,8 @@ def read_neighbourhood(
         stored = view.services.storage.links(list(usable))
         near = [*stored, *chain.from_iterable(planned.get(each, ()) for each in usable)]
         found += near
-        level = [each for each in _ends_of(near) if each not in read]
-    return _describe(memories, found, unusable=frozenset(read.difference(memories)))
+        level = [each for each in _list_ends(near) if each not in read]
+    return _describe_neighbourhood(memories, found, unusable=frozenset(read.difference(memories)))
 
 
 def _may_belong(view: CycleView, memory: Memory) -> bool:
@@ -149,7 +149,7 @@ def _may_belong(view: CycleView, memory: Memory) -> bool:
     return is_source and view.may_use(memory)
 
 
-def _ends_of(links: Iterable[Link]) -> list[str]:
+def _list_ends(links: Iterable[Link]) -> list[str]:
     """Return the ends of the links of a cluster, those of the strongest links first."""
     strongest = sorted(links, key=lambda link: (-link.weight, link.key))
     joining = (link for link in strongest if link.type in _TYPES)
@@ -165,7 +165,7 @@ def _pair_equal_texts(memories: Iterable[Memory]) -> Iterator[Edge]:
         yield from pairwise(sorted(same))
 
 
-def _by_end(links: Iterable[Link]) -> Mapping[str, list[Link]]:
+def _group_by_end(links: Iterable[Link]) -> Mapping[str, list[Link]]:
     by_end: defaultdict[str, list[Link]] = defaultdict(list)
     for link in links:
         by_end[link.source].append(link)
@@ -173,7 +173,7 @@ def _by_end(links: Iterable[Link]) -> Mapping[str, list[Link]]:
     return by_end
 
 
-def _describe(
+def _describe_neighbourhood(
     memories: Mapping[str, Memory], links: Iterable[Link], *, unusable: frozenset[str]
 ) -> Neighbourhood:
     weights: dict[Edge, float] = {}
@@ -289,7 +289,9 @@ class GroupSearch:
         around = self._around
         for cluster in self._clusters:
             if count_distinct(cluster.members, around.twins) >= FEWEST_MEMBERS:
-                yield from self._match(cluster, around.weights, frozenset(around.memories), level=1)
+                yield from self._match_cluster(
+                    cluster, around.weights, frozenset(around.memories), level=1
+                )
 
     def _find_higher(self) -> Iterator[Group]:
         """Yield the clusters of topic summaries of one level."""
@@ -306,9 +308,9 @@ class GroupSearch:
             weights = weigh_similar(self._view, topics)
             ids = frozenset(topic.id for topic in topics)
             for cluster in find_clusters(weights, ids, seed=self._seed):
-                yield from self._match(cluster, weights, ids, level=level + 1)
+                yield from self._match_cluster(cluster, weights, ids, level=level + 1)
 
-    def _match(
+    def _match_cluster(
         self, cluster: Cluster, weights: Weights, looked_at: frozenset[str], *, level: int
     ) -> Iterator[Group]:
         """Yield the group of a cluster, if it has no summary or has outgrown it."""

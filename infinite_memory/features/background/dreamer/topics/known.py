@@ -97,10 +97,10 @@ def read_known(view: CycleView, near: Iterable[str]) -> KnownTopics:
     `near` are ids, also of other memories. Of the forgotten ones the newest 300 are read.
     """
     statuses = frozenset({Status.CURRENT})
-    page, notes = read_page(view, "topics", _criteria(view, statuses), limit=_MOST_LOOKED_AT)
+    page, notes = read_page(view, "topics", _make_criteria(view, statuses), limit=_MOST_LOOKED_AT)
     looked_at = [memory for memory in page if memory.is_dreamed]
     forgotten = view.services.storage.find(
-        _criteria(view, frozenset({Status.FORGOTTEN})), limit=_MOST_FORGOTTEN
+        _make_criteria(view, frozenset({Status.FORGOTTEN})), limit=_MOST_FORGOTTEN
     )
     read = [*looked_at, *forgotten.memories, *load_memories(view.services, near).values()]
     topics = {
@@ -109,12 +109,12 @@ def read_known(view: CycleView, near: Iterable[str]) -> KnownTopics:
     return KnownTopics(
         view=view,
         looked_at=tuple([topic.id for topic in looked_at]),
-        topics=_with_higher(view, topics),
+        topics=_add_higher(view, topics),
         notes=notes,
     )
 
 
-def _with_higher(view: CycleView, topics: Mapping[str, Memory]) -> dict[str, Memory]:
+def _add_higher(view: CycleView, topics: Mapping[str, Memory]) -> dict[str, Memory]:
     """Return topic summaries with those that summarise them."""
     found = dict(topics)
     level = list(topics)
@@ -154,7 +154,7 @@ def note_name(name: str, scope: str) -> str:
     return f"dream/{name}/{blake2b(joined, digest_size=_DIGEST_BYTES).hexdigest()}"
 
 
-def _criteria(view: CycleView, statuses: frozenset[Status]) -> Criteria:
+def _make_criteria(view: CycleView, statuses: frozenset[Status]) -> Criteria:
     return Criteria(
         scopes=frozenset({view.scope}), kinds=frozenset({Kind.SUMMARY}), statuses=statuses
     )

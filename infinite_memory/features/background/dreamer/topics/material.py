@@ -43,14 +43,14 @@ class TopicMaterial:
     def summary_id(self) -> str:
         """The id of the first summary: equal sources give the same, so that none is made twice."""
         ids = sorted(memory.id for memory in self.sources)
-        return f"topic:{_digest(self.scope, *ids, digits=_ID_DIGITS)}"
+        return f"topic:{_digest_parts(self.scope, *ids, digits=_ID_DIGITS)}"
 
     @cached_property
     def digest(self) -> str:
         """A digest of the ids and the texts: another one means that a summary is outdated."""
         ids = sorted(memory.id for memory in self.sources)
         texts = chain.from_iterable((leaf.id, leaf.text) for leaf in self.leaves)
-        return _digest(*ids, "", *texts)
+        return _digest_parts(*ids, "", *texts)
 
     @property
     def ends(self) -> datetime:
@@ -81,14 +81,16 @@ def load_material(view: CycleView, ids: Iterable[str]) -> TopicMaterial:
     That is what was erased, forgotten, superseded or moved to another scope, and what has ended. Of
     very many leaves a share of each source is taken.
     """
-    sources = _load(view, ids)
+    sources = _load_usable(view, ids)
     leaves = _find_leaves(view, sources)
     return TopicMaterial(
-        scope=view.scope, sources=_in_order(sources), leaves=_in_order(leaves[:_MOST_LEAVES])
+        scope=view.scope,
+        sources=_order_memories(sources),
+        leaves=_order_memories(leaves[:_MOST_LEAVES]),
     )
 
 
-def _load(view: CycleView, ids: Iterable[str]) -> list[Memory]:
+def _load_usable(view: CycleView, ids: Iterable[str]) -> list[Memory]:
     return [
         memory
         for memory in load_memories(view.services, ids).values()
@@ -108,7 +110,7 @@ def _find_leaves(view: CycleView, sources: Sequence[Memory]) -> list[Memory]:
             derived = [memory for memory in column if _is_derived(memory)]
             if not derived:
                 break
-            below = _load(view, chain.from_iterable(memory.sources for memory in derived))
+            below = _load_usable(view, chain.from_iterable(memory.sources for memory in derived))
             column = [memory for memory in column if not _is_derived(memory)] + below
         columns.append([memory for memory in column if not _is_derived(memory)])
     turns = chain.from_iterable(zip_longest(*columns))
@@ -119,10 +121,10 @@ def _is_derived(memory: Memory) -> bool:
     return memory.kind is Kind.SUMMARY and memory.origin is Origin.DREAM
 
 
-def _in_order(memories: Iterable[Memory]) -> tuple[Memory, ...]:
+def _order_memories(memories: Iterable[Memory]) -> tuple[Memory, ...]:
     return tuple(sorted(memories, key=lambda memory: (memory.happened_at, memory.id)))
 
 
-def _digest(*parts: str, digits: int = _DIGEST_DIGITS) -> str:
+def _digest_parts(*parts: str, digits: int = _DIGEST_DIGITS) -> str:
     joined = "\0".join(parts).encode(errors="surrogatepass")
     return blake2b(joined, digest_size=digits // 2, person=b"topic").hexdigest()

@@ -41,7 +41,7 @@ def build_topic(
         id=group.summary_id,
         text=text,
         kind=Kind.SUMMARY,
-        title=(_title_of(view, material) or None) if title is None else title,
+        title=(_make_topic_title(view, material) or None) if title is None else title,
         scope=view.scope,
         origin=Origin.DREAM,
         happened_at=material.ends,
@@ -89,7 +89,7 @@ def erased_links_of(summary: Memory, before: Memory | None) -> Iterator[LinkKey]
             yield LinkKey(summary.id, source, LinkType.DERIVED_FROM)
 
 
-def _title_of(view: CycleView, material: TopicMaterial) -> str:
+def _make_topic_title(view: CycleView, material: TopicMaterial) -> str:
     index = view.services.index
     criteria = evolve(view.criteria, kinds=frozenset(Kind) - {Kind.SUMMARY})
 
@@ -150,7 +150,7 @@ def plan_topics(view: CycleView, links: Sequence[Link], summariser: Summariser) 
         if view.is_over() if tried else view.context.stop():
             break
         try:
-            text = "" if group.is_spent else _summarise(summariser, group)
+            text = "" if group.is_spent else _summarise_group(summariser, group)
         except SummariserError as error:
             failure = str(error)
             break
@@ -179,11 +179,11 @@ def plan_topic(
         archived += [] if present is None else [present]
     else:
         summary = build_topic(view, group, text, title=title, made_by=by)
-        puts.append(_put(summary, present))
+        puts.append(_make_put(summary, present))
         known = () if present is None else present.sources
         links += link_sources(summary, made_by=DREAMER, reason=_REASON, known=known)
         erased_links += erased_links_of(summary, present)
-    puts += [_put(archive_topic(view, topic), topic) for topic in archived]
+    puts += [_make_put(archive_topic(view, topic), topic) for topic in archived]
     return TopicPlan(
         puts=tuple(puts),
         links=tuple(links),
@@ -193,7 +193,7 @@ def plan_topic(
     )
 
 
-def _summarise(summariser: Summariser, group: Group) -> str:
+def _summarise_group(summariser: Summariser, group: Group) -> str:
     return write_text(summariser, _tell_once(group.material.leaves)).strip()
 
 
@@ -207,7 +207,7 @@ def _tell_once(leaves: Sequence[Memory]) -> tuple[Memory, ...]:
     return tuple([leaf for leaf in leaves if newest[said(leaf)] is leaf])
 
 
-def _put(memory: Memory, present: Memory | None) -> Put:
+def _make_put(memory: Memory, present: Memory | None) -> Put:
     return Put(memory=memory, expected=0 if present is None else present.revision)
 
 

@@ -103,9 +103,9 @@ def make_title(
 
     The terms `ignored`, such as those of the speakers, are no part of it.
     """
-    candidates = _collect(texts, frozenset(ignored))
-    _weigh(candidates, len(texts), count_holding)
-    chosen = _choose(candidates)
+    candidates = _collect_phrases(texts, frozenset(ignored))
+    _weigh_phrases(candidates, len(texts), count_holding)
+    chosen = _choose_spellings(candidates)
     if not chosen:
         return ""
     joint = "、" if has_han(chosen[0]) else ", "
@@ -115,7 +115,9 @@ def make_title(
     return title[:1].upper() + title[1:] if is_word else title
 
 
-def _collect(texts: Sequence[str], ignored: frozenset[str]) -> dict[frozenset[str], _Candidate]:
+def _collect_phrases(
+    texts: Sequence[str], ignored: frozenset[str]
+) -> dict[frozenset[str], _Candidate]:
     """Return the phrases by their terms; those that several texts hold, if there are any."""
     candidates: defaultdict[frozenset[str], _Candidate] = defaultdict(_Candidate)
     for number, text in enumerate(texts):
@@ -130,11 +132,11 @@ def _collect(texts: Sequence[str], ignored: frozenset[str]) -> dict[frozenset[st
     return shared or telling
 
 
-def _weigh(
+def _weigh_phrases(
     candidates: Mapping[frozenset[str], _Candidate], number: int, count_holding: CountHolding
 ) -> None:
     """Set the worth in each of its memories of the most frequent phrases."""
-    bonus = {key: _bonus(candidate) for key, candidate in candidates.items()}
+    bonus = {key: _compute_bonus(candidate) for key, candidate in candidates.items()}
     frequent = sorted(candidates, key=lambda key: -len(candidates[key].holders) * bonus[key])
     for key in frequent[:_MOST_COMPARED]:
         candidate = candidates[key]
@@ -144,7 +146,7 @@ def _weigh(
         candidate.worth = bonus[key] * (0.1 + rarity)
 
 
-def _bonus(candidate: _Candidate) -> float:
+def _compute_bonus(candidate: _Candidate) -> float:
     if has_han(candidate.spelling):
         return 1 + _CHARACTER_BONUS * (len(candidate.spelling) - 2)
     known = candidate.names + candidate.others
@@ -152,7 +154,7 @@ def _bonus(candidate: _Candidate) -> float:
     return name * (1 + _WORDS_BONUS * (candidate.words - 1))
 
 
-def _choose(candidates: Mapping[frozenset[str], _Candidate]) -> list[str]:
+def _choose_spellings(candidates: Mapping[frozenset[str], _Candidate]) -> list[str]:
     """Return the spellings of at most three phrases, the one that is worth most first."""
     chosen: list[str] = []
     named: Counter[int] = Counter()
@@ -174,14 +176,14 @@ def _choose(candidates: Mapping[frozenset[str], _Candidate]) -> list[str]:
         if best is None or gains[best] <= _LEAST_SHARE * first:
             break
         first = first or gains[best]
-        best = _lengthen(best, fitting)
+        best = _lengthen_phrase(best, fitting)
         chosen.append(candidates[best].spelling)
         named.update(candidates[best].holders)
         used |= best
     return chosen
 
 
-def _lengthen(
+def _lengthen_phrase(
     key: frozenset[str], candidates: Mapping[frozenset[str], _Candidate]
 ) -> frozenset[str]:
     """Return a longer phrase with the words of `key`, if most of its memories hold it."""
@@ -225,10 +227,10 @@ def read_phrases(text: str) -> Iterator[Phrase]:
     """
     text = text[:_MAX_CHARS]
     # A short text does not show its language.
-    idle = _idle_words().union(*map(function_words, foreign_languages(text)))
+    idle = _list_idle_words().union(*map(function_words, foreign_languages(text)))
     is_japanese = _KANA.search(text) is not None
     for clause in _CLAUSE.finditer(text):
-        words = list(_cut(clause, idle, is_japanese=is_japanese))
+        words = list(_cut_words(clause, idle, is_japanese=is_japanese))
         begins = (
             _SENTENCE_START.search(text, max(0, clause.start() - 8), clause.start()) is not None
         )
@@ -245,11 +247,13 @@ def read_phrases(text: str) -> Iterator[Phrase]:
 
 
 @cache
-def _idle_words() -> frozenset[str]:
+def _list_idle_words() -> frozenset[str]:
     return stop_words() | acknowledgements() | light_words() | foreign_function_words()
 
 
-def _cut(clause: re.Match[str], idle: frozenset[str], *, is_japanese: bool) -> Iterator[_Word]:
+def _cut_words(
+    clause: re.Match[str], idle: frozenset[str], *, is_japanese: bool
+) -> Iterator[_Word]:
     for match in _WORD.finditer(clause.group()):
         start = clause.start() + match.start()
         run = match.group()
@@ -271,7 +275,7 @@ def _cut(clause: re.Match[str], idle: frozenset[str], *, is_japanese: bool) -> I
             start=start,
             end=start + len(bare),
             text=bare,
-            tells=is_word if is_unspaced else _tells(bare, idle),
+            tells=is_word if is_unspaced else _tells_something(bare, idle),
             is_han=is_unspaced,
         )
 
@@ -282,7 +286,7 @@ def _tells_in_chinese(word: str) -> bool:
     return len(word) > 1 and not is_idle
 
 
-def _tells(word: str, idle: frozenset[str]) -> bool:
+def _tells_something(word: str, idle: frozenset[str]) -> bool:
     letters = sum(map(str.isalpha, word))
     is_long = letters >= _FEWEST_LETTERS or (letters > 1 and word.isupper())
     is_idle = word.lower() in idle or fold(word) in idle or _NEGATION.search(word) is not None

@@ -90,7 +90,7 @@ def _is_short(text: str) -> bool:
     return len(words(text)) <= _MAX_WORDS
 
 
-def told_at(revisions: Sequence[Memory]) -> datetime:
+def date_text(revisions: Sequence[Memory]) -> datetime:
     """Return when a memory happened or got its text, whichever is later.
 
     `revisions` are all of its revisions, oldest first.
@@ -111,7 +111,7 @@ def judge_expired(
 
     The rule is for every memory of its scope, whatever it is. With `erase` it is also for memories
     that are archived, superseded or forgotten already. The age counts from `since`, by default from
-    the last change; with `erase` give `told_at`, so that archiving does not prolong a life. The
+    the last change; with `erase` give `date_text`, so that archiving does not prolong a life. The
     stored bytes of an attachment go with the attachment.
     """
     if is_content(memory):
@@ -126,9 +126,9 @@ def judge_expired(
     return Verdict(StepAction.ARCHIVE, reason) if memory.status is Status.CURRENT else None
 
 
-def _plan(context: JobContext) -> Plan:
+def _plan_archiving(context: JobContext) -> Plan:
     changes, notes = Changes(context), dict[str, str]()
-    for scan, judge in (*_expiry_scans(context), _retention_scan(context)):
+    for scan, judge in (*_make_expiry_scans(context), _make_retention_scan(context)):
         is_full = not _add_all(changes, scan, judge)
         notes[scan.note] = scan.position
         if is_full:
@@ -146,7 +146,7 @@ def _add_all(changes: Changes, scan: RollingScan, judge: _Judge) -> bool:
     return True
 
 
-def _expiry_scans(context: JobContext) -> Iterator[tuple[RollingScan, _Judge]]:
+def _make_expiry_scans(context: JobContext) -> Iterator[tuple[RollingScan, _Judge]]:
     """Yield a scan for each scope with a time to live: it reads what is old enough alone."""
     for name in context.scopes:
         rules = context.rules_of(name)
@@ -170,12 +170,12 @@ def _judge_expired(
         if verdict is None and rules.erase:
             # Changed since it was told: by a new text, or only by being archived.
             revisions = context.services.storage.history(memory.id) or [memory]
-            verdict = judge_expired(memory, rules, context.now, since=told_at(revisions))
+            verdict = judge_expired(memory, rules, context.now, since=date_text(revisions))
         if verdict is not None:
             yield memory, verdict
 
 
-def _retention_scan(context: JobContext) -> tuple[RollingScan, _Judge]:
+def _make_retention_scan(context: JobContext) -> tuple[RollingScan, _Judge]:
     """Return the scan of the whole store for what the retention of each scope archives."""
     criteria = Criteria(
         # Nothing younger is archived by a retention.
@@ -190,11 +190,11 @@ def _judge_retention(
     context: JobContext, frequency: Counter[tuple[str, str]], page: Sequence[Memory]
 ) -> Iterator[tuple[Memory, Verdict]]:
     settings, now = context.settings, context.now
-    frequency.update(_short_messages(page))
+    frequency.update(_find_short_messages(page))
     usage = context.services.storage.usage([memory.id for memory in page])
 
     def count_same(memory: Memory) -> int:
-        return frequency[memory.scope, _form(memory)]
+        return frequency[memory.scope, _canonicalize_text(memory)]
 
     for memory in page:
         ages = ages_of(settings, memory.scope)
@@ -205,13 +205,13 @@ def _judge_retention(
             yield memory, verdict
 
 
-def _short_messages(page: Sequence[Memory]) -> Iterator[tuple[str, str]]:
+def _find_short_messages(page: Sequence[Memory]) -> Iterator[tuple[str, str]]:
     for memory in page:
         if memory.kind is Kind.MESSAGE and len(memory.text) <= MAX_CHARS:
-            yield memory.scope, _form(memory)
+            yield memory.scope, _canonicalize_text(memory)
 
 
-def _form(memory: Memory) -> str:
+def _canonicalize_text(memory: Memory) -> str:
     return canonicalize(memory.text).casefold()
 
 
@@ -219,5 +219,5 @@ ARCHIVE = Job(
     name="archive",
     summary="Archive what has expired, what was never recalled, and messages that say nothing.",
     every=timedelta(days=1),
-    plan=_plan,
+    plan=_plan_archiving,
 )

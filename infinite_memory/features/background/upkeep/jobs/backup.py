@@ -38,7 +38,7 @@ def choose_outdated(
     return [name for name, _ in newest_first if name not in kept]
 
 
-def _plan(context: JobContext) -> Plan:
+def _plan_backup(context: JobContext) -> Plan:
     settings = context.settings
     if not settings.daily_backups and not settings.weekly_backups:
         return Plan()
@@ -75,7 +75,7 @@ BACKUP = Job(
     name="backup",
     summary="Back up everything, and delete outdated scheduled backups.",
     every=timedelta(days=1),
-    plan=_plan,
+    plan=_plan_backup,
     is_heavy=True,
     whole_store=True,
 )

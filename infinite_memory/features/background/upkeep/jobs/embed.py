@@ -13,7 +13,7 @@ from infinite_memory.features.background.upkeep.job import Job, Plan
 _MOST = 1000
 
 
-def _plan(context: JobContext) -> Plan:
+def _plan_embedding(context: JobContext) -> Plan:
     services = context.services
     model = services.models.configured.embedder.model
     number = len(services.storage.pending(model, limit=_MOST))
@@ -32,5 +32,5 @@ EMBED = Job(
     name="embed",
     summary="Embed the memories that are found by their words alone.",
     every=timedelta(minutes=5),
-    plan=_plan,
+    plan=_plan_embedding,
 )

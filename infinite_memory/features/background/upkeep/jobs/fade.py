@@ -22,7 +22,7 @@ from infinite_memory.features.chats.short_term.entry import (
 _VERDICT = Verdict(StepAction.ARCHIVE, "a short-term memory that has faded")
 
 
-def _plan(context: JobContext) -> Plan:
+def _plan_fading(context: JobContext) -> Plan:
     faded = list(_find_all_faded(context))
     changes = Changes(context)
     changes.add((memory, _VERDICT) for memory in faded[:MAX_CHANGES])
@@ -52,5 +52,5 @@ FADE = Job(
     name="fade",
     summary="Archive short-term memories that have faded.",
     every=timedelta(days=1),
-    plan=_plan,
+    plan=_plan_fading,
 )

@@ -13,14 +13,14 @@ from infinite_memory.search.index import SearchIndex
 _MOST_COUNTED = 1_000_000
 
 
-def _plan(context: JobContext) -> Plan:
+def _plan_folding(context: JobContext) -> Plan:
     models = context.services.models
     index = models.answering().index
     if not isinstance(index, SearchIndex):
         return Plan()
     behind = index.count_behind(limit=_MOST_COUNTED)
     if not behind:
-        return Plan(work=lambda: _save(context))
+        return Plan(work=lambda: _save_index(context))
     number = format_count(behind, "changed memory", "changed memories")
 
     def fold() -> Sequence[str]:
@@ -31,7 +31,7 @@ def _plan(context: JobContext) -> Plan:
     return Plan(work=fold, intends=(f"Read {number} into the index.",))
 
 
-def _save(context: JobContext) -> Sequence[str]:
+def _save_index(context: JobContext) -> Sequence[str]:
     context.services.models.save()
     return ()
 
@@ -40,6 +40,6 @@ INDEX = Job(
     name="index",
     summary="Read what has changed into the index, and write its snapshot.",
     every=timedelta(hours=1),
-    plan=_plan,
+    plan=_plan_folding,
     whole_store=True,
 )

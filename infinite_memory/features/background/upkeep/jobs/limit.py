@@ -54,14 +54,14 @@ class _Limit:
     in_bytes: bool = False
 
 
-def _plan(context: JobContext) -> Plan:
+def _plan_limit(context: JobContext) -> Plan:
     """Return the plan for the first exceeded limit under which there is something to archive.
 
     What one limit archives counts for the next, which is therefore left to the next run.
     """
-    limits = _exceeded(context)
+    limits = _find_exceeded(context)
     for limit in limits:
-        chosen = _least_valuable(context, limit)
+        chosen = _choose_least_valuable(context, limit)
         if context.stop():
             # Not all memories were looked at: there may be less valuable ones.
             return Plan(more=True)
@@ -74,7 +74,7 @@ def _plan(context: JobContext) -> Plan:
     return Plan()
 
 
-def _exceeded(context: JobContext) -> Iterator[_Limit]:
+def _find_exceeded(context: JobContext) -> Iterator[_Limit]:
     """Yield the limits that the store exceeds, limits of single scopes first.
 
     Topic summaries do not count: what the dreamer writes archives nothing that people said.
@@ -88,13 +88,13 @@ def _exceeded(context: JobContext) -> Iterator[_Limit]:
     counts -= _count_topics(context)
     for name, rules in settings.scopes.items():
         if rules.max_memories is not None and counts[name] > rules.max_memories:
-            yield _number_limit(frozenset({name}), counts, rules.max_memories, name)
+            yield _make_limit(frozenset({name}), counts, rules.max_memories, name)
     if settings.max_memories is not None and counts.total() > settings.max_memories:
-        yield _number_limit(frozenset(counts), counts, settings.max_memories, "the store")
+        yield _make_limit(frozenset(counts), counts, settings.max_memories, "the store")
     if settings.max_megabytes is not None:
         most = settings.max_megabytes * _MEGABYTE
         # The texts are smaller than the files that hold them.
-        if size.size_bytes > most and (used := _text_bytes(context)) > most:
+        if size.size_bytes > most and (used := _count_text_bytes(context)) > most:
             reason = f"the texts of current memories take {used // _MEGABYTE} MB, and the limit is"
             yield _Limit(
                 scopes=frozenset(context.scopes),
@@ -105,9 +105,7 @@ def _exceeded(context: JobContext) -> Iterator[_Limit]:
             )
 
 
-def _number_limit(
-    scopes: frozenset[str], counts: Mapping[str, int], most: int, name: str
-) -> _Limit:
+def _make_limit(scopes: frozenset[str], counts: Mapping[str, int], most: int, name: str) -> _Limit:
     number = sum(counts[scope] for scope in scopes)
     held = format_count(number, "current memory", "current memories")
     return _Limit(
@@ -125,19 +123,19 @@ def _count_topics(context: JobContext) -> Counter[str]:
         kinds=frozenset({Kind.SUMMARY}),
         statuses=frozenset({Status.CURRENT}),
     )
-    pages = _pages(context, summaries)
+    pages = _read_pages(context, summaries)
     return Counter(memory.scope for page in pages for memory in page if memory.is_dreamed)
 
 
-def _current(context: JobContext, scopes: frozenset[str]) -> Iterator[list[Memory]]:
+def _read_current(context: JobContext, scopes: frozenset[str]) -> Iterator[list[Memory]]:
     """Yield the current memories of `scopes` without topic summaries, page by page."""
-    return _pages(
+    return _read_pages(
         context,
         Criteria(scopes=scopes, statuses=frozenset({Status.CURRENT}), topic_summaries=False),
     )
 
 
-def _pages(context: JobContext, criteria: Criteria) -> Iterator[list[Memory]]:
+def _read_pages(context: JobContext, criteria: Criteria) -> Iterator[list[Memory]]:
     after: str | None = None
     while not context.stop():
         page = context.services.storage.find(criteria, limit=_PAGE, after=after)
@@ -147,8 +145,8 @@ def _pages(context: JobContext, criteria: Criteria) -> Iterator[list[Memory]]:
             return
 
 
-def _text_bytes(context: JobContext) -> int:
-    pages = _current(context, frozenset(context.scopes))
+def _count_text_bytes(context: JobContext) -> int:
+    pages = _read_current(context, frozenset(context.scopes))
     return sum(len(memory.text.encode()) for page in pages for memory in page)
 
 
@@ -170,11 +168,11 @@ class _Lowest:
         return [memory for _, _, memory in sorted(self._heap, reverse=True)]
 
 
-def _least_valuable(context: JobContext, limit: _Limit) -> list[Memory]:
+def _choose_least_valuable(context: JobContext, limit: _Limit) -> list[Memory]:
     """Return the memories to archive, the least valuable first, one more than a run changes."""
     wanted = MAX_CHANGES + 1 if limit.in_bytes else min(limit.excess, MAX_CHANGES + 1)
     lowest = _Lowest(most=wanted)
-    for page in _current(context, limit.scopes):
+    for page in _read_current(context, limit.scopes):
         ids = [memory.id for memory in page]
         usage = context.services.storage.usage(ids)
         weights = weights_of_links(ids, context.services.storage.links(ids))
@@ -184,10 +182,10 @@ def _least_valuable(context: JobContext, limit: _Limit) -> list[Memory]:
                     value_of(memory, usage.get(memory.id), weights[memory.id], context.now), memory
                 )
     chosen = lowest.sorted()
-    return _up_to_bytes(chosen, limit.excess) if limit.in_bytes else chosen
+    return _take_bytes(chosen, limit.excess) if limit.in_bytes else chosen
 
 
-def _up_to_bytes(memories: list[Memory], excess: int) -> list[Memory]:
+def _take_bytes(memories: list[Memory], excess: int) -> list[Memory]:
     freed, chosen = 0, []
     for memory in memories:
         if freed >= excess:
@@ -201,6 +199,6 @@ LIMIT = Job(
     name="limit",
     summary="Archive the least valuable memories beyond the limits of the configuration.",
     every=timedelta(days=1),
-    plan=_plan,
+    plan=_plan_limit,
     is_heavy=True,
 )

@@ -41,28 +41,28 @@ def are_near_duplicates(first: str, second: str, cosine: float) -> bool:
     return cosine >= LOWEST_COSINE and _NUMBER.findall(first) == _NUMBER.findall(second)
 
 
-def _plan(context: JobContext) -> Plan:
+def _plan_links(context: JobContext) -> Plan:
     services = context.services
-    changes = services.storage.changes(_begin(context), limit=_MOST_READ, models=())
+    changes = services.storage.changes(_find_begin(context), limit=_MOST_READ, models=())
     changed = [change.record.memory for change in changes.items if change.record is not None]
     links: dict[frozenset[str], tuple[Link, Memory]] = {}
     for memory in filter(lambda memory: _is_candidate(context, memory), changed):
         if context.stop():
             return Plan()
-        for link in _links_of(context, memory):
+        for link in _make_links(context, memory):
             links.setdefault(frozenset({link.source, link.target}), (link, memory))
-    present = _present_pairs(context, links)
+    present = _find_present_pairs(context, links)
     new = [pair for ids, pair in links.items() if ids not in present][:MAX_CHANGES]
     is_end = len(changes.items) < _MOST_READ
     return Plan(
-        steps=[_step(link, memory) for link, memory in new],
+        steps=[_make_step(link, memory) for link, memory in new],
         commit=Commit(links=tuple([link for link, _ in new])),
         notes={_NOTE: str(changes.cursor)},
         more=not is_end,
     )
 
 
-def _begin(context: JobContext) -> int:
+def _find_begin(context: JobContext) -> int:
     note = context.notes.get(_NOTE, "")
     position = int(note) if note.isdecimal() and len(note) < 19 else 0
     # A store that was replaced may have a shorter feed.
@@ -78,7 +78,7 @@ def _is_candidate(context: JobContext, memory: Memory) -> bool:
     )
 
 
-def _links_of(context: JobContext, memory: Memory) -> Iterator[Link]:
+def _make_links(context: JobContext, memory: Memory) -> Iterator[Link]:
     """Yield the links of a memory to near-duplicates in its scope, from later to earlier ones."""
     services = context.services
     criteria = Criteria(
@@ -110,7 +110,7 @@ def _links_of(context: JobContext, memory: Memory) -> Iterator[Link]:
         )
 
 
-def _present_pairs(
+def _find_present_pairs(
     context: JobContext, links: dict[frozenset[str], tuple[Link, Memory]]
 ) -> set[frozenset[str]]:
     """Return the pairs that are linked as near-duplicates already, in either direction."""
@@ -122,7 +122,7 @@ def _present_pairs(
     }
 
 
-def _step(link: Link, memory: Memory) -> UpkeepStep:
+def _make_step(link: Link, memory: Memory) -> UpkeepStep:
     other = link.target if link.source == memory.id else link.source
     return UpkeepStep(
         action=StepAction.LINK,
@@ -138,5 +138,5 @@ LINK_DUPLICATES = Job(
     name="link-duplicates",
     summary="Link memories that say nearly the same; none is merged.",
     every=timedelta(minutes=15),
-    plan=_plan,
+    plan=_plan_links,
 )

@@ -21,33 +21,33 @@ from infinite_memory.features.background.upkeep.policies.verdict import Verdict
 from infinite_memory.features.background.upkeep.report import StepAction
 
 
-def _plan(context: JobContext) -> Plan:
+def _plan_retirement(context: JobContext) -> Plan:
     """Return the plan for the first retired scope that holds current memories."""
     names = [name for name, rules in context.settings.scopes.items() if rules.retired]
     waiting = {
-        name: memories for name in names if (memories := _current(context, name)) is not None
+        name: memories for name in names if (memories := _read_current(context, name)) is not None
     }
     if not waiting:
         return Plan()
     name, memories = next(iter(waiting.items()))
     retired = memories[:MAX_CHANGES]
-    known = _known_export(context, name, retired)
-    exported_at, path = (context.now, _new_path(context, name)) if known is None else known
+    known = _find_known_export(context, name, retired)
+    exported_at, path = (context.now, _make_path(context, name)) if known is None else known
     changes = Changes(context)
     verdict = Verdict(StepAction.ARCHIVE, f"the scope {name} is retired; it is in {path}")
     changes.add((memory, verdict) for memory in retired)
     is_last = len(memories) <= MAX_CHANGES
     return Plan(
-        prepare=None if known is not None else lambda: _export(context, name, path),
+        prepare=None if known is not None else lambda: _export_scope(context, name, path),
         intends=() if known is not None else (f"Export {name} into {path}.",),
         steps=changes.steps(),
         commit=changes.commit(),
-        notes={_note(name): "" if is_last else f"{iso(exported_at)} {path}"},
+        notes={_name_note(name): "" if is_last else f"{iso(exported_at)} {path}"},
         more=not is_last or len(waiting) > 1,
     )
 
 
-def _export(context: JobContext, name: str, path: Path) -> Sequence[str]:
+def _export_scope(context: JobContext, name: str, path: Path) -> Sequence[str]:
     """Export a scope, whatever its sensitivity.
 
     Raises:
@@ -67,7 +67,7 @@ def _export(context: JobContext, name: str, path: Path) -> Sequence[str]:
     return (f"Exported {exported.memories:,} memories of {name} into {path}.",)
 
 
-def _current(context: JobContext, name: str) -> list[Memory] | None:
+def _read_current(context: JobContext, name: str) -> list[Memory] | None:
     """Return the current memories of a scope, up to a memory more than a run changes, or None."""
     if name not in context.scopes:
         return None
@@ -76,17 +76,17 @@ def _current(context: JobContext, name: str) -> list[Memory] | None:
     return list(page.memories) or None
 
 
-def _new_path(context: JobContext, name: str) -> Path:
+def _make_path(context: JobContext, name: str) -> Path:
     stem = file_name(name).removesuffix(".md")
     folder = context.services.config.home / "export"
     return folder / f"{stem}-{context.now:%Y%m%dT%H%M%SZ}.jsonl"
 
 
-def _known_export(
+def _find_known_export(
     context: JobContext, name: str, memories: Sequence[Memory]
 ) -> tuple[datetime, Path] | None:
     """Return the export of an earlier run that holds all `memories` as they are, or None."""
-    time, _, path = context.notes.get(_note(name), "").partition(" ")
+    time, _, path = context.notes.get(_name_note(name), "").partition(" ")
     try:
         exported_at = datetime.fromisoformat(time)
     except ValueError:
@@ -96,7 +96,7 @@ def _known_export(
     return (exported_at, Path(path)) if has_all and Path(path).is_file() else None
 
 
-def _note(name: str) -> str:
+def _name_note(name: str) -> str:
     return f"retire/{name}"
 
 
@@ -104,6 +104,6 @@ RETIRE = Job(
     name="retire",
     summary="Export and archive the scopes that the configuration retires.",
     every=timedelta(days=1),
-    plan=_plan,
+    plan=_plan_retirement,
     whole_store=True,
 )

@@ -34,7 +34,7 @@ from infinite_memory.features.background.upkeep.summaries.writing import (
 _MOST_SUMMARIES = 20
 
 
-def _plan(context: JobContext) -> Plan:
+def _plan_summaries(context: JobContext) -> Plan:
     scan = scan_for_material(context)
     services = context.services
     summariser = choose_summariser(services.config, context.stop, given=services.summariser)
@@ -70,17 +70,17 @@ def _plan(context: JobContext) -> Plan:
         )
         commits.append(summary_commit(context, summary, replaced=replaced, archived=archived))
         summaries.append(summary)
-        steps.append(_step(summary, material, len(archived)))
+        steps.append(_make_step(summary, material, len(archived)))
     return Plan(
         steps=steps,
         commit=merge_commits(*commits),
-        work=lambda: _finish(context, summaries),
+        work=lambda: _finish_summaries(context, summaries),
         notes={} if more else {POSITION_NOTE: scan.position},
         more=more,
     )
 
 
-def _step(summary: Memory, material: Material, archived: int) -> UpkeepStep:
+def _make_step(summary: Memory, material: Material, archived: int) -> UpkeepStep:
     number = format_count(len(material.sources), "memory", "memories")
     rest = f", {archived:,} of them archived" if archived else ""
     return UpkeepStep(
@@ -93,7 +93,7 @@ def _step(summary: Memory, material: Material, archived: int) -> UpkeepStep:
     )
 
 
-def _finish(context: JobContext, summaries: Sequence[Memory]) -> Sequence[str]:
+def _finish_summaries(context: JobContext, summaries: Sequence[Memory]) -> Sequence[str]:
     finish_summaries(context.services, summaries)
     return ()
 
@@ -102,5 +102,5 @@ SUMMARISE = Job(
     name="summarise",
     summary="Summarise finished conversations, whose messages are archived, and months of notes.",
     every=timedelta(days=1),
-    plan=_plan,
+    plan=_plan_summaries,
 )

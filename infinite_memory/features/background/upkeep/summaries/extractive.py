@@ -109,7 +109,7 @@ def weigh(sentence: Sentence, names: frozenset[str]) -> float:
         return 0.0
     found = frozenset(terms(text)) - names
     weight = 1.0
-    if not _cue_terms().isdisjoint(found):
+    if not _list_cue_terms().isdisjoint(found):
         weight += _CUE_BONUS
     if _NUMBER.search(text) or is_relative(text):
         weight += _NUMBER_BONUS
@@ -122,7 +122,7 @@ def weigh(sentence: Sentence, names: frozenset[str]) -> float:
     return weight
 
 
-def term_values(sentences: Sequence[Sentence], names: frozenset[str]) -> NDArray[np.float64]:
+def weigh_terms(sentences: Sequence[Sentence], names: frozenset[str]) -> NDArray[np.float64]:
     """Return what each term of a sentence is worth, shape (sentences, terms); 0 where it is not.
 
     A term is worth ln(1 + sentences / those with the term) (Spärck Jones, 1972), times
@@ -140,7 +140,7 @@ def term_values(sentences: Sequence[Sentence], names: frozenset[str]) -> NDArray
 
 
 @cache
-def _cue_terms() -> frozenset[str]:
+def _list_cue_terms() -> frozenset[str]:
     return frozenset(terms(cue_words()))
 
 
@@ -153,7 +153,7 @@ class ExtractiveSummariser:
 
     def summarise(self, sources: Sequence[Memory], *, max_chars: int) -> str:
         """Return the chosen sentences in their order, by day and speaker."""
-        sentences = list(self._cut(sources))
+        sentences = list(self._cut_sentences(sources))
         if not sentences:
             return ""
         names = frozenset(terms(" ".join({memory.speaker or "" for memory in sources})))
@@ -164,16 +164,16 @@ class ExtractiveSummariser:
         kept = np.sort(np.argsort(-weights, kind="stable")[:_MOST_SENTENCES])
         sentences, weights = [sentences[i] for i in kept], weights[kept]
         chosen: list[int] = []
-        for candidate in _by_coverage(sentences, weights, names):
+        for candidate in _choose_by_coverage(sentences, weights, names):
             longer = sorted([*chosen, candidate])
-            if len(self._write([sentences[i] for i in longer], sources)) <= max_chars:
+            if len(self._write_sentences([sentences[i] for i in longer], sources)) <= max_chars:
                 chosen = longer
         if not chosen:
             best = sentences[int(np.argmax(weights))]
             return f"{best.text[: max(0, max_chars - 1)].rstrip()}{_CUT}"
-        return self._write([sentences[i] for i in chosen], sources)
+        return self._write_sentences([sentences[i] for i in chosen], sources)
 
-    def _cut(self, sources: Sequence[Memory]) -> Iterator[Sentence]:
+    def _cut_sentences(self, sources: Sequence[Memory]) -> Iterator[Sentence]:
         """Yield the sentences of the sources, in order."""
         for number, memory in enumerate(sources):
             text = memory.text
@@ -182,7 +182,7 @@ class ExtractiveSummariser:
                 quote = resolve_dates(sentence, memory.happened_at, self.zone)
                 yield Sentence(source=number, text=sentence, quote=quote)
 
-    def _write(self, sentences: Sequence[Sentence], sources: Sequence[Memory]) -> str:
+    def _write_sentences(self, sentences: Sequence[Sentence], sources: Sequence[Memory]) -> str:
         lines: list[str] = []
         day = ""
         source = -1
@@ -201,11 +201,11 @@ class ExtractiveSummariser:
         return "\n".join(lines)
 
 
-def _by_coverage(
+def _choose_by_coverage(
     sentences: Sequence[Sentence], weights: NDArray[np.float64], names: frozenset[str]
 ) -> Iterator[int]:
     """Yield the sentences, first those that add most for their length to those before them."""
-    values = term_values(sentences, names)
+    values = weigh_terms(sentences, names)
     costs = np.array([len(sentence.quote) + _COST_CHARS for sentence in sentences])
     is_left = weights > 0
     while is_left.any():

@@ -65,7 +65,9 @@ def load_conversation(storage: Storage, scope: str, conversation_id: str) -> lis
     criteria = Criteria(
         scopes=frozenset({scope}), conversation_id=conversation_id, statuses=_STATUSES
     )
-    memories = [memory for memory in _read(storage, criteria) if memory.kind is not Kind.SUMMARY]
+    memories = [
+        memory for memory in _read_memories(storage, criteria) if memory.kind is not Kind.SUMMARY
+    ]
     return [
         Material(scope=scope, sources=part, conversation_id=conversation_id)
         for part in _cut_parts(memories, fewest=_FEWEST_MESSAGES)
@@ -83,7 +85,7 @@ def load_month(storage: Storage, scope: str, month: datetime) -> list[Material]:
     )
     memories = [
         memory
-        for memory in _read(storage, criteria)
+        for memory in _read_memories(storage, criteria)
         if memory.conversation_id is None and memory.kind is not Kind.SUMMARY
     ]
     return [
@@ -132,12 +134,12 @@ def find_summaries(storage: Storage, material: Material) -> list[Memory]:
     ids = {memory.id for memory in material.sources}
     return [
         summary
-        for summary in _read(storage, criteria)
+        for summary in _read_memories(storage, criteria)
         if WRITTEN_BY in summary.context and not ids.isdisjoint(summary.sources)
     ]
 
 
-def _read(storage: Storage, criteria: Criteria) -> list[Memory]:
+def _read_memories(storage: Storage, criteria: Criteria) -> list[Memory]:
     """Return the memories that meet `criteria`, oldest first, of very many the newest."""
     memories: list[Memory] = []
     after: str | None = None
@@ -165,7 +167,7 @@ def make_summary(
         id=material.summary_id if memory_id is None else memory_id,
         text=text,
         kind=Kind.SUMMARY,
-        title=_title(material, zone),
+        title=_make_title(material, zone),
         scope=material.scope,
         context={
             "period": describe_period(material.sources),
@@ -179,7 +181,7 @@ def make_summary(
     )
 
 
-def _title(material: Material, zone: str | None) -> str:
+def _make_title(material: Material, zone: str | None) -> str:
     first = in_zone(material.begins, zone).date().isoformat()
     last = in_zone(material.ends, zone).date().isoformat()
     days = first if first == last else f"{first} to {last}"

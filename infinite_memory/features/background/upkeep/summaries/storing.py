@@ -58,7 +58,7 @@ def store_summary(
         raise InvalidInput(f"sources has {len(set(ids)):,} ids: give 1 to {MOST_SOURCES}")
     for attempt in attempts():
         material = _load_material(services, ids)
-        summary = _build(services, material, checked, heading)
+        summary = _build_summary(services, material, checked, heading)
         present = services.storage.get([summary.id], models=()).get(summary.id)
         if present is not None:
             is_forgotten = present.memory.status is Status.FORGOTTEN
@@ -70,7 +70,7 @@ def store_summary(
             if set(memory.sources) <= set(ids)
         ]
         with attempt:
-            services.storage.commit(_commit(services, summary, material, replaced))
+            services.storage.commit(_make_commit(services, summary, material, replaced))
             break
     embedded = finish_summaries(services, [summary])
     if embedded is None:
@@ -113,7 +113,7 @@ def _load_material(services: Services, ids: Sequence[str]) -> Material:
     )
 
 
-def _build(services: Services, material: Material, text: str, title: str | None) -> Memory:
+def _build_summary(services: Services, material: Material, text: str, title: str | None) -> Memory:
     """Return the summary; the same text of the same sources has the same id."""
     digest = hashlib.sha256(f"{material.summary_id}\0{text}".encode()).hexdigest()
     summary = make_summary(
@@ -128,7 +128,7 @@ def _build(services: Services, material: Material, text: str, title: str | None)
     return summary if title is None else evolve(summary, title=title)
 
 
-def _commit(
+def _make_commit(
     services: Services, summary: Memory, material: Material, replaced: Sequence[Memory]
 ) -> Commit:
     """Return the commit of the summary, which archives what the upkeep would have archived."""

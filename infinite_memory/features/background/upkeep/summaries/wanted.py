@@ -63,12 +63,12 @@ def find_wanted(services: Services, *, limit: int, max_chars: int) -> tuple[Want
         if len(found) == limit:
             break
         found.append((material, None))
-    for summary, material in _summarised_by_rule(context):
+    for summary, material in _find_summarised_by_rule(context):
         if len(found) == limit:
             break
         found.append((material, summary.id))
     share = max_chars // max(1, len(found))
-    wanted = tuple([_describe(material, present, share) for material, present in found])
+    wanted = tuple([_describe_material(material, present, share) for material, present in found])
     services.note_read(
         memory
         for (material, _), shown in zip(found, wanted, strict=True)
@@ -77,7 +77,7 @@ def find_wanted(services: Services, *, limit: int, max_chars: int) -> tuple[Want
     return wanted
 
 
-def _summarised_by_rule(context: JobContext) -> Iterator[tuple[Memory, Material]]:
+def _find_summarised_by_rule(context: JobContext) -> Iterator[tuple[Memory, Material]]:
     """Yield the current built-in summaries whose sources are all there, with these."""
     criteria = Criteria(
         scopes=frozenset(context.scopes),
@@ -103,7 +103,7 @@ def _summarised_by_rule(context: JobContext) -> Iterator[tuple[Memory, Material]
         )
 
 
-def _describe(material: Material, present: str | None, max_chars: int) -> WantedSummary:
+def _describe_material(material: Material, present: str | None, max_chars: int) -> WantedSummary:
     return WantedSummary(
         scope=material.scope,
         conversation_id=material.conversation_id,
@@ -121,11 +121,11 @@ def quote_sources(sources: Sequence[Memory], *, max_chars: int) -> tuple[SourceT
     The longest are cut first, so that as many memories as possible are shown.
     """
     quoted = sources[: max(1, max_chars // _FEWEST_CHARS_OF_TEXT)]
-    most = _longest_that_fits([len(memory.text) for memory in quoted], max_chars)
-    return tuple([_quote(memory, most) for memory in quoted])
+    most = _find_longest_length([len(memory.text) for memory in quoted], max_chars)
+    return tuple([_quote_memory(memory, most) for memory in quoted])
 
 
-def _longest_that_fits(lengths: list[int], total: int) -> int:
+def _find_longest_length(lengths: list[int], total: int) -> int:
     """Return the greatest length to which texts are cut, so that they have `total` together."""
     left = total
     for number, length in enumerate(sorted(lengths)):
@@ -136,7 +136,7 @@ def _longest_that_fits(lengths: list[int], total: int) -> int:
     return max(lengths)
 
 
-def _quote(memory: Memory, max_chars: int) -> SourceText:
+def _quote_memory(memory: Memory, max_chars: int) -> SourceText:
     text = memory.text
     if len(text) > max_chars:
         text = text[: max(0, max_chars - 1)] + _CUT

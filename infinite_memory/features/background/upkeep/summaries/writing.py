@@ -106,7 +106,7 @@ def summary_commit(
     records = services.storage.get([memory.id for memory in replaced])
     ended = tuple(
         Put(
-            memory=_end(record.memory, summary, services.clock()),
+            memory=_end_summary(record.memory, summary, services.clock()),
             expected=record.memory.revision,
             embeddings=record.embeddings,
         )
@@ -115,7 +115,7 @@ def summary_commit(
     links = link_sources(summary, made_by=MADE_BY, reason="a source of the summary")
     return Commit(
         puts=(Put(memory=summary, expected=0), *ended, *archive_puts(context, archived)),
-        links=(*links, *(_supersedes(summary, memory) for memory in replaced)),
+        links=(*links, *(_make_supersedes_link(summary, memory) for memory in replaced)),
     )
 
 
@@ -131,7 +131,7 @@ def are_unchanged(services: Services, sources: Sequence[Memory]) -> bool:
     )
 
 
-def _end(memory: Memory, by: Memory, now: datetime) -> Memory:
+def _end_summary(memory: Memory, by: Memory, now: datetime) -> Memory:
     return evolve(
         memory,
         status=Status.SUPERSEDED,
@@ -141,7 +141,7 @@ def _end(memory: Memory, by: Memory, now: datetime) -> Memory:
     )
 
 
-def _supersedes(summary: Memory, earlier: Memory) -> Link:
+def _make_supersedes_link(summary: Memory, earlier: Memory) -> Link:
     return Link(
         source=summary.id,
         target=earlier.id,

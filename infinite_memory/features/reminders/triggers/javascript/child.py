@@ -59,16 +59,16 @@ def main(zones: Sequence[str], now: float, offset: float) -> None:
     # Even while a condition runs: the engine lets other threads run meanwhile.
     threading.Thread(target=_read_requests, args=(requests,), daemon=True).start()
     # Reads the tables of characters, and whatever else is read late.
-    _evaluate("match_keys(context.messages, '開')", _SAMPLE, 0.0)
+    _evaluate_condition("match_keys(context.messages, '開')", _SAMPLE, 0.0)
     _limit_process()
-    _reply({"ready": True})
+    _send_reply({"ready": True})
     while True:
         request = json.loads(requests.get())
         for source in request["sources"]:
             _set_alarm(_ALARM_SECONDS)
-            reply = _evaluate(source, request["context"], request["now"])
+            reply = _evaluate_condition(source, request["context"], request["now"])
             _set_alarm(0)
-            _reply(reply)
+            _send_reply(reply)
         _fold.cache_clear()
 
 
@@ -78,7 +78,7 @@ def _read_requests(requests: SimpleQueue[bytes]) -> None:
     os._exit(0)
 
 
-def _reply(reply: dict[str, Any]) -> None:
+def _send_reply(reply: dict[str, Any]) -> None:
     try:
         sys.stdout.buffer.write(json.dumps(reply).encode() + b"\n")
         sys.stdout.buffer.flush()
@@ -120,13 +120,13 @@ def _set_alarm(seconds: float) -> None:
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
-def _evaluate(source: str, context: str, now: float) -> dict[str, Any]:
+def _evaluate_condition(source: str, context: str, now: float) -> dict[str, Any]:
     """Return the value of a condition: "true", "false", "function", "promise", or an error."""
     try:
         return {"value": _make_judge(source, context, now)(source)}
     # A condition may raise whatever the engine knows; the next one must not notice.
     except BaseException as error:  # noqa: BLE001
-        return {"error": _describe(error)}
+        return {"error": _describe_error(error)}
 
 
 def _make_judge(source: str, context: str, now: float) -> Callable[[str], str]:
@@ -135,7 +135,7 @@ def _make_judge(source: str, context: str, now: float) -> Callable[[str], str]:
     engine = _quickjs.Context()
     engine.set_memory_limit(_MEMORY_BYTES)
     engine.set_max_stack_size(_STACK_BYTES)
-    engine.add_callable("occurs", _occurs)
+    engine.add_callable("occurs", _occurs_in)
     engine.set("now", float(now))
     # Never 0, from which the random numbers would all be 0.
     engine.set("seed", int.from_bytes(digest, "big") >> 1 | 1)
@@ -144,7 +144,7 @@ def _make_judge(source: str, context: str, now: float) -> Callable[[str], str]:
     return judge
 
 
-def _occurs(key: str, content: str) -> bool:
+def _occurs_in(key: str, content: str) -> bool:
     # A condition can make texts of any length, which must not stay for the next one.
     make = _make_keyword if len(key) <= _MOST_KEY_CHARS else Keyword.of
     return make(key).occurs_in((_fold if len(content) <= MOST_CHARS else fold_message)(content))
@@ -154,7 +154,7 @@ _make_keyword = lru_cache(maxsize=10_000)(Keyword.of)
 _fold = lru_cache(maxsize=16)(fold_message)
 
 
-def _describe(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     """Return the message of an error, and for a syntax error its place, on one line."""
     lines = str(error)[:10_000].splitlines() or [type(error).__name__]
     place = ""

@@ -162,7 +162,7 @@ class JavaScriptEvaluator:
         now = in_zone(datetime.now(UTC), self._zone)
         sample = Occasion(now=now, messages=_SAMPLE, participants={})
         # The zone makes no difference here, and the process need not be replaced.
-        verdicts = list(self._judge([condition], sample, in_any_zone=True))
+        verdicts = list(self._judge_conditions([condition], sample, in_any_zone=True))
         if not verdicts:
             raise OutOfTime(
                 f"the condition {condition!r:.200} was not tried, since the time of the call was"
@@ -187,9 +187,9 @@ class JavaScriptEvaluator:
         awake: dict[str, str] = {}
         for name, condition in prepared.items():
             if not isinstance(condition, Prepared):
-                verdicts[name] = _failed("it was not prepared by this evaluator")
+                verdicts[name] = _make_failure("it was not prepared by this evaluator")
             elif (minutes := self._late.minutes_left(condition.source)) is not None:
-                verdicts[name] = _failed(
+                verdicts[name] = _make_failure(
                     f"it rests for {minutes:.0f} minutes, since it took longer than half a second"
                     " three times in a row"
                 )
@@ -197,9 +197,9 @@ class JavaScriptEvaluator:
                 awake[name] = condition.source
         judged: list[Verdict] = []
         try:
-            judged.extend(self._judge(list(awake.values()), occasion))
+            judged.extend(self._judge_conditions(list(awake.values()), occasion))
         except ConfigurationError as error:
-            judged += [_failed(str(error))] * (len(awake) - len(judged))
+            judged += [_make_failure(str(error))] * (len(awake) - len(judged))
         # Those without a verdict were not checked, because the time of the call was over.
         for (name, source), verdict in zip(awake.items(), judged, strict=False):
             self._late.note(source, is_late=verdict.is_timeout)
@@ -214,7 +214,7 @@ class JavaScriptEvaluator:
         self._workers.close()
         _evaluators.discard(self)
 
-    def _judge(
+    def _judge_conditions(
         self, sources: Sequence[str], occasion: Occasion, *, in_any_zone: bool = False
     ) -> Iterator[Verdict]:
         """Yield the verdicts in order, until the time is over; a process that fails is replaced.
@@ -227,16 +227,16 @@ class JavaScriptEvaluator:
         context = _write_context(occasion)
         remaining = list(sources)
         while remaining and seconds and not (deadline and deadline.is_over):
-            worker = self._ask(remaining, context, occasion.now, in_any_zone=in_any_zone)
+            worker = self._ask_worker(remaining, context, occasion.now, in_any_zone=in_any_zone)
             # The time that the process takes to start is no fault of the conditions.
             deadline = deadline or current_deadline().moved_to(seconds)
-            for verdict in self._receive(worker, len(remaining), deadline):
+            for verdict in self._receive_verdicts(worker, len(remaining), deadline):
                 remaining.pop(0)
                 yield verdict
         if remaining:
             self._workers.start_ahead(occasion.now)
 
-    def _ask(
+    def _ask_worker(
         self, sources: Sequence[str], context: str, now: datetime, *, in_any_zone: bool
     ) -> Worker:
         """Return a process that was asked for the verdicts of conditions.
@@ -258,7 +258,9 @@ class JavaScriptEvaluator:
                 return worker
         raise ConfigurationError(NO_START)
 
-    def _receive(self, worker: Worker, count: int, deadline: Deadline) -> Iterator[Verdict]:
+    def _receive_verdicts(
+        self, worker: Worker, count: int, deadline: Deadline
+    ) -> Iterator[Verdict]:
         """Yield verdicts until the process fails or the time is over, and take the process back."""
         failure: Verdict | None = None
         is_done = False
@@ -267,20 +269,20 @@ class JavaScriptEvaluator:
             for _ in range(count):
                 begun = time.perf_counter()
                 reply = worker.receive(min(_SECONDS, deadline.seconds_left))
-                yield _read(reply, time.perf_counter() - begun)
+                yield _read_reply(reply, time.perf_counter() - begun)
             is_done = True
         except WorkerLate:
             seconds = time.perf_counter() - begun
             # One that began just before the end of the time was not late: it comes first next time.
             if seconds >= _LEAST_SECONDS:
-                failure = _failed(_TOO_LATE, seconds=seconds, is_timeout=True)
+                failure = _make_failure(_TOO_LATE, seconds=seconds, is_timeout=True)
         except WorkerEnded:
             seconds = time.perf_counter() - begun
             is_late = self._workers.end(worker) == _ALARM
             reason = _TOO_LATE if is_late else _ENDED
             if self._workers.is_closed:
                 is_late, reason = False, CLOSED
-            failure = _failed(reason, seconds=seconds, is_timeout=is_late)
+            failure = _make_failure(reason, seconds=seconds, is_timeout=is_late)
         finally:
             if is_done:
                 self._workers.give_back(worker)
@@ -307,12 +309,12 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_cross_fork)
 
 
-def _read(reply: Mapping[str, str], seconds: float) -> Verdict:
+def _read_reply(reply: Mapping[str, str], seconds: float) -> Verdict:
     """Return the verdict that a reply of the process tells."""
     if "error" in reply:
-        return _failed(reply["error"], seconds=seconds)
+        return _make_failure(reply["error"], seconds=seconds)
     if reply["value"] in _ALWAYS:
-        return _failed(_ALWAYS[reply["value"]], seconds=seconds)
+        return _make_failure(_ALWAYS[reply["value"]], seconds=seconds)
     return Verdict(holds=reply["value"] == "true", seconds=seconds)
 
 
@@ -344,7 +346,7 @@ def _write_context(occasion: Occasion) -> str:
     )
 
 
-def _failed(error: str, *, seconds: float = 0.0, is_timeout: bool = False) -> Verdict:
+def _make_failure(error: str, *, seconds: float = 0.0, is_timeout: bool = False) -> Verdict:
     return Verdict(holds=False, seconds=seconds, error=error, is_timeout=is_timeout)
 
 
@@ -372,7 +374,9 @@ def _find_problem(verdict: Verdict) -> str | None:
 
 
 def _log_failures(verdicts: Mapping[str, Verdict]) -> None:
-    kinds = Counter(_kind(verdict) for verdict in verdicts.values() if verdict.error is not None)
+    kinds = Counter(
+        _name_failure(verdict) for verdict in verdicts.values() if verdict.error is not None
+    )
     if kinds:
         _log.warning(
             "%d of %d conditions in JavaScript failed: %s",
@@ -382,7 +386,7 @@ def _log_failures(verdicts: Mapping[str, Verdict]) -> None:
         )
 
 
-def _kind(verdict: Verdict) -> str:
+def _name_failure(verdict: Verdict) -> str:
     """Return the kind of failure that a verdict tells, without words of the condition."""
     if verdict.is_timeout:
         return "too late"
@@ -415,7 +419,7 @@ class Workers:
         Raises:
             ConfigurationError: none can be started.
         """
-        worker = self._take_idle(now, in_any_zone=in_any_zone) or self._start(now)
+        worker = self._take_idle(now, in_any_zone=in_any_zone) or self._start_worker(now)
         try:
             worker.wait_ready()
         except (WorkerEnded, WorkerLate) as error:
@@ -450,7 +454,7 @@ class Workers:
         if not self._idle:
             # What fails here, the next call says.
             with suppress(ConfigurationError):
-                self.give_back(self._start(now))
+                self.give_back(self._start_worker(now))
 
     def close(self) -> None:
         """End every process, also those that are being asked."""
@@ -486,7 +490,7 @@ class Workers:
             worker.end()
         return fitting[-1] if fitting else None
 
-    def _start(self, now: datetime) -> Worker:
+    def _start_worker(self, now: datetime) -> Worker:
         # A program that was frozen into a file would start itself.
         if not sys.executable or getattr(sys, "frozen", False):
             raise ConfigurationError(

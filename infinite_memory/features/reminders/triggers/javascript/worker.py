@@ -61,12 +61,12 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd=Path(sys.executable).anchor or None,
-            env=_system_root(),
+            env=_copy_system_root(),
             # An interrupt at the terminal is for the parent.
             start_new_session=True,
         )
         self._reader = threading.Thread(
-            target=self._read, name="infinite-memory-triggers", daemon=True
+            target=self._read_lines, name="infinite-memory-triggers", daemon=True
         )
         self._reader.start()
         self._is_ready = False
@@ -124,21 +124,21 @@ class Worker:
         self._process.kill()
         code = self._process.wait()
         self._reader.join(timeout=1.0)
-        self._close()
+        self._close_pipes()
         return code
 
     def forget(self) -> None:
         """Let go of the process in a forked child, which must not hold its pipes open."""
         # So that nobody waits for a process that is no child of this one.
         self._process.returncode = 0
-        self._close()
+        self._close_pipes()
 
-    def _close(self) -> None:
+    def _close_pipes(self) -> None:
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
 
-    def _read(self) -> None:
+    def _read_lines(self) -> None:
         """Put every line of the process among the replies, and None at its end."""
         assert self._process.stdout is not None
         rest = b""
@@ -185,7 +185,7 @@ def _list_zone_files(name: str) -> list[Path]:
     return [file for folder in folders if (file := Path(folder) / name).is_file()]
 
 
-def _system_root() -> dict[str, str]:
+def _copy_system_root() -> dict[str, str]:
     """Return the only variable of the environment that Windows needs to start a process."""
     if sys.platform == "win32":  # pragma: no cover
         buffer = ctypes.create_unicode_buffer(260)

@@ -65,10 +65,10 @@ def compile_rules(condition: object) -> CompiledRules:
             f"the rules have {size:,} characters as JSON and the limit is {_MOST_CHARS:,}: divide"
             " them into several memories"
         )
-    return CompiledRules(holds=_compile(condition, _WHOLE, 1))
+    return CompiledRules(holds=_compile_object(condition, _WHOLE, 1))
 
 
-def _compile(rules: object, place: str, level: int) -> Check:
+def _compile_object(rules: object, place: str, level: int) -> Check:
     """Return the check of an object, all of whose parts must hold."""
     if not isinstance(rules, Mapping):
         raise InvalidInput(f"{place}: give an object such as {_EXAMPLE}, not {rules!r:.100}")
@@ -88,7 +88,7 @@ def _compile(rules: object, place: str, level: int) -> Check:
 def _compile_part(rules: Mapping[str, object], name: str, place: str, level: int) -> Check:
     value, where = rules[name], name if place == _WHOLE else f"{place}.{name}"
     if name in _COMBINATIONS:
-        return _combine(name, value, where, level)
+        return _combine_checks(name, value, where, level)
     if name in _TEXT_PARTS:
         return _TEXT_PARTS[name](value, where, _read_role(rules, place), _read_depth(rules, place))
     if name in _PARTS:
@@ -126,7 +126,7 @@ def _check_companions(rules: Mapping[str, object], place: str) -> None:
         )
 
 
-def _combine(name: str, value: object, place: str, level: int) -> Check:
+def _combine_checks(name: str, value: object, place: str, level: int) -> Check:
     if isinstance(value, Mapping):
         value = [value]
     if isinstance(value, str | bytes) or not isinstance(value, Sequence) or not value:
@@ -143,7 +143,8 @@ def _combine(name: str, value: object, place: str, level: int) -> Check:
                 f' {{"{name}_of": {json.dumps(list_texts(value, place)[:3], ensure_ascii=False)}}}'
             )
     checks = [
-        _compile(part, f"{place}[{position}]", level + 1) for position, part in enumerate(value)
+        _compile_object(part, f"{place}[{position}]", level + 1)
+        for position, part in enumerate(value)
     ]
     if name == "any":
         return lambda moment: any(check(moment) for check in checks)

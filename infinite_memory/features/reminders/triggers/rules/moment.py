@@ -54,7 +54,7 @@ class Moment:
         """Return the contents of the messages of a role among the last `depth` messages."""
         contents = self._contents.get((role, depth))
         if contents is None:
-            contents = tuple(message.content for _, message in self._choose(role, depth))
+            contents = tuple(message.content for _, message in self._choose_messages(role, depth))
             self._contents[role, depth] = contents
         return contents
 
@@ -62,7 +62,9 @@ class Moment:
         """Return the same contents for the comparison with keywords, a line for each message."""
         text = self._folded.get((role, depth))
         if text is None:
-            text = "\n".join(self._fold(position) for position, _ in self._choose(role, depth))
+            text = "\n".join(
+                self._fold_message(position) for position, _ in self._choose_messages(role, depth)
+            )
             self._folded[role, depth] = text
         return text
 
@@ -72,7 +74,7 @@ class Moment:
             return moment
         return moment.astimezone(self.now.tzinfo).replace(tzinfo=None)
 
-    def _choose(self, role: str, depth: int) -> Sequence[tuple[int, ChatMessage]]:
+    def _choose_messages(self, role: str, depth: int) -> Sequence[tuple[int, ChatMessage]]:
         start = max(0, len(self._messages) - depth)
         return [
             (position, self._messages[position])
@@ -80,7 +82,7 @@ class Moment:
             if role in (ANYONE, self._messages[position].role)
         ]
 
-    def _fold(self, position: int) -> str:
+    def _fold_message(self, position: int) -> str:
         folded = self._by_position.get(position)
         if folded is None:
             folded = self._by_position[position] = fold_message(self._messages[position].content)

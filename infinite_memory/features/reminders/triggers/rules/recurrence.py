@@ -93,7 +93,7 @@ class _Recurrence:
         # A rule that never comes is followed to the end of the calendar, which this brings near.
         years = (_LATEST_YEAR - self.start.year) // _CYCLE_YEARS * _CYCLE_YEARS
         start = self.start.replace(year=self.start.year + years)
-        begins = iter(self._rule(start, self.parts))
+        begins = iter(self._make_rule(start, self.parts))
         if "COUNT" in self.parts:
             last = start + _LONGEST_COUNT
             counted = takewhile(lambda begin: begin < last, begins)
@@ -129,7 +129,7 @@ class _Recurrence:
         """
         since = max(self.start, now - (self.lasts or _DAY) - _DAY)
         until = datetime.combine(now.date(), datetime.min.time()) + _DAY
-        rule = self._rule(self._skip_to(since), self.parts)
+        rule = self._make_rule(self._skip_to(since), self.parts)
         occurrences: list[datetime] = rule.between(since, until, inc=True)
         return [begin for begin in occurrences if begin >= self.start]
 
@@ -150,7 +150,7 @@ class _Recurrence:
         month = begun + max(0, passed // months) * months
         return start.replace(year=month // 12, month=month % 12 + 1, day=1)
 
-    def _rule(self, start: datetime, parts: Mapping[str, str]) -> Any:
+    def _make_rule(self, start: datetime, parts: Mapping[str, str]) -> Any:
         with requiring("triggers", "to use recurrences", "give dates"):
             from dateutil.rrule import rrulestr  # noqa: PLC0415 - it takes 20 ms to load
 

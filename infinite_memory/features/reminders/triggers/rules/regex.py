@@ -37,12 +37,12 @@ def compile_regex(value: object, place: str) -> Callable[[str], bool]:
         expression = re2.compile(value, options)
     except (re2.error, UnicodeError) as error:
         raise InvalidInput(
-            f"{place}: {value!r:.100} cannot be used ({_describe(error)}): write it as RE2 takes"
+            f"{place}: {value!r:.100} cannot be used ({_read_error(error)}): write it as RE2 takes"
             " it, which has neither back references nor looks ahead or behind"
         ) from error
     return lambda text: expression.search(text) is not None
 
 
-def _describe(error: Exception) -> str:
+def _read_error(error: Exception) -> str:
     reason = error.args[0] if error.args else error
     return (reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason))[:200]

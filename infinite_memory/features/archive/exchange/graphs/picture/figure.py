@@ -55,15 +55,15 @@ def make_traces(
     row of a memory and the first two of a line are headings.
     """
     memories = {node.memory.id: node.memory for node in nodes}
-    sizes = _sizes(memories, lines)
-    traces = list(_line_traces(lines, places))
+    sizes = _compute_sizes(memories, lines)
+    traces = list(_trace_lines(lines, places))
     if lines:
-        traces.append(_middles(lines, places, memories, zone))
+        traces.append(_trace_middles(lines, places, memories, zone))
     by_kind: dict[str, list[Memory]] = {}
     for memory in memories.values():
         by_kind.setdefault(name_kind(memory), []).append(memory)
     for kind in sorted(by_kind, key=list(_LOOKS).index):
-        traces.append(_kind_trace(kind, by_kind[kind], places, sizes, starts, zone))
+        traces.append(_trace_kind(kind, by_kind[kind], places, sizes, starts, zone))
     return traces
 
 
@@ -78,11 +78,11 @@ def make_labels(
     Those of the beginning come first, then those of the largest marks. The script escapes the text.
     """
     memories = {node.memory.id: node.memory for node in nodes}
-    sizes = _sizes(memories, lines)
+    sizes = _compute_sizes(memories, lines)
     ranked = sorted(memories, key=lambda memory_id: (memory_id not in starts, -sizes[memory_id]))
     return [
         {
-            "text": _row(memories[memory_id].heading, _LABEL_CHARS),
+            "text": _write_row(memories[memory_id].heading, _LABEL_CHARS),
             "x": round(places[memory_id][0], 4),
             "y": round(places[memory_id][1], 4),
             "size": sizes[memory_id],
@@ -106,7 +106,9 @@ def describe_edge(edge: GraphEdge, zone: str | None) -> str:
     return "; ".join(parts)
 
 
-def _sizes(memories: Mapping[str, Memory], lines: Iterable[PictureLine]) -> dict[str, float]:
+def _compute_sizes(
+    memories: Mapping[str, Memory], lines: Iterable[PictureLine]
+) -> dict[str, float]:
     """Return the diameters of the marks in pixels; their area grows with the weight of lines."""
     strength = dict.fromkeys(memories, 0.0)
     for line in lines:
@@ -120,7 +122,7 @@ def _sizes(memories: Mapping[str, Memory], lines: Iterable[PictureLine]) -> dict
     }
 
 
-def _line_traces(
+def _trace_lines(
     lines: Sequence[PictureLine], places: Mapping[str, Place]
 ) -> Iterator[dict[str, Any]]:
     """Yield a trace for each width of stored links, and of computed relations."""
@@ -130,15 +132,15 @@ def _line_traces(
             own = [
                 line
                 for line in lines
-                if line.is_stored is is_stored and _width_class(line.weight) == number
+                if line.is_stored is is_stored and _choose_width(line.weight) == number
             ]
             if not own:
                 continue
             yield {
                 "type": "scatter",
                 "mode": "lines",
-                "x": [x for line in own for x in (*_ends(line, places, 0), None)],
-                "y": [y for line in own for y in (*_ends(line, places, 1), None)],
+                "x": [x for line in own for x in (*_find_ends(line, places, 0), None)],
+                "y": [y for line in own for y in (*_find_ends(line, places, 1), None)],
                 "line": {"width": width, "dash": "solid" if is_stored else "dot"},
                 "hoverinfo": "skip",
                 "name": name,
@@ -149,15 +151,15 @@ def _line_traces(
             named = True
 
 
-def _width_class(weight: float) -> int:
+def _choose_width(weight: float) -> int:
     return next(number for number, (most, _) in enumerate(_WIDTHS) if weight <= most)
 
 
-def _ends(line: PictureLine, places: Mapping[str, Place], axis: int) -> tuple[float, ...]:
+def _find_ends(line: PictureLine, places: Mapping[str, Place], axis: int) -> tuple[float, ...]:
     return tuple(round(places[end][axis], 4) for end in line.ends)
 
 
-def _middles(
+def _trace_middles(
     lines: Sequence[PictureLine],
     places: Mapping[str, Place],
     memories: Mapping[str, Memory],
@@ -167,8 +169,8 @@ def _middles(
     return {
         "type": "scatter",
         "mode": "markers",
-        "x": [sum(_ends(line, places, 0)) / 2 for line in lines],
-        "y": [sum(_ends(line, places, 1)) / 2 for line in lines],
+        "x": [sum(_find_ends(line, places, 0)) / 2 for line in lines],
+        "y": [sum(_find_ends(line, places, 1)) / 2 for line in lines],
         "marker": {"size": 12, "opacity": 0},
         "customdata": [_tell_line(line, memories, zone) for line in lines],
         "showlegend": False,
@@ -177,14 +179,14 @@ def _middles(
 
 
 def _tell_line(line: PictureLine, memories: Mapping[str, Memory], zone: str | None) -> list[str]:
-    rows = [_row(memories[end].heading, _END_CHARS) for end in line.ends]
+    rows = [_write_row(memories[end].heading, _END_CHARS) for end in line.ends]
     for edge in line.edges[:_MOST_TOLD]:
         arrow = "" if not edge.is_stored else "↓ " if edge.source == line.ends[0] else "↑ "
-        rows.append(_row(f"{arrow}{describe_edge(edge, zone)}", _ROW_CHARS))
+        rows.append(_write_row(f"{arrow}{describe_edge(edge, zone)}", _ROW_CHARS))
     return rows
 
 
-def _kind_trace(
+def _trace_kind(
     kind: str,
     memories: Sequence[Memory],
     places: Mapping[str, Place],
@@ -217,13 +219,13 @@ def _tell_memory(memory: Memory, is_start: bool, zone: str | None) -> list[str]:
     day = f"{in_zone(memory.happened_at, zone):%Y-%m-%d}"
     status = "" if memory.status is Status.CURRENT else f", {memory.status}"
     rows = [
-        _row(memory.heading, _ROW_CHARS),
-        _row(f"{name_kind(memory)}{status}, {day}, {memory.scope}", _ROW_CHARS),
+        _write_row(memory.heading, _ROW_CHARS),
+        _write_row(f"{name_kind(memory)}{status}, {day}, {memory.scope}", _ROW_CHARS),
     ]
     if memory.tags:
-        rows.append(_row(" ".join(f"#{tag}" for tag in memory.tags), _ROW_CHARS))
+        rows.append(_write_row(" ".join(f"#{tag}" for tag in memory.tags), _ROW_CHARS))
     return [*rows, "where the walk began"] if is_start else rows
 
 
-def _row(text: str, max_chars: int) -> str:
+def _write_row(text: str, max_chars: int) -> str:
     return escape_controls(one_line(text, max_chars=max_chars))

@@ -196,7 +196,7 @@ def make_page(picture: Picture) -> str:
         ConfigurationError: the package that draws the picture is not installed.
     """
     library = load_plotly("choose the format graphml or json")
-    title = _title(picture)
+    title = _write_title(picture)
     scripts = [guard_script(script) for script in (library, DRAWING)] if picture.nodes else []
     parts = [
         "<!DOCTYPE html>",
@@ -204,8 +204,8 @@ def make_page(picture: Picture) -> str:
         *make_head(title, scripts, _STYLE),
         "<body>",
         f"<h1>{escape_html(title)}</h1>",
-        *(f'<p class="soft">{escape_html(sentence)}</p>' for sentence in _sentences(picture)),
-        *(_drawing(picture) if picture.nodes else ["<p>There is no memory to draw.</p>"]),
+        *(f'<p class="soft">{escape_html(sentence)}</p>' for sentence in _write_sentences(picture)),
+        *(_write_drawing(picture) if picture.nodes else ["<p>There is no memory to draw.</p>"]),
         *(f"<script>{script}</script>" for script in scripts),
         "</body>",
         "</html>",
@@ -226,7 +226,7 @@ section { margin-top: 16px; }
 """
 
 
-def _title(picture: Picture) -> str:
+def _write_title(picture: Picture) -> str:
     headings = [n.memory.heading for n in picture.nodes if n.memory.id in picture.starts]
     if not headings:
         return "The graph of the memories"
@@ -234,7 +234,7 @@ def _title(picture: Picture) -> str:
     return f"Around “{shorten(headings[0], _TITLE_CHARS)}”{more}"
 
 
-def _sentences(picture: Picture) -> Iterator[str]:
+def _write_sentences(picture: Picture) -> Iterator[str]:
     memories = format_count(len(picture.nodes), "memory", "memories")
     lines = format_count(len(picture.lines), "line")
     yield f"Made on {in_zone(picture.made_at, picture.zone):%Y-%m-%d %H:%M}: {memories}, {lines}."
@@ -249,7 +249,7 @@ def _sentences(picture: Picture) -> Iterator[str]:
         yield f"{number} not fit: these are the strongest."
 
 
-def _drawing(picture: Picture) -> Iterator[str]:
+def _write_drawing(picture: Picture) -> Iterator[str]:
     places = find_places([node.memory.id for node in picture.nodes], picture.lines)
     data = {
         "traces": make_traces(
@@ -263,14 +263,14 @@ def _drawing(picture: Picture) -> Iterator[str]:
         ' aria-label="The graph: its memories and lines follow as tables"></div>'
     )
     yield '<div id="told" aria-live="polite"></div>'
-    yield f"<details><summary>The memories</summary>{_memory_table(picture)}</details>"
+    yield f"<details><summary>The memories</summary>{_make_memory_table(picture)}</details>"
     if picture.lines:
-        yield f"<details><summary>The lines</summary>{_line_table(picture)}</details>"
+        yield f"<details><summary>The lines</summary>{_make_line_table(picture)}</details>"
     yield "</section>"
     yield f'<script type="application/json" id="picture">{to_script_data(data)}</script>'
 
 
-def _memory_table(picture: Picture) -> str:
+def _make_memory_table(picture: Picture) -> str:
     rows = [
         (
             memory.heading,
@@ -285,7 +285,7 @@ def _memory_table(picture: Picture) -> str:
     return make_table(("Memory", "Kind", "Date", "Scope", "Status", "Id"), rows)
 
 
-def _line_table(picture: Picture) -> str:
+def _make_line_table(picture: Picture) -> str:
     headings = {node.memory.id: node.memory.heading for node in picture.nodes}
     rows = [
         (headings[edge.source], headings[edge.target], describe_edge(edge, picture.zone))

@@ -42,7 +42,7 @@ def find_places(ids: Sequence[str], lines: Iterable[PictureLine]) -> dict[str, P
         key=lambda group: (-len(group), order[group[0]]),
     )
     places = _put_in_rows([_place_group(weights, group) for group in groups])
-    return _stretch(_push_apart(_stretch(places)))
+    return _stretch_places(_push_apart(_stretch_places(places)))
 
 
 def _list_groups(weights: _Weights) -> Iterator[set[str]]:
@@ -67,12 +67,14 @@ def _place_group(weights: _Weights, ids: Sequence[str]) -> dict[str, Place]:
     if len(ids) == 2:
         return {ids[0]: (0.0, 0.0), ids[1]: (side, 0.0)}
     pulls = np.array([[weights[first].get(second, 0.0) for second in ids] for first in ids])
-    places = _settle(pulls, 1.6 / side)
-    unit = _stretch({key: (float(x), float(y)) for key, (x, y) in zip(ids, places, strict=True)})
+    places = _settle_places(pulls, 1.6 / side)
+    unit = _stretch_places(
+        {key: (float(x), float(y)) for key, (x, y) in zip(ids, places, strict=True)}
+    )
     return {memory_id: (side * x, side * y) for memory_id, (x, y) in unit.items()}
 
 
-def _settle(pulls: NDArray[np.float64], distance: float) -> NDArray[np.float64]:
+def _settle_places(pulls: NDArray[np.float64], distance: float) -> NDArray[np.float64]:
     """Return places in which lines of weight 1 alone would be about `distance` long.
 
     Each two memories push each other apart, and lines pull theirs together; the steps that they
@@ -92,7 +94,7 @@ def _settle(pulls: NDArray[np.float64], distance: float) -> NDArray[np.float64]:
 
 def _put_in_rows(groups: Sequence[Mapping[str, Place]]) -> dict[str, Place]:
     """Return the places of all groups, side by side in rows that are about equally wide."""
-    sizes = [(_extent(group, 0), _extent(group, 1)) for group in groups]
+    sizes = [(_measure_extent(group, 0), _measure_extent(group, 1)) for group in groups]
     area = sum((width + _GAP) * (height + _GAP) for width, height in sizes)
     most = max([math.sqrt(area * _ASPECT), *(width for width, _ in sizes)], default=0.0)
     places: dict[str, Place] = {}
@@ -129,17 +131,17 @@ def _push_apart(places: Mapping[str, Place]) -> dict[str, Place]:
     return {key: (float(x), float(y)) for key, (x, y) in zip(places, at / shape, strict=True)}
 
 
-def _extent(places: Mapping[str, Place], axis: int) -> float:
+def _measure_extent(places: Mapping[str, Place], axis: int) -> float:
     values = [place[axis] for place in places.values()]
     return max(values) - min(values)
 
 
-def _stretch(places: Mapping[str, Place]) -> dict[str, Place]:
+def _stretch_places(places: Mapping[str, Place]) -> dict[str, Place]:
     """Return the places over all of [0, 1]; the middle on an axis on which they do not differ."""
     if not places:
         return {}
     lows = [min(place[axis] for place in places.values()) for axis in (0, 1)]
-    extents = [_extent(places, axis) for axis in (0, 1)]
+    extents = [_measure_extent(places, axis) for axis in (0, 1)]
 
     def scale(place: Place, axis: int) -> float:
         return (place[axis] - lows[axis]) / extents[axis] if extents[axis] > _LEVEL else 0.5
