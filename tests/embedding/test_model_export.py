@@ -30,7 +30,7 @@ def test_the_graph_computes_what_the_formulas_say(
 
 
 @pytest.mark.parametrize(
-    ("precision", "least"), [(Precision.INT8, 0.999), (Precision.INT8_FAST, 0.99)]
+    ("precision", "least"), [(Precision.INT8, 0.999), (Precision.INT8_FAST, 0.99), (Precision.INT4, 0.95)]
 )
 def test_a_quantised_model_stays_near_the_formulas(
     checkpoint: Path, tmp_path: Path, precision: Precision, least: float

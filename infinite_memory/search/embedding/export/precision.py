@@ -16,3 +16,6 @@ class Precision(StrEnum):
 
     INT8_FAST = "int8-fast"
     """8-bit weights and 8-bit activations: the quickest, and the furthest from the original."""
+
+    INT4 = "int4"
+    """4-bit weights in blocks of 32, 8-bit activations: the smallest."""
