@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from infinite_memory.search.embedding.export.graph import GraphBuilder
-from infinite_memory.search.embedding.export.precision import Precision
+from benchmarks.tools.export.graph import GraphBuilder
+from benchmarks.tools.export.precision import Precision
+from infinite_memory.core.errors import EmbedderError
 
 Array = NDArray[np.float32]
 
@@ -20,23 +21,24 @@ def linear(graph: GraphBuilder, precision: Precision, x: str, weight: Array, bia
         product = graph.node("MatMul", x, graph.constant(weight.T))
         return graph.node("Add", product, graph.constant(bias))
     if precision is Precision.INT4:
-        levels, scales = _quantize_blocks(weight)
-        # Two consecutive levels share a byte, the first in its low half.
-        packed = levels[..., 0::2] | levels[..., 1::2] << 4
-        product = graph.node(
-            "MatMulNBits",
-            *(x, graph.constant(packed), graph.constant(scales.reshape(-1))),
-            contrib=True,
-            **{"K": weight.shape[1], "N": weight.shape[0], "bits": 4, "block_size": _BLOCK},
-            accuracy_level=_INT8_ACTIVATIONS,
-        )
-        return graph.node("Add", product, graph.constant(bias))
+        return graph.node("Add", _multiply_blocks(graph, x, weight), graph.constant(bias))
     levels, scales = _quantize_rows(weight)
     b, b_scale = graph.constant(levels.T), graph.constant(scales)
-    if precision is Precision.INT8_FAST:
-        inputs = (x, b, b_scale, "", graph.constant(bias))
-        return graph.node("DynamicQuantizeMatMul", *inputs, contrib=True)
     return _two_passes(graph, x, b, b_scale, graph.constant(bias))
+
+
+def _multiply_blocks(graph: GraphBuilder, x: str, weight: Array) -> str:
+    """Multiply with a matrix in blocks of 4 bits."""
+    levels, scales = _quantize_blocks(weight)
+    # Two consecutive levels share a byte, the first in its low half.
+    packed = levels[..., 0::2] | levels[..., 1::2] << 4
+    return graph.node(
+        "MatMulNBits",
+        *(x, graph.constant(packed), graph.constant(scales.reshape(-1))),
+        contrib=True,
+        **{"K": weight.shape[1], "N": weight.shape[0], "bits": 4, "block_size": _BLOCK},
+        accuracy_level=_INT8_ACTIVATIONS,
+    )
 
 
 def _two_passes(graph: GraphBuilder, x: str, b: str, b_scale: str, bias: str) -> str:
@@ -88,7 +90,15 @@ def _quantize_blocks(matrix: Array) -> tuple[NDArray[np.uint8], Array]:
 
     The levels have the shape (rows, blocks, 32) and the steps (rows, blocks). The number farthest
     from zero gets level 0, so that numbers that were rounded in this way before stay as they are.
+
+    Raises:
+        EmbedderError: the length of the rows is not a multiple of 32.
     """
+    if matrix.shape[1] % _BLOCK:
+        raise EmbedderError(
+            f"int4 keeps rows in blocks of {_BLOCK} numbers, and a row has {matrix.shape[1]};"
+            " choose another precision"
+        )
     blocks = matrix.reshape(len(matrix), -1, _BLOCK)
     farthest = np.abs(blocks).argmax(axis=-1)[..., None]
     steps = np.take_along_axis(blocks, farthest, axis=-1) / np.float32(-8)
