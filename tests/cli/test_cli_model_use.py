@@ -19,7 +19,6 @@ Ask = Callable[..., Any]
 Run = Callable[..., Any]
 _EMBEDDING = Path(__file__).parents[1] / "embedding"
 _BUNDLED = "all-MiniLM-L6-v2@"
-_ALONE = "compared by words alone"
 _TINY = "tiny@"
 
 
