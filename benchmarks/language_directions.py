@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.tools.export.packed_e5 import read_packed_e5
+from benchmarks.tools.export.write import write_model
 from infinite_memory.search.embedding import OnnxEmbedder
-from infinite_memory.search.embedding.export.packed_e5 import read_packed_e5
-from infinite_memory.search.embedding.export.write import write_model
 
 _SENTENCES = Path(__file__).with_name("parallel_sentences.json")
 _DIRECTIONS = 8

@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.tools.export import Precision, export_model
 from infinite_memory.search.embedding import OnnxEmbedder
-from infinite_memory.search.embedding.export import Precision, export_model
 
 _ROUNDS = 10
 _PER_ROUND = 60

@@ -63,7 +63,7 @@ PARTS = {
 FRONT = "infinite_memory"
 # Loaded late: they take a large part of a second, or are optional.
 LATE = {
-    *("onnxruntime", "tokenizers", "onnx", "rjieba", "mcp", "msvcrt", "fcntl", "numpy"),
+    *("onnxruntime", "tokenizers", "rjieba", "mcp", "msvcrt", "fcntl", "numpy"),
     *("zstandard", "cryptography", "ijson", "yaml", "pypdf", "plotly"),
     *("quickjs", "quickjs_ng", "re2", "dateutil", "tomlkit", "colorama"),
 }
@@ -92,7 +92,6 @@ SWITCH = 'os.environ["ORT_DISABLE_TELEMETRY"] = "1"'
 # The file of any other path may be a pipe or a device: `core.files.regular` opens it.
 PLAIN_READERS = {
     "infinite_memory.apps.cli.commands.bundle": "the packages, and the bundle that it wrote",
-    "infinite_memory.search.embedding.multilingual": "a model that it wrote a moment before",
     "infinite_memory.core.files.atomic": "a folder",
     "infinite_memory.core.files.regular": "the place for it",
     "infinite_memory.storage.sqlite.files.filesystem": "the kernel's list of file systems",

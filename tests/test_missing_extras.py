@@ -137,7 +137,7 @@ def test_the_extra_for_assistants_brings_triggers_and_imports_and_all_brings_eve
         return {extra}.union(*map(expand, named))
 
     assert expand("mcp") == {"mcp", "triggers", "import"}
-    apart = {"multilingual", "traces"}
+    apart = {"tools", "traces"}
     assert expand("all") == set(OPTIONAL) - {"dev", *apart}
     assert expand("dev") == set(OPTIONAL) - apart
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.tools.export import Precision, export_model
+
 _TINY = Path(__file__).parents[1] / "embedding" / "tiny_bert.py"
 
 Ask = Callable[..., Any]
@@ -15,9 +17,9 @@ Run = Callable[..., Any]
 
 
 @pytest.fixture
-def tiny(run: Run, tmp_path: Path) -> str:
+def tiny(tmp_path: Path) -> str:
     checkpoint = run_path(str(_TINY))["write_checkpoint"](tmp_path / "tiny-bert")
-    run("model", "export", str(checkpoint), str(tmp_path / "tiny"), "--precision", "fp32")
+    export_model(checkpoint, tmp_path / "tiny", precision=Precision.FP32)
     return str(tmp_path / "tiny")
 
 

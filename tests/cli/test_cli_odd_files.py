@@ -78,7 +78,6 @@ READERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "restore FILE": ("odd", ("restore", "odd")),
     "restore --passphrase-file": ("odd", ("restore", "x", "--passphrase-file", "odd")),
     "import PATH": ("odd", ("import", "odd")),
-    "model use --wheel": ("odd", ("model", "use", "multilingual", "--wheel", "odd")),
     "the settings": ("home/infinite_memory_config.json", ("stats",)),
     "the settings, to change them": (
         "home/infinite_memory_config.json",

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.tools.export import export_model
+
 _TINY = Path(__file__).parents[1] / "embedding" / "tiny_bert.py"
 
 Ask = Callable[..., Any]
@@ -94,19 +96,16 @@ def test_the_model_in_use_is_described_and_verified(ask: Ask, run: Run) -> None:
 
 
 def test_a_model_that_was_exported_can_be_used(
-    run: Run, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = run_path(str(_TINY))["write_checkpoint"](tmp_path / "source")
     out = tmp_path / "out"
-    made = ask("model", "export", str(source), str(out), "--name", "mine", "--precision", "fp32",
-               "--query-prefix", "query: ")  # fmt: skip
-    assert made["directory"] == str(out)
-    assert (made["precision"], made["query_prefix"]) == ("fp32", "query: ")
-    assert made["model"].startswith("mine@")
+    made = export_model(source, out, name="mine", query_prefix="query: ").manifest
     monkeypatch.setenv("INFINITE_MEMORY_EMBEDDER", str(out))
-    assert ask("model", "info")["model"] == made["model"]
+    described = ask("model", "info")
+    assert described["model"] == made.identity
+    assert described["directory"] == str(out)
+    assert (described["precision"], described["query_prefix"]) == ("int8", "query: ")
     assert ask("remember", "a dog")["searchable"] == "meaning"
-    assert ask("stats")["model"] == made["model"]
+    assert ask("stats")["model"] == made.identity
     assert ask("doctor")["healthy"] is True
-    run("model", "export", str(tmp_path / "missing"), str(tmp_path / "new"), code=6)
-    run("model", "export", str(source), str(tmp_path / "new"), "--precision", "int3", code=2)

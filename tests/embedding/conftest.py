@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tiny_bert import write_checkpoint
 
-from infinite_memory.search.embedding.export import Precision, export_model
+from benchmarks.tools.export import Precision, export_model
 
 
 @pytest.fixture

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import struct
 import zipfile
-from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-
-from infinite_memory.search.embedding.multilingual import PackedModel
 
 HIDDEN, WIDE, HEADS, LAYERS, POSITIONS = 32, 64, 2, 1, 24
 PIECES = ["<s>", "<pad>", "</s>", "<unk>", "\u2581", *"abcdefghijklmnopqrstuvwxyz:.", "\u2581hund"]
@@ -39,7 +36,8 @@ def tensors(seed: int = 1) -> dict[str, NDArray[np.float32]]:
 def in_blocks(values: NDArray[np.float32]) -> tuple[bytes, NDArray[np.float32]]:
     """Return `values` as blocks of 4 bits, and the numbers that the blocks stand for."""
     rows = values.reshape(-1, 32)
-    scales = (np.abs(rows).max(axis=1) / 7).astype("<f2")
+    farthest = np.take_along_axis(rows, np.abs(rows).argmax(axis=1)[:, None], axis=1)[:, 0]
+    scales = (farthest / -8).astype("<f2")
     levels = np.clip(np.rint(rows / scales.astype(np.float32)[:, None]), -8, 7)
     nibbles = (levels + 8).astype(np.uint8)
     packed = nibbles[:, :16] | nibbles[:, 16:] << 4
@@ -77,18 +75,6 @@ def packed_file() -> bytes:
 
 def _is_quantized(name: str) -> bool:
     return name.endswith(".w") and not name.endswith("ln.w")
-
-
-def describe(content: bytes, directions: Path | None = None) -> PackedModel:
-    """Return what a package must hold for `content` to be accepted."""
-    return PackedModel(
-        package="no-such-package-anywhere",
-        version="1.0",
-        file=FILE,
-        size_bytes=len(content),
-        sha256=sha256(content).hexdigest(),
-        directions=directions,
-    )
 
 
 def write_wheel(path: Path, content: bytes) -> Path:

@@ -18,10 +18,10 @@ from onnx import helper, numpy_helper
 from tiny_bert import MODULES, write_json
 from tiny_onnx import graph, write_directory
 
+from benchmarks.tools.export import export_model
 from infinite_memory import Config, MemoryStore
 from infinite_memory.core.errors import EmbedderError
 from infinite_memory.search.embedding import OnnxEmbedder, configured_model
-from infinite_memory.search.embedding.export import export_model
 from infinite_memory.search.embedding.manifest import MAX_TOKENIZER_BYTES
 
 NOBODY = 65_534

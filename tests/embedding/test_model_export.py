@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_bert import HIDDEN, forward, tensors, write_json
+from tiny_bert import HIDDEN, WIDE, forward, tensors, write_json
 from tiny_bert import safetensors as to_safetensors
 
+from benchmarks.tools.export import Precision, export_model
+from benchmarks.tools.export_model import main
 from infinite_memory.core.errors import EmbedderError
 from infinite_memory.search.embedding import OnnxEmbedder, model_directory
-from infinite_memory.search.embedding.export import Precision, export_model
 from infinite_memory.search.embedding.manifest import read_manifest
 
 # [CLS] a b dog . [SEP] in the vocabulary of the tiny checkpoint.
@@ -30,7 +31,8 @@ def test_the_graph_computes_what_the_formulas_say(
 
 
 @pytest.mark.parametrize(
-    ("precision", "least"), [(Precision.INT8, 0.999), (Precision.INT8_FAST, 0.99)]
+    ("precision", "least"),
+    [(Precision.INT8, 0.999), (Precision.INT4, 0.95)],
 )
 def test_a_quantised_model_stays_near_the_formulas(
     checkpoint: Path, tmp_path: Path, precision: Precision, least: float
@@ -99,7 +101,7 @@ def test_a_row_of_zeros_in_the_word_table_is_exported(checkpoint: Path, tmp_path
     [
         ({"output.dense": None}, "no tensor"),
         ({"output.dense": np.zeros((2, 2), np.float32)}, "has the shape"),
-        ({"output.dense": np.full((8, 16), np.nan, np.float32)}, "not finite"),
+        ({"output.dense": np.full((HIDDEN, WIDE), np.nan, np.float32)}, "not finite"),
     ],
 )
 def test_unusable_weights_are_refused(
@@ -194,8 +196,62 @@ def test_without_the_extra_the_error_names_it(
     checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(EmbedderError, match=r"\[export\]"):
+    with pytest.raises(EmbedderError, match=r"\[tools\]"):
         export_model(checkpoint, tmp_path / "out")
+
+
+def test_int4_refuses_rows_that_are_no_multiple_of_32_numbers(
+    checkpoint: Path, tmp_path: Path
+) -> None:
+    values = tensors()
+    for name in ("intermediate.dense.weight", "intermediate.dense.bias"):
+        values[f"encoder.layer.0.{name}"] = values[f"encoder.layer.0.{name}"][:40]
+        values[f"encoder.layer.1.{name}"] = values[f"encoder.layer.1.{name}"][:40]
+    for number in range(2):
+        name = f"encoder.layer.{number}.output.dense.weight"
+        values[name] = np.ascontiguousarray(values[name][:, :40])
+    (checkpoint / "model.safetensors").write_bytes(to_safetensors(values))
+    config = json.loads((checkpoint / "config.json").read_text("utf-8"))
+    write_json(checkpoint / "config.json", config | {"intermediate_size": 40})
+    with pytest.raises(EmbedderError, match="blocks of 32 numbers, and a row has 40; choose"):
+        export_model(checkpoint, tmp_path / "out", precision=Precision.INT4)
+    export_model(checkpoint, tmp_path / "out", precision=Precision.INT8)
+
+
+def test_the_command_writes_into_an_empty_directory_or_with_force_over_an_export(
+    checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    main([str(checkpoint), str(out), "--name", "mine", "--query-prefix", "query: "])
+    made = read_manifest(out)
+    assert (made.precision, made.query_prefix) == ("int8", "query: ")
+    assert capsys.readouterr().out.startswith(f"{made.identity}\n")
+    before = {path: path.read_bytes() for path in out.iterdir()}
+    with pytest.raises(SystemExit):
+        main([str(checkpoint), str(out), "--precision", "fp32"])
+    refused = capsys.readouterr().err
+    assert f"{out} is not empty" in refused
+    assert "--force" in refused
+    assert {path: path.read_bytes() for path in out.iterdir()} == before
+    main([str(checkpoint), str(out), "--precision", "fp32", "--force"])
+    assert read_manifest(out).precision == "fp32"
+
+
+def test_the_command_says_what_it_cannot_export_and_never_replaces_a_file(
+    checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("mine")
+    for arguments in (
+        [str(checkpoint), str(tmp_path / "file"), "--force"],
+        [str(tmp_path / "missing"), str(tmp_path / "new")],
+        [str(checkpoint), str(tmp_path / "new"), "--precision", "int3"],
+    ):
+        with pytest.raises(SystemExit):
+            main(arguments)
+    assert "file cannot be written" in capsys.readouterr().err
+    assert (tmp_path / "file").read_text() == "mine"
+    assert not (tmp_path / "new").exists()
 
 
 def test_the_bundled_files_are_the_recorded_ones() -> None:

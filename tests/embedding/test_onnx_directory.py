@@ -16,6 +16,7 @@ from onnx import TensorProto
 from tiny_bert import MODULES
 from tiny_onnx import BOTH, TABLE, expected, graph, write_directory
 
+from benchmarks.tools.export import export_model
 from infinite_memory import Config, MemoryStore
 from infinite_memory.core.errors import EmbedderError
 from infinite_memory.core.protocols import Embedder
@@ -25,7 +26,6 @@ from infinite_memory.search.embedding import (
     configured_model,
     description,
 )
-from infinite_memory.search.embedding.export import export_model
 from infinite_memory.testing.embedder_contract import EmbedderContract
 
 # [CLS] a b dog . [SEP] in the vocabulary of the tiny tokenizer.
@@ -372,8 +372,8 @@ def test_a_missing_file_is_named(tmp_path: Path, missing: str, message: str) -> 
         OnnxEmbedder(directory)
 
 
-def test_a_checkpoint_without_a_graph_is_told_to_export(checkpoint: Path) -> None:
-    with pytest.raises(EmbedderError, match="export it with infinite-memory model export"):
+def test_a_checkpoint_without_a_graph_is_told_who_writes_one(checkpoint: Path) -> None:
+    with pytest.raises(EmbedderError, match="sentence-transformers writes one"):
         OnnxEmbedder(checkpoint)
 
 

@@ -14,10 +14,10 @@ import pytest
 from tiny_bert import forward, tensors, write_json
 from tiny_bert import safetensors as to_safetensors
 
+from benchmarks.tools.export import export_model
 from infinite_memory.core.errors import EmbedderError
 from infinite_memory.core.protocols import Embedder
 from infinite_memory.search.embedding import OnnxEmbedder, model_directory, open_embedder
-from infinite_memory.search.embedding.export import export_model
 from infinite_memory.testing.embedder_contract import EmbedderContract
 from infinite_memory.testing.embedders import HashingEmbedder
 
@@ -158,7 +158,7 @@ def test_open_embedder_takes_a_directory_or_the_name_of_the_bundled_model(model:
 
 
 def test_a_missing_model_is_named(tmp_path: Path) -> None:
-    with pytest.raises(EmbedderError, match=r"nowhere.*model export"):
+    with pytest.raises(EmbedderError, match=r"nowhere.*with an ONNX graph"):
         open_embedder(tmp_path / "nowhere")
 
 

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tiny_bert import safetensors
 
+from benchmarks.tools.export.safetensors import read_tensors
 from infinite_memory.core.errors import EmbedderError
-from infinite_memory.search.embedding.export.safetensors import read_tensors
 
 
 def with_header(header: Any, data: bytes = b"\0" * 16) -> bytes:

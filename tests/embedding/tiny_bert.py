@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-HIDDEN, WIDE, HEADS, LAYERS, POSITIONS = 8, 16, 2, 2, 16
+HIDDEN, WIDE, HEADS, LAYERS, POSITIONS = 32, 64, 2, 2, 16
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "c", "##c", "dog", ".", "query", ":"]
 
 

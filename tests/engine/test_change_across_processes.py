@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
+from benchmarks.tools.export import Precision, export_model
 from infinite_memory import Config, MemoryStore
 from infinite_memory.search.embedding import OnnxEmbedder, model_directory
-from infinite_memory.search.embedding.export import Precision, export_model
 from infinite_memory.testing.embedders import HashingEmbedder
 
 _TINY = Path(__file__).parents[1] / "embedding" / "tiny_bert.py"

@@ -195,8 +195,7 @@ _ARGUMENTS: Mapping[str, str] = {
     "graph export": "graph export 7c1d2e3f --to {cell}/out/picture.html",
     "insights": "insights",
     "dream": "dream --cycles 1",
-    "model export": "model export {cell}/in {cell}/out/model",
-    "model use": "model use multilingual --help",
+    "model use": "model use english --help",
     "project solutions": "project solutions timeout",
 }
 # Further ways of using a command that need something of their own around them.

@@ -11,9 +11,9 @@ import pytest
 from mcp import Client
 from talking import call, server
 
+from benchmarks.tools.export import Precision, export_model
 from infinite_memory import Config, MemoryStore
 from infinite_memory.engine.stats import Stats
-from infinite_memory.search.embedding.export import Precision, export_model
 
 pytestmark = pytest.mark.anyio
 

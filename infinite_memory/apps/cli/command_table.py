@@ -193,8 +193,8 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
             "Check the installation and the store, without changes.", "doctor", "installation"
         ),
         "model": CommandRow(
-            "Show the embedding model, change it, or export another.",
-            "model use multilingual",
+            "Show the embedding model, or change it.",
+            "model use english",
             "models",
         ),
         "hook": CommandRow(
@@ -249,9 +249,8 @@ SUBCOMMAND_EXAMPLES: Mapping[str, str] = {
     "backup list": "backup list",
     "backup verify": "backup verify 20260605T031500Z-1a2b3c4d.imarchive",
     "backup delete": "backup delete 20260605T031500Z-1a2b3c4d.imarchive",
-    "model use": "model use multilingual",
+    "model use": "model use english",
     "model info": "model info",
-    "model export": "model export ./downloaded-model ./my-model",
     "completion install": "completion install bash",
     "completion remove": "completion remove bash",
     "completion show": "completion show zsh",

@@ -462,7 +462,7 @@ class Config(Section):
       SQLite database in `home`. The repr of the configuration hides the password of an address.
     - `storage`: "managed" runs a private MongoDB server with its data in `home`, unless `store` is
       set. `mongod` is the path of the server program; by default it is looked for.
-    - `embedder`: "bundled", "multilingual", or the path of a model. `query_prefix` and
+    - `embedder`: "bundled", "english", or the path of a model. `query_prefix` and
       `document_prefix` precede every question and every text of a sentence-transformers model; by
       default the model directory decides.
     - `former_embedder`, with its prefixes: the previous model, which answers until `embedder` has

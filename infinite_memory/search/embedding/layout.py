@@ -128,8 +128,9 @@ def _graph(folder: Path) -> Path:
             " files instead of the directory"
         )
     hint = (
-        "; export it with infinite-memory model export" * (folder / "model.safetensors").is_file()
-    )
+        '; sentence-transformers writes one: SentenceTransformer(..., backend="onnx"), then'
+        " save_pretrained"
+    ) * (folder / "model.safetensors").is_file()
     raise EmbedderError(f"{folder} has no ONNX graph: no {' and no '.join(_GRAPHS)}{hint}")
 
 

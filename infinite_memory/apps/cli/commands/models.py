@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -13,22 +12,18 @@ from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, emit_table
 from infinite_memory.apps.cli.settings import set_up
-from infinite_memory.core.paths import absolute_path
 from infinite_memory.core.values.messages import format_count, format_size
 from infinite_memory.search.embedding import configured_model
-from infinite_memory.search.embedding.export import Precision, export_model
-from infinite_memory.search.embedding.manifest import Manifest, check_digest
-
-_PRECISIONS = [str(precision) for precision in Precision]
+from infinite_memory.search.embedding.manifest import check_digest
 
 
 @click.group("model", invoke_without_command=True)
 @common_options
 @click.pass_context
 def model_command(context: click.Context) -> None:
-    """Look at the embedding model in use, change it, or export another of its family."""
+    """Look at the embedding model in use, or change it."""
     if context.invoked_subcommand is None:
-        raise click.UsageError("give a command: model info, model use or model export", context)
+        raise click.UsageError("give a command: model info or model use", context)
 
 
 model_command.add_command(use)
@@ -46,52 +41,11 @@ def info(context: click.Context) -> int:
     model = configured_model(config)
     for name, record in model.manifest.files.items():
         check_digest(model.directory / name, record)
-    more = {"background": model.manifest.background, "scripts": list(model.manifest.scripts)}
-    _report_model(context, model.manifest, model.directory, {**more, "verified": True})
-    return ExitCode.DONE
-
-
-@model_command.command("export")
-@click.argument("source", metavar="DIRECTORY")
-@click.argument("out")
-@click.option("--precision", type=click.Choice(_PRECISIONS), default="int8", show_default=True)
-@click.option("--name", help="The name of the model, instead of the one in its source.")
-@click.option("--query-prefix", metavar="TEXT", help="A text to put before every question.")
-@click.option("--document-prefix", metavar="TEXT", help="A text to put before every memory.")
-@click.option("--force", is_flag=True, help="Write into OUT even if it is not empty.")
-@common_options
-@click.pass_context
-def export(
-    context: click.Context,
-    /,
-    source: str,
-    out: str,
-    *,
-    precision: str,
-    force: bool,
-    **replaced: str | None,
-) -> None:
-    """Convert the sentence-transformers model in DIRECTORY for use, into the directory OUT.
-
-    Name OUT as the setting "embedder" to use it. Needs the package onnx: the extra "export".
-    """
-    set_up(context)
-    if not force and Path(out).is_dir() and any(Path(out).iterdir()):
-        raise click.UsageError(
-            f"{out} is not empty: name another directory, or give --force to replace an earlier"
-            " export"
-        )
-    exported = export_model(Path(source), Path(out), precision=Precision(precision), **replaced)
-    _report_model(context, exported.manifest, absolute_path(out), {})
-
-
-def _report_model(
-    context: click.Context, manifest: Manifest, directory: Path, more: dict[str, Any]
-) -> None:
+    manifest = model.manifest
     size_bytes = sum(record.size_bytes for record in manifest.files.values())
     document: dict[str, Any] = {
         "model": manifest.identity,
-        "directory": str(directory),
+        "directory": str(model.directory),
         "dimensions": manifest.dimensions,
         "max_tokens": manifest.max_tokens,
         "pooling": manifest.pooling,
@@ -99,11 +53,13 @@ def _report_model(
         "query_prefix": manifest.query_prefix,
         "document_prefix": manifest.document_prefix,
         "size_bytes": size_bytes,
-        **more,
+        "background": manifest.background,
+        "scripts": list(manifest.scripts),
+        "verified": True,
     }
     if wants_json(context):
         emit_json(document)
-        return
+        return ExitCode.DONE
     document["size_bytes"] = format_size(size_bytes)
     emit_table(
         ("What", "Value"),
@@ -112,6 +68,7 @@ def _report_model(
             for name, v in document.items()
         ],
     )
+    return ExitCode.DONE
 
 
 def _format_value(value: object) -> str:

@@ -17,16 +17,16 @@ _CONTRIB = "com.microsoft"
 
 
 def import_onnx() -> Any:
-    """Return the module `onnx`, which only an export needs.
+    """Return the module `onnx`.
 
     Raises:
         EmbedderError: it is not installed.
     """
     try:
-        import onnx  # noqa: PLC0415 - an optional extra
+        import onnx
     except ImportError as error:
         raise EmbedderError(
-            f"exporting a model needs the package onnx: run {install_hint('export')}"
+            f"exporting a model needs the package onnx: run {install_hint('tools')}"
         ) from error
     return onnx
 

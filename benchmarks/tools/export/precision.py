@@ -14,5 +14,5 @@ class Precision(StrEnum):
     INT8 = "int8"
     """8-bit weights, activations in two passes of 8 bits: within .002 of the original's cosine."""
 
-    INT8_FAST = "int8-fast"
-    """8-bit weights and 8-bit activations: the quickest, and the furthest from the original."""
+    INT4 = "int4"
+    """4-bit weights in blocks of 32, 8-bit activations: the smallest."""

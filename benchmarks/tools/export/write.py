@@ -7,11 +7,11 @@ from pathlib import Path
 
 from attrs import evolve, frozen
 
+from benchmarks.tools.export.bert import build_bert
+from benchmarks.tools.export.precision import Precision
+from benchmarks.tools.export.source import Source, read_source
 from infinite_memory.core.errors import EmbedderError
 from infinite_memory.search.embedding.background import measure_background
-from infinite_memory.search.embedding.export.bert import build_bert
-from infinite_memory.search.embedding.export.precision import Precision
-from infinite_memory.search.embedding.export.source import Source, read_source
 from infinite_memory.search.embedding.manifest import (
     MANIFEST,
     MODEL,

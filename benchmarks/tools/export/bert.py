@@ -12,10 +12,10 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from benchmarks.tools.export.graph import INPUT, GraphBuilder
+from benchmarks.tools.export.layers import linear, lookup
+from benchmarks.tools.export.precision import Precision
 from infinite_memory.core.errors import EmbedderError
-from infinite_memory.search.embedding.export.graph import INPUT, GraphBuilder
-from infinite_memory.search.embedding.export.layers import linear, lookup
-from infinite_memory.search.embedding.export.precision import Precision
 
 Array = NDArray[np.float32]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from infinite_memory.search.embedding.export.precision import Precision
-from infinite_memory.search.embedding.export.write import Export, export_model
+from benchmarks.tools.export.precision import Precision
+from benchmarks.tools.export.write import Export, export_model
 
 __all__ = ["Export", "Precision", "export_model"]

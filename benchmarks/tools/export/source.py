@@ -11,9 +11,9 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from benchmarks.tools.export.bert import BertShape
+from benchmarks.tools.export.safetensors import read_tensors
 from infinite_memory.core.errors import EmbedderError
-from infinite_memory.search.embedding.export.bert import BertShape
-from infinite_memory.search.embedding.export.safetensors import read_tensors
 from infinite_memory.search.embedding.files import typed_errors
 from infinite_memory.search.embedding.manifest import TOKENIZER
 from infinite_memory.search.embedding.sentence_transformers import (

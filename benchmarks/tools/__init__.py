@@ -1,0 +1,1 @@
+"""Tools of the maintainers that make the models in the wheel."""
