@@ -130,13 +130,13 @@ def test_at_most_eleven_distributions_are_required() -> None:
     assert len(everywhere) <= 11, everywhere
 
 
-def test_the_extra_for_assistants_brings_triggers_and_imports_and_all_brings_every_other() -> None:
+def test_the_extra_for_assistants_brings_what_they_meet_and_all_brings_every_other() -> None:
     def expand(extra: str) -> set[str]:
         own = [re.fullmatch(r"infinite-memory\[(.*)\]", need) for need in OPTIONAL[extra]]
         named = [name for match in own if match for name in match[1].split(",")]
         return {extra}.union(*map(expand, named))
 
-    assert expand("mcp") == {"mcp", "triggers", "import"}
+    assert expand("mcp") == {"mcp", "triggers", "import", "times"}
     apart = {"tools", "traces"}
     assert expand("all") == set(OPTIONAL) - {"dev", *apart}
     assert expand("dev") == set(OPTIONAL) - apart

@@ -1,4 +1,4 @@
-"""Words of time, in English and Chinese, read as half-open ranges.
+"""Words of time, in English, Chinese and four other languages, read as half-open ranges.
 
 The reader is imported when it is first asked for, since few calls hold words of time.
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from attrs import evolve
@@ -12,7 +13,7 @@ from infinite_memory.core.values.time_range import Reading, TimeRange, format_ra
 from infinite_memory.core.values.timestamps import read_moment
 from infinite_memory.times.calendar import Calendar, Period, WeekStart, calendar_at
 from infinite_memory.times.grammar import match_expression, resolve_period
-from infinite_memory.times.sentences import find_in_sentence, reading_of
+from infinite_memory.times.sentences import find_in_sentence, reading_of, translate
 from infinite_memory.times.tokenizer import Cursor, tokenize
 
 MAX_CHARS = 200
@@ -104,15 +105,28 @@ def _read(words: str, calendar: Calendar, *, lenient: bool, widen: bool) -> Read
         )
     cursor = Cursor(tokenize(words), calendar, lenient=lenient)
     try:
-        period = _read_expression(cursor)
-        return reading_of(words, 0, len(words), calendar, period, widen=widen)
-    except _NotUnderstood as error:
-        within = find_in_sentence(words, cursor) if lenient else None
-        if within is None or _is_qualified(cursor, within):
-            raise _refusal(words, error) from error
-        return _open_at_bound(words, within, calendar.zone)
+        return _read_tokens(words, cursor, widen=widen)
     except (ValueError, OverflowError, OSError) as error:
+        for translation in translate(cursor):
+            with suppress(ValueError, OverflowError, OSError):
+                return _read_tokens(words, translation, widen=widen)
         raise _refusal(words, error) from error
+
+
+def _read_tokens(words: str, cursor: Cursor, *, widen: bool) -> Reading:
+    """Return the reading of `words`, whose tokens are those of `cursor`.
+
+    Raises:
+        ValueError: they cannot be read.
+    """
+    try:
+        period = _read_expression(cursor)
+        return reading_of(words, 0, len(words), cursor.calendar, period, widen=widen)
+    except _NotUnderstood:
+        within = find_in_sentence(words, cursor) if cursor.lenient else None
+        if within is None or _is_qualified(cursor, within):
+            raise
+        return _open_at_bound(words, within, cursor.calendar.zone)
 
 
 def _open_at_bound(words: str, within: Reading, zone: str | None) -> Reading:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
+
+from attrs import evolve
 
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.time_range import Reading, TimeRange, format_range
@@ -56,6 +59,13 @@ _PLURALS = {f"{name}s": _NAMED[name] for name in (*WEEKDAYS, *PARTS, "weekend")}
 _JOINTS = frozenset("at on in the of from between".split())
 _ONE_FURTHER = (("before", "last"), ("after", "next"))
 _JOINED = frozenset({"and", "or", "&", "/", ","})
+# What a sentence in German, Spanish, French or Russian has, and hardly one in English.
+_FOREIGN = re.compile(
+    r"[\u00a1-\u024f\u0400-\u04ff]|(?i:\b(?:ich|wir|er|es|der|das|dem|den|im|vor|wer|wo|wie|wann|ende"
+    r"|anfang|letzte[nrs]?|gestern|heute|morgen|las?|los|el|en|de|que|hace|ayer|hoy|les?|du|au|il"
+    r"|nous|je|hier|demain)\b)|\b[Aa]m (?=[A-Z\d])"
+)
+_MAX_FOREIGN_CHARS = 4_000
 
 
 class _SeveralTimes(Exception):
@@ -72,13 +82,27 @@ def find_range(
     """Return the time that a sentence names, None if it names none or several.
 
     `find_range` is stricter than `read_range`: within a sentence, "may" and "2024" need a
-    preposition or another expression of time.
+    preposition or another expression of time. Where the package `dateparser` is installed, a text
+    of at most 4,000 characters may also be in German, Spanish, French or Russian.
 
     Raises:
         InvalidInput: `now` has no time zone, or the zone or the first day of the week is unknown.
     """
     cursor = Cursor(tokenize(sentence), calendar_at(now, zone, week_start))
-    return find_in_sentence(sentence, cursor)
+    reading = find_in_sentence(sentence, cursor)
+    if reading is None and len(sentence) <= _MAX_FOREIGN_CHARS and _FOREIGN.search(sentence):
+        translations = translate(cursor)
+        if len(translations) == 1:
+            return find_in_sentence(sentence, translations[0])
+    return reading
+
+
+def translate(cursor: Cursor) -> list[Cursor]:
+    """Return the tokens with English words, once for each other language they may be in."""
+    # Loaded late, since few texts need it.
+    from infinite_memory.times.translation import translate_tokens  # noqa: PLC0415
+
+    return [evolve(cursor, tokens=tokens) for tokens in translate_tokens(cursor.tokens)]
 
 
 def find_in_sentence(sentence: str, cursor: Cursor) -> Reading | None:
