@@ -277,6 +277,45 @@ def test_two_memories_do_not_replace_each_other(store: MemoryStore) -> None:
     assert len(store._services.storage.links([one])) == 1
 
 
+def test_an_undo_of_an_undo_does_not_let_two_memories_replace_each_other(
+    store: MemoryStore,
+) -> None:
+    one, two, new = (told(store, text, 1, key=text) for text in ("tea", "milk", "coffee"))
+    store.revise(one, revision=1, supersedes=[two])
+    undone = store.undo().entry
+    store.revise(two, revision=3, supersedes=[one])
+    with pytest.raises(Conflict, match=f"{one}' since, by entry 6"):
+        store.undo(undone)
+    assert (store.get(one).status, store.get(two).status) == ("superseded", "current")
+    with pytest.raises(InvalidInput, match=f"superseded by {two} already"):
+        store.revise(new, revision=1, supersedes=[one])
+    store.undo(6)
+    store.undo(undone)
+    assert (store.get(one).status, store.get(two).status) == ("current", "superseded")
+
+
+def test_three_memories_do_not_replace_one_another_in_a_circle(store: MemoryStore) -> None:
+    one, two, three = (told(store, text, 1, key=text) for text in ("tea", "milk", "coffee"))
+    store.revise(one, revision=1, supersedes=[two])
+    undone = store.undo().entry
+    store.revise(three, revision=1, supersedes=[one])
+    store.revise(two, revision=3, supersedes=[three])
+    with pytest.raises(Conflict, match=f"{one}' since, by entry 6"):
+        store.undo(undone)
+    assert store.get(two).status is Status.CURRENT
+
+
+def test_what_is_superseded_in_a_circle_is_not_taken_for_replaced_by_another(
+    store: MemoryStore,
+) -> None:
+    one, two, new = (told(store, text, 1, key=text) for text in ("tea", "milk", "coffee"))
+    store.revise(one, revision=1, supersedes=[two])
+    (link,) = store._services.storage.links([one])
+    store._services.storage.commit(Commit(links=(evolve(link, source=two, target=one),)))
+    with pytest.raises(InvalidInput, match=f"superseded by {one} already"):
+        store.revise(new, revision=1, supersedes=[two])
+
+
 def test_what_cannot_be_superseded_is_refused(store: MemoryStore) -> None:
     old = store.remember("one", scope="apollo").id
     gone = store.remember("two").id

@@ -213,11 +213,27 @@ class _StoreMachine(RuleBasedStateMachine):
         """Undo the last change of the client, or any entry, an undo as well."""
         handle, last = self.next_handle(), len(self.told.journal)
         number = data.draw(st.none() | st.integers(max(1, last - 3), last + 1))
+        circular = self._find_circular(handle)
         self.both(
             handle,
             lambda: handle.store.undo(number),
-            lambda _: self.told.undo(handle.client, number, handle.clock()),
+            lambda _: self.told.undo(handle.client, number, handle.clock(), circular=circular),
         )
+
+    def _find_circular(self, handle: _Handle) -> set[int]:
+        """Return the undos that ended a link whose target has superseded its source since."""
+        ended = [
+            (entry.number, step.before)
+            for entry in handle.store.journal.entries(limit=_ALL)
+            for step in entry.action.links
+            if step.before is not None and step.after is None
+        ]
+        return {
+            number
+            for number, link in ended
+            if link.target in self._successors(handle.storage, link.source)
+            and not any(self.told.was_erased_since(i, number) for i in (link.source, link.target))
+        }
 
     @rule(changes=profiles)
     def update_profile(self, changes: Mapping[str, Any]) -> None:

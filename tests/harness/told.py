@@ -6,7 +6,7 @@ what each change left, and who holds a key follows from when each of its memorie
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
@@ -181,12 +181,19 @@ class Told:
             self.now(memory_id)
             self.write(client, {memory_id: None})
 
-    def undo(self, client: str, number: int | None, now: datetime) -> None:
-        """Reverse a change, by default the last one that can be reversed."""
+    def undo(
+        self, client: str, number: int | None, now: datetime, *, circular: Collection[int]
+    ) -> None:
+        """Reverse a change, by default the last one that can be reversed.
+
+        `circular` are the numbers of undos whose reversal lets two memories supersede each other.
+        """
         if number is None:
             number = self._last(now)
         if not 1 <= number <= len(self.journal):
             raise NotFound(str(number))
+        if number in circular:
+            raise Conflict(str(number))
         restored, made, removed = self._reversal(number, now)
         self.write(client, restored, undoes=number, scopes=(made, removed))
 
@@ -199,7 +206,7 @@ class Told:
         needed = set(change.removed)
         after_all = {each: revisions[-1] for each, revisions in self.memories.items()}
         for memory_id, (before, after) in change.states.items():
-            if after is None or self._erased_since(memory_id, number):
+            if after is None or self.was_erased_since(memory_id, number):
                 continue
             current = self.now(memory_id)
             if not _same(current, after):
@@ -216,7 +223,8 @@ class Told:
             raise Conflict(str(number))
         return restored, made, removed
 
-    def _erased_since(self, memory_id: str, number: int) -> bool:
+    def was_erased_since(self, memory_id: str, number: int) -> bool:
+        """Tell whether a memory was erased after an entry; its id may be in use again."""
         later = self.journal[number:]
         return any(each.states.get(memory_id, (None, {}))[1] is None for each in later)
 

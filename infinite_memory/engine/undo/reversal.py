@@ -21,6 +21,7 @@ from infinite_memory.core.values.scope import Scope, Sensitivity, fold_name, vis
 from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.undo.removed_scopes import ScopeRestorer
+from infinite_memory.engine.writes.supersession import find_successors
 from infinite_memory.engine.writes.topic_summaries import (
     find_changed_topics,
     find_strayed_topics,
@@ -75,6 +76,20 @@ class LinkReversal:
         parted = [key for key in self._find_parted() if key not in known]
         return merge_commits(restored, Commit(erased_links=tuple(parted)))
 
+    def find_circular(self) -> Link | None:
+        """Return a link that comes back though its target has superseded its source since."""
+        known = [link for link in self.present if link.type is LinkType.SUPERSEDES]
+        sources, targets = {link.source for link in known}, {link.target for link in known}
+        for link in self.commit.links:
+            if (
+                link.type is LinkType.SUPERSEDES
+                and link.target in sources
+                and link.source in targets
+                and link.target in find_successors(self._storage, link.source)
+            ):
+                return link
+        return None
+
     def _restore_link(self, step: LinkStep) -> Commit:
         """Return the reversal of a step, empty if its link has changed or a memory is gone."""
         after = step.after
@@ -106,6 +121,11 @@ class LinkReversal:
 
 def _list_links(step: LinkStep) -> Iterator[Link]:
     return (link for link in (step.before, step.after) if link is not None)
+
+
+def _is_superseded_by(entry: Entry, memory_id: str) -> bool:
+    made = (step.after for step in entry.action.links if step.after is not None)
+    return any(link.type is LinkType.SUPERSEDES and link.target == memory_id for link in made)
 
 
 def _list_ends(link: Link) -> tuple[str, str]:
@@ -230,6 +250,8 @@ class _Planner:
         removed = {scope.name: scope for scope in self._remove_scopes([p.memory for p in puts])}
         moved = [p.memory for c, p in pairs if c.before.scope != p.memory.scope]
         links = LinkReversal(self._services, self._entry, moved, was_erased=self._was_erased)
+        if (circular := links.find_circular()) is not None:
+            raise self._make_circle_error(circular)
         commit = merge_commits(
             self._restorer.commit,
             Commit(
@@ -387,6 +409,16 @@ class _Planner:
         return Conflict(
             f"entry {number} cannot be undone: memory {step.id!r} was changed since{by}; undo that "
             "first, or revise the memory"
+        )
+
+    def _make_circle_error(self, link: Link) -> Conflict:
+        number, source = self._entry.number, link.source
+        entries = self._storage.journal(limit=_PAGE, memory_id=source)
+        latest = [e.number for e in entries if e.number > number and _is_superseded_by(e, source)]
+        by = f", by entry {latest[0]}" if latest else ""
+        return Conflict(
+            f"entry {number} cannot be undone: {source!r} would supersede {link.target!r} again,"
+            f" which has superseded {source!r} since{by}; undo that first"
         )
 
     def _place_memory(self, put: Put, change: MemoryChange) -> Put:

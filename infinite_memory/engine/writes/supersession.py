@@ -67,6 +67,22 @@ def find_by_key(
             return
 
 
+def find_successors(storage: Storage, memory_id: str) -> set[str]:
+    """Return the ids of the memories that superseded a memory, and of their successors."""
+    successors: set[str] = set()
+    added: Collection[str] = {memory_id}
+    while added:
+        links = storage.links(added)
+        sources = {
+            link.source
+            for link in links
+            if link.type is LinkType.SUPERSEDES and link.target in added
+        }
+        added = sources - successors
+        successors |= added
+    return successors
+
+
 @define
 class _Chain:
     """The ids of the memories with the same key and scope; `stored` omits the new memories.
@@ -126,14 +142,15 @@ class Supersession:
                 by another memory, or has superseded `memory`.
         """
         self._known[memory.id] = memory
-        its_successors = self._find_successors(memory.id)
+        its_successors = find_successors(self._storage, memory.id)
         for memory_id in supersedes:
             target = self._check_target(memory, check_id(memory_id), may_begin_together=True)
             problem = None
             if target.id in its_successors:
                 problem = f"it has superseded {memory.id!r} itself: undo that change first"
             elif target.status is Status.SUPERSEDED:
-                successors = self._find_successors(target.id)
+                # In a circle, which a merge of two stores may bring, the target succeeds itself.
+                successors = find_successors(self._storage, target.id) - {target.id}
                 if successors & {memory.id, *supersedes}:
                     continue
                 by = f" by {', '.join(sorted(successors))}" if successors else ""
@@ -142,21 +159,6 @@ class Supersession:
                 raise _make_refusal(memory_id, problem)
             if target.id not in self._superseded[memory.id]:
                 self._close_memory(target, memory)
-
-    def _find_successors(self, memory_id: str) -> set[str]:
-        """Return the ids of the memories that superseded a memory, and of their successors."""
-        successors: set[str] = set()
-        added: Collection[str] = {memory_id}
-        while added:
-            links = self._storage.links(added)
-            sources = {
-                link.source
-                for link in links
-                if link.type is LinkType.SUPERSEDES and link.target in added
-            }
-            added = sources - successors
-            successors |= added
-        return successors
 
     def placement(self) -> Placement:
         """Return the effect of all memories that were placed."""
