@@ -65,6 +65,7 @@ def test_the_manifest_says_how_the_server_is_started_and_what_it_needs(built: Bu
     assert manifest["server"]["entry_point"] in manifest["server"]["mcp_config"]["args"]
     assert manifest["tools"] == [{"name": name, "description": text} for name, text in TOOLS]
     assert manifest["version"] == project["project"]["version"]
+    assert manifest["license"] == "Apache-2.0 AND MIT"
     needs = project["project"]["dependencies"]
     names = {need.split(">")[0].split("<")[0].split("=")[0].strip() for need in needs}
     assert {"numpy", "mcp", "onnxruntime", "tomlkit"} <= names

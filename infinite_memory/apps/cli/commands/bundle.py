@@ -200,7 +200,7 @@ def _make_manifest(version: str, python: str, tools: Sequence[tuple[str, str]]) 
         "version": version,
         "description": _SUMMARY,
         "author": {"name": "The authors of Infinite Memory"},
-        "license": "Apache-2.0",
+        "license": metadata(_DISTRIBUTION)["License-Expression"],
         "keywords": ["memory", "search", "offline"],
         "server": {
             "type": "uv",
