@@ -53,6 +53,11 @@ class StoredVectors:
         """The mean cosine of unrelated texts."""
         return self._inner.background
 
+    @property
+    def second_length(self) -> float | None:
+        """The length of the second of two parts of a vector, None for vectors of a single model."""
+        return self._inner.second_length
+
     def understands(self, text: str) -> bool:
         """Return whether the wrapped embedder was made for the language of `text`."""
         return self._inner.understands(text)

@@ -64,7 +64,7 @@ def our_arm(reader: Reader, criteria: Criteria) -> Callable[[Vector], list[tuple
 
 def measure(folder: Path, memories: int, questions: int) -> None:
     corpus.build(folder, memories)
-    with closing(OnnxEmbedder(model_directory("bundled"))) as embedder:
+    with closing(OnnxEmbedder(model_directory("english"))) as embedder:
         asked = [embedder.embed_query(q) for q in corpus.questions(questions)]
         middle = corpus.centres(folder, embedder)
     import faiss  # so that the others can use what is here without it

@@ -58,7 +58,7 @@ class _Later(OnnxEmbedder):
 
 
 def bulk(scratch: Path, count: int) -> None:
-    with closing(OnnxEmbedder(model_directory("bundled"))) as embedder:
+    with closing(OnnxEmbedder(model_directory("english"))) as embedder:
         embedder.embed(["warm up"])
         ratios = []
         for number in range(_ROUNDS):
@@ -98,7 +98,7 @@ def single(scratch: Path, count: int, own: Path | None) -> None:
     plain.execute(f"CREATE TABLE memories ({columns})")
     create_tables(indexed)
     figures: list[list[Percentiles]] = []
-    with MemoryStore.open(scratch / "single", embedder=_Later(model_directory("bundled"))) as store:
+    with MemoryStore.open(scratch / "single", embedder=_Later(model_directory("english"))) as store:
         made = store.get(store.remember("the first").id)
         rows = [
             (*_encode(_numbered(line, number, made)).bindings(number), number)

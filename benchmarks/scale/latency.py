@@ -71,7 +71,7 @@ def measure_peer(name: str, search: Search, embedder: OnnxEmbedder, count: int) 
 
 
 def measure_peers(folder: Path, memories: int, count: int, wanted: list[str]) -> None:
-    with closing(OnnxEmbedder(model_directory("bundled"))) as embedder:
+    with closing(OnnxEmbedder(model_directory("english"))) as embedder:
         middle = corpus.centres(folder, embedder)
         for name, prepare in PEERS.items():
             if wanted and not any(part in name for part in wanted):
@@ -99,7 +99,7 @@ def main() -> None:
     for memories in arguments.memories:
         corpus.build(arguments.folder, memories)
         print(f"\n{memories:,} memories\n{_HEAD}")
-        with closing(OnnxEmbedder(model_directory("bundled"))) as embedder:
+        with closing(OnnxEmbedder(model_directory("english"))) as embedder:
             asked = corpus.questions(100, skip=10_000)
             report("embedding the question", timed(embedder.embed_query, asked))
         measure_store(corpus.store_folder(arguments.folder, memories), arguments.questions)

@@ -28,7 +28,7 @@ from infinite_memory.engine.verification.checks import (
     count_pending,
     measure_free_bytes,
 )
-from infinite_memory.search.embedding import MULTILINGUAL
+from infinite_memory.search.embedding import BUNDLED, MULTILINGUAL
 from infinite_memory.search.index import SearchIndex
 
 _MOST_BEHIND = 10_000
@@ -157,7 +157,7 @@ def _describe_model(services: Services, answering: Model) -> ModelHealth:
     is_multilingual = None
     if needs_multilingual(answering.name):
         is_multilingual = False
-    elif answering is configured and services.config.embedder == MULTILINGUAL:
+    elif answering is configured and services.config.embedder in (BUNDLED, MULTILINGUAL):
         is_multilingual = True
     return ModelHealth(
         name=configured.name,

@@ -9,7 +9,7 @@ from infinite_memory.core.config import Config
 from infinite_memory.core.protocols import Embedder, SearchFactory, Storage
 from infinite_memory.engine.active_model import Model
 from infinite_memory.engine.retrieval.custom_search import make_search
-from infinite_memory.search.embedding import BUNDLED, CheckedEmbedder, configured_embedder
+from infinite_memory.search.embedding import ENGLISH, CheckedEmbedder, configured_embedder
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.snapshot import Snapshot
 
@@ -60,7 +60,7 @@ def open_former_model(
     prefixes = (config.former_query_prefix, config.former_document_prefix)
     former = config.model_copy(
         update={
-            "embedder": config.former_embedder or BUNDLED,
+            "embedder": config.former_embedder or ENGLISH,
             "query_prefix": prefixes[0] if config.former_embedder else None,
             "document_prefix": prefixes[1] if config.former_embedder else None,
         }

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.quantization import quantize
-from infinite_memory.search.segment import Segment
+from infinite_memory.search.segment import Segment, are_second_alone
 
 ABSENT = np.float32(-2.0)
 """The cosine of a document without a vector; every true cosine is greater."""
@@ -44,16 +44,21 @@ Rows = NDArray[np.integer]
 
 @frozen(kw_only=True, eq=False)
 class QueryVector:
-    """The quantized vector of a question: `high` and `low` planes, int8, (2, dimensions)."""
+    """The quantized vector of a question: `high` and `low` planes, int8, (2, dimensions).
+
+    `second_length` is that of the embedder, None for vectors of a single model.
+    """
 
     planes: Bytes
     scale: float
+    second_length: float | None = None
 
     @classmethod
-    def of(cls, vector: Scores) -> QueryVector:
+    def of(cls, vector: Scores, second_length: float | None = None) -> QueryVector:
         """Quantize a unit vector, shape (dimensions,)."""
         high, low, (scale,) = quantize(vector[np.newaxis])
-        return cls(planes=np.concatenate([high, low]), scale=float(scale))
+        planes = np.concatenate([high, low])
+        return cls(planes=planes, scale=float(scale), second_length=second_length)
 
 
 def approximate_cosines(query: QueryVector, segment: Segment, doc_filter: DocFilter) -> Scores:
@@ -61,12 +66,12 @@ def approximate_cosines(query: QueryVector, segment: Segment, doc_filter: DocFil
 
     `ABSENT` for a document without a vector. Compares only the high planes.
     """
-    return _score_documents(segment, doc_filter.docs, partial(_rough_products, segment, query))
+    return _score_documents(segment, doc_filter.docs, partial(_rough_cosines, segment, query))
 
 
 def cosines(query: QueryVector, segment: Segment, docs: NDArray[np.int32]) -> Scores:
     """Return the cosines of `docs`, in any order, with an error below 0.0001."""
-    return _score_documents(segment, docs, partial(_products, segment, query))
+    return _score_documents(segment, docs, partial(_exact_cosines, segment, query))
 
 
 def pairwise_cosines(
@@ -143,6 +148,25 @@ def _score_documents(
         rows = np.repeat(starts - offsets, counts) + np.arange(int(counts.sum()))
         scores[owners] = np.maximum.reduceat(score_rows(rows), offsets)
     return scores
+
+
+def _rough_cosines(segment: Segment, query: QueryVector, rows: Rows | None) -> Scores:
+    return _compare_second_parts(_rough_products(segment, query, rows), segment, query, rows)
+
+
+def _exact_cosines(segment: Segment, query: QueryVector, rows: Rows) -> Scores:
+    return _compare_second_parts(_products(segment, query, rows), segment, query, rows)
+
+
+def _compare_second_parts(
+    products: Scores, segment: Segment, query: QueryVector, rows: Rows | None
+) -> Scores:
+    """Return the cosines under the second model alone where the first does not know both texts."""
+    if query.second_length is None:
+        return products
+    are_alone = segment.second_alone if rows is None else segment.second_alone[rows]
+    differ = are_alone != are_second_alone(query.planes[:1])
+    return np.where(differ, products / np.float32(query.second_length), products)
 
 
 def _products(segment: Segment, query: QueryVector, rows: Rows) -> Scores:

@@ -81,6 +81,7 @@ class SearchIndex:
             question,
             embed,
             background=embedder.background,
+            second_length=embedder.second_length,
             texts=self._texts,
             storage=self._storage,
         )

@@ -10,7 +10,9 @@ each is among the nearest of the other.
 at least three quarters of its total, gets the same total, and equal totals are ordered by time. A
 memory that matches clearly better keeps its rank. So does one that says the question itself, or has
 a name or a number of the question which the later memory lacks: "Invoice 4411" is not "Invoice
-4412". `find_retold` names the near memories of a page.
+4412". A solution passes the earlier problem that it belongs to by the same step, with half of its
+total: whoever asks about a problem wants to know what helped. `find_retold` names the near memories
+of a page.
 
 Neither concerns memories that were stored together, which were told at one time; messages, which
 are all near the messages around them; summaries, which repeat their sources; what is not current;
@@ -67,6 +69,8 @@ _MOST_PASSAGES = 4
 _NAMED = re.compile(
     r"(?<!\w)\w*\d[\w.]*|(?<=\w\s)(?:[A-ZÀ-ÖØ-Þ]\w+|[A-HJ-Z]\b)|(?<=[,;:]\s)[A-ZÀ-ÖØ-Þ]\w+"
 )
+_SOLUTION_SHARE = 0.5
+_PROBLEM, _SOLUTION = KINDS.index(Kind.PROBLEM), KINDS.index(Kind.SOLUTION)
 _LEFT_OUT = (KINDS.index(Kind.MESSAGE), *SUMMARY_CODES)
 _CURRENT = STATUSES.index(Status.CURRENT)
 
@@ -86,6 +90,7 @@ class Neighbors:
     `nearer`[i, j] counts the candidates that are nearer to the memory i than the memory j is.
     `is_later`[i, j] says whether j may replace i: it was told later, in the same scope.
     `is_meant`[i, j] says whether i has a name or a number of the question that j lacks.
+    `is_solved`[i, j] says whether i is a problem and j a solution.
     """
 
     ids: tuple[str, ...]
@@ -93,6 +98,7 @@ class Neighbors:
     nearer: NDArray[np.int64]
     is_later: NDArray[np.bool_]
     is_meant: NDArray[np.bool_]
+    is_solved: NDArray[np.bool_]
 
     def among_nearest(self, number: int) -> NDArray[np.bool_]:
         """Return whether two memories are near, mutually among the `number` nearest."""
@@ -116,6 +122,7 @@ def find_neighbors(
         (index_of[id(column)], column.doc_filter.doc_at(position))
         for column, position in (group.lead for group in groups)
     ]
+    kinds = np.array([scores[index].segment.kind[doc] for index, doc in leads], np.int8)
     able = [n for n, (index, doc) in enumerate(leads) if _may_change(scores[index], doc, question)]
     square = np.ix_(able, able)
     has_term = _find_named_terms(scores, leads, question)
@@ -130,6 +137,7 @@ def find_neighbors(
         nearer=nearer,
         is_later=is_later,
         is_meant=np.asarray((has_term[:, np.newaxis] & ~has_term).any(axis=2), np.bool_),
+        is_solved=(kinds == _PROBLEM)[:, np.newaxis] & (kinds == _SOLUTION),
     )
 
 
@@ -154,15 +162,17 @@ def put_later_first(
     """Return `scores` with the totals of later memories raised, and their explanation.
 
     `groups` are the best groups of `scores`, which `explain` explains, and `neighbors` compares
-    them. A memory gains at most `share` of the total of the earlier memory.
+    them. A memory gains at most `share` of the total of the earlier memory, a solution half of it.
     """
     totals = np.array([group.total for group in groups])
     passed = totals[:, np.newaxis]
-    is_bounded = (totals < passed) & (totals >= (1 - share) * passed)
-    passes = neighbors.is_later & neighbors.among_nearest(_MOST_MOVED) & is_bounded
+    passes = neighbors.among_nearest(_MOST_MOVED) & (totals >= (1 - share) * passed)
     passes &= ~neighbors.is_meant
     says_question = np.array([_cosine_of(group.lead) >= _SAYS_QUESTION for group in groups])
     passes[says_question] = False
+    is_related = neighbors.closeness >= 0
+    passes |= neighbors.is_solved & is_related & (totals >= _SOLUTION_SHARE * passed)
+    passes &= neighbors.is_later & (totals < passed)
     if not passes.any():
         return scores, explain
     raised = np.where(passes, passed, 0).max(axis=0)

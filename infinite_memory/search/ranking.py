@@ -197,6 +197,7 @@ def rank(
     embed: Embed | None,
     *,
     background: float,
+    second_length: float | None = None,
     texts: Texts | None = None,
     storage: Storage | None = None,
     weights: Weights = DEFAULT_WEIGHTS,
@@ -214,7 +215,8 @@ def rank(
     names = find_named_speakers(question.text, segments, eligible)
     common_names = find_common_names(question.text, segments, eligible, texts)
     text = remove_names(remove_time_words(question), names | common_names)
-    queries, note = _embed_question(text, question, embed, sentences=weights.sentences > 0)
+    vectors, note = _embed_question(text, question, embed, sentences=weights.sentences > 0)
+    queries = tuple(QueryVector.of(vector, second_length) for vector in vectors)
     query = queries[0] if queries else None
     weights = _adjust_weights(question, query, weights)
     words = question.text if weights.words else ""
@@ -476,7 +478,7 @@ def rescore_best(
 
 def _embed_question(
     text: str, question: Question, embed: Embed | None, *, sentences: bool
-) -> tuple[tuple[QueryVector, ...], str | None]:
+) -> tuple[tuple[NDArray[np.float32], ...], str | None]:
     """Return the vectors of `text`, and of its `sentences`, none with the reason as a note."""
     if Arm.MEANING not in question.arms:
         return (), None
@@ -490,7 +492,7 @@ def _embed_question(
         return (), f"compared by words alone: {error}"
     if not all(np.isfinite(vector).all() for vector in vectors):
         return (), "compared by words alone: the embedding model made a vector that is not finite"
-    return tuple(map(QueryVector.of, vectors)), None
+    return tuple(vectors), None
 
 
 def _select_groups(

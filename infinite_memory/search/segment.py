@@ -20,6 +20,7 @@ from infinite_memory.search.quantization import RowsInFile, quantize
 Ints = NDArray[np.int64]
 Codes = NDArray[np.intp]
 _MOST = np.iinfo(np.uint16).max
+_TELLING_DIMENSIONS = 32
 
 
 @frozen(kw_only=True, eq=False)
@@ -189,6 +190,11 @@ class Segment:
         """The documents that have no vector, ascending."""
         return np.flatnonzero(np.diff(self.passage_start) == 0)
 
+    @cached_property
+    def second_alone(self) -> NDArray[np.bool_]:
+        """Which passages have only zeros in their first 32 dimensions: bool, (v,)."""
+        return are_second_alone(self.high)
+
 
 ARRAYS = tuple(f.name for f in fields(Segment) if f.name not in ("names", "low_in_file"))
 """The names of the arrays of `Segment`."""
@@ -243,6 +249,14 @@ def build(documents: Sequence[Document], *, dimensions: int) -> Segment:
             np.array([min(c, _MOST) for d in documents for c in _posting_counts(d)], np.uint16),
         ),
     )
+
+
+def are_second_alone(high: NDArray[np.int8]) -> NDArray[np.bool_]:
+    """Return which rows are vectors of the second of two models alone: bool, (rows,).
+
+    They have zeros in place of the first part. 32 numbers of any other vector are never all 0.
+    """
+    return np.asarray(~high[:, :_TELLING_DIMENSIONS].any(axis=1), np.bool_)
 
 
 def _posting_counts(document: Document) -> Iterable[int]:

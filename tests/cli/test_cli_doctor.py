@@ -48,8 +48,7 @@ def test_a_sound_installation_is_all_ok_and_stays_as_it_is(run: Run, ask: Ask, h
     assert set(states(answer).values()) == {"ok"}
     assert set(states(answer)) == {
         "python", "sqlite", "configuration", "home", "disk", "surroundings", "store", "reserve",
-        "records", "damage", "embeddings", "index", "model files", "model", "languages",
-            "backups",
+        "records", "damage", "embeddings", "index", "model files", "model", "backups",
     }  # fmt: skip
     assert contents(home) == before
     assert "ok\tmodel\tThe model runs" in run("doctor").stdout
@@ -178,7 +177,8 @@ def test_memories_that_wait_to_be_embedded_are_counted(
 def test_a_vector_that_is_not_the_known_one_is_a_problem(
     ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("infinite_memory.engine.verification.diagnose._VECTOR", (0.5, 0.5))
+    name = "infinite_memory.engine.verification.diagnose._VECTORS"
+    monkeypatch.setattr(name, {"minilm": (0.042, 0.058), "e5": (0.5, 0.5)})
     assert "gives a wrong vector" in sentence(ask("doctor", code=1), "model")
 
 

@@ -18,7 +18,7 @@ from infinite_memory.store.models import EmbeddingModels
 Ask = Callable[..., Any]
 Run = Callable[..., Any]
 _EMBEDDING = Path(__file__).parents[1] / "embedding"
-_BUNDLED = "all-MiniLM-L6-v2@"
+_BUNDLED = "all-MiniLM-L6-v2+multilingual-e5-small@"
 _TINY = "tiny@"
 
 
@@ -54,7 +54,7 @@ def test_one_command_changes_to_the_model_and_one_changes_back(
         "embedded": 1,
         "answering": changed["model"],
     }
-    assert settings() == {"embedder": "english"}
+    assert settings() == {"embedder": "english", "former_embedder": "bundled"}
     run("remember", "katze", "--id", "cat")
     assert {hit["id"] for hit in ask("search", "hund")["hits"]} >= {"dog"}
     assert ask("model", "info")["model"] == changed["model"]
@@ -64,9 +64,9 @@ def test_one_command_changes_to_the_model_and_one_changes_back(
     back = ask("model", "use", "bundled")
     assert back["answering"].startswith(_BUNDLED)
     assert (back["changed"], back["embedded"]) == (True, 1)
-    assert settings() == {"embedder": "bundled", "former_embedder": "english"}
+    assert settings() == {"embedder": "bundled"}
     assert ask("model", "use", "english")["embedded"] == 0
-    assert settings() == {"embedder": "english"}
+    assert settings() == {"embedder": "english", "former_embedder": "bundled"}
 
 
 def test_repeated_it_changes_nothing(run: Run, ask: Ask, home: Path) -> None:
@@ -105,6 +105,7 @@ def test_other_settings_and_the_mode_of_the_file_are_kept(
         "week_start": "sunday",
         "logging": {"level": "info"},
         "embedder": "english",
+        "former_embedder": "bundled",
     }
 
 
@@ -225,22 +226,28 @@ def test_other_names_and_scopes_are_refused(run: Run) -> None:
     ],
 )
 def test_an_answer_in_another_language_names_the_model(
-    run: Run, ask: Ask, question: str, code: int, note: str
+    run: Run, ask: Ask, question: str, code: int, note: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(models, "model_directory", lambda *_: models._PACKAGE / "minilm")
+    monkeypatch.setenv("INFINITE_MEMORY_EMBEDDER", "english")
     run("remember", "Anna hat am 20. Januar Geburtstag")
-    hint = "`infinite-memory model use multilingual` adds a model for other languages"
+    hint = "`infinite-memory model use bundled` adds a model for other languages"
     assert ask("search", question, code=code)["note"] == note + hint
     sentence = f"{note[0].upper()}{note[1:]}{hint}."
     assert run("search", question, code=code).stderr.endswith(f" {sentence}\n")
     assert ask("search", "when is Anna's birthday?")["note"] is None
 
 
-def test_doctor_and_stats_name_the_model_until_it_is_used(run: Run, ask: Ask) -> None:
-    hint = "`infinite-memory model use multilingual` adds a model for other languages"
-    run("remember", "hund")
-    assert f"other languages\t{hint}\n" in run("stats").stdout
-    (check,) = [check for check in ask("doctor")["checks"] if check["about"] == "languages"]
-    assert (check["state"], hint in check["sentence"]) == ("ok", True)
-    run("model", "use", "english")
+def test_doctor_and_stats_name_the_models_until_they_are_used(
+    run: Run, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hint = "`infinite-memory model use bundled` adds a model for other languages"
+    with monkeypatch.context() as patch:
+        patch.setenv("INFINITE_MEMORY_EMBEDDER", "english")
+        patch.setattr(models, "model_directory", lambda *_: models._PACKAGE / "minilm")
+        run("remember", "hund")
+        assert f"other languages\t{hint}\n" in run("stats").stdout
+        (check,) = [check for check in ask("doctor")["checks"] if check["about"] == "languages"]
+        assert (check["state"], hint in check["sentence"]) == ("ok", True)
     assert hint not in run("stats").stdout
     assert "languages" not in [check["about"] for check in ask("doctor")["checks"]]

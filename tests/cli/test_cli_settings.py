@@ -88,11 +88,14 @@ def test_the_log_goes_to_standard_error_or_to_a_private_file(
 
 def test_the_model_in_use_is_described_and_verified(ask: Ask, run: Run) -> None:
     described = ask("model", "info")
-    assert described["model"].startswith("all-MiniLM-L6-v2@")
-    assert (described["dimensions"], described["pooling"]) == (384, "mean")
+    assert described["model"].startswith("all-MiniLM-L6-v2+multilingual-e5-small@")
     assert described["verified"] is True
-    assert "verified\tyes" in run("model", "info").stdout
-    assert "query prefix\t-" in run("model", "info").stdout
+    english, multilingual = described["parts"]
+    assert english["model"].startswith("all-MiniLM-L6-v2@")
+    assert (english["dimensions"], english["pooling"]) == (384, "mean")
+    assert multilingual["document_prefix"] == "passage: "
+    assert "verified\tyes\tyes" in run("model", "info").stdout
+    assert "query prefix\t-\tquery: " in run("model", "info").stdout
 
 
 def test_a_model_that_was_exported_can_be_used(
@@ -104,8 +107,9 @@ def test_a_model_that_was_exported_can_be_used(
     monkeypatch.setenv("INFINITE_MEMORY_EMBEDDER", str(out))
     described = ask("model", "info")
     assert described["model"] == made.identity
-    assert described["directory"] == str(out)
-    assert (described["precision"], described["query_prefix"]) == ("int8", "query: ")
+    (part,) = described["parts"]
+    assert part["directory"] == str(out)
+    assert (part["precision"], part["query_prefix"]) == ("int8", "query: ")
     assert ask("remember", "a dog")["searchable"] == "meaning"
     assert ask("stats")["model"] == made.identity
     assert ask("doctor")["healthy"] is True

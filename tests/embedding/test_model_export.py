@@ -255,5 +255,5 @@ def test_the_command_says_what_it_cannot_export_and_never_replaces_a_file(
 
 
 def test_the_bundled_files_are_the_recorded_ones() -> None:
-    OnnxEmbedder(model_directory("bundled")).verify()
-    assert read_manifest(model_directory("bundled")).precision == Precision.INT8
+    OnnxEmbedder(model_directory("english")).verify()
+    assert read_manifest(model_directory("english")).precision == Precision.INT8

@@ -24,7 +24,7 @@ from infinite_memory.testing.embedders import HashingEmbedder
 
 @pytest.fixture(scope="module")
 def bundled() -> Iterator[OnnxEmbedder]:
-    with OnnxEmbedder(model_directory("bundled"), workers=3) as embedder:
+    with OnnxEmbedder(model_directory("english"), workers=3) as embedder:
         yield embedder
 
 
@@ -35,7 +35,7 @@ class TestBundledModel(EmbedderContract):
 
     def test_one_worker_gives_the_same_vectors(self, embedder: Embedder) -> None:
         texts = ["one", "two words", "three more words"]
-        with OnnxEmbedder(model_directory("bundled"), workers=1) as alone:
+        with OnnxEmbedder(model_directory("english"), workers=1) as alone:
             assert np.array_equal(alone.embed(texts), embedder.embed(texts))
 
     def test_it_understands_english_and_not_chinese(self, embedder: Embedder) -> None:
@@ -117,7 +117,7 @@ def test_closing_releases_the_model_and_a_later_use_loads_it_again(model: Path) 
 def test_opening_imports_neither_onnxruntime_nor_tokenizers() -> None:
     code = (
         "import sys; from infinite_memory.search.embedding import open_embedder;"
-        "e = open_embedder(); assert e.model and e.dimensions == 384;"
+        "e = open_embedder(); assert e.model and e.dimensions == 768;"
         "assert not {'onnxruntime', 'tokenizers', 'onnx'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -142,7 +142,7 @@ def test_the_switch_of_the_telemetry_is_all_that_it_changes_in_the_environment(b
 def test_it_works_in_a_forked_child() -> None:
     code = (
         "import os, numpy as np; from infinite_memory.search.embedding import *\n"
-        "e = OnnxEmbedder(model_directory('bundled'), workers=2)\n"
+        "e = OnnxEmbedder(model_directory('english'), workers=2)\n"
         "before = e.embed(['a', 'b'])\n"
         "child = os.fork()\n"
         "if child == 0:\n"
@@ -154,7 +154,8 @@ def test_it_works_in_a_forked_child() -> None:
 
 def test_open_embedder_takes_a_directory_or_the_name_of_the_bundled_model(model: Path) -> None:
     assert open_embedder(str(model)).model == OnnxEmbedder(model).model
-    assert open_embedder("bundled").model.startswith("all-MiniLM-L6-v2@")
+    assert open_embedder("bundled").model.startswith("all-MiniLM-L6-v2+multilingual-e5-small@")
+    assert open_embedder("english").model.startswith("all-MiniLM-L6-v2@")
 
 
 def test_a_missing_model_is_named(tmp_path: Path) -> None:

@@ -192,5 +192,5 @@ def test_the_tool_makes_the_files_in_the_package_byte_for_byte(tmp_path: Path) -
     except EmbedderError as error:
         pytest.skip(str(error))
     multilingual.main([str(tmp_path)])
-    shipped = read_manifest(model_directory("bundled").parent / "e5")
+    shipped = read_manifest(model_directory("english").parent / "e5")
     assert read_manifest(tmp_path).identity == shipped.identity

@@ -70,7 +70,7 @@ def held(key: str, told: list[Told], moment: datetime) -> list[str]:
 
 @pytest.fixture(scope="module")
 def bundled() -> Iterator[OnnxEmbedder]:
-    with OnnxEmbedder(model_directory("bundled"), workers=1) as embedder:
+    with OnnxEmbedder(model_directory("english"), workers=1) as embedder:
         yield embedder
 
 

@@ -64,7 +64,7 @@ def test_the_bundled_model_says_if_it_is_loaded_and_for_which_languages(tmp_path
         store.search("ferry")
         after = store.health().model
         assert before is not None
-        assert (before.is_loaded, before.is_multilingual) == (False, False)
+        assert (before.is_loaded, before.is_multilingual) == (False, True)
         assert after == evolve(before, is_loaded=True)
 
 

@@ -105,6 +105,29 @@ def test_an_answer_is_found_by_the_question_before_it() -> None:
     assert "t002" not in ids(ask(reader, "summer holidays", alone))
 
 
+def spoken(turns: Sequence[Memory], speakers: str) -> Reader:
+    return view_of([evolve(turn, speaker=name) for turn, name in zip(turns, speakers, strict=True)])
+
+
+def test_a_turn_by_the_same_speaker_is_no_answer() -> None:
+    assert "t002" in ids(ask(spoken(TALK[:4], "ABAB"), "summer holidays"))[:2]
+    shown = ask(spoken(TALK[:4], "AAAA"), "summer holidays")
+    best = shown.candidates[0].explanation
+    assert best is not None
+    assert best.around == pytest.approx(0, abs=1e-6)
+
+
+def test_a_question_to_which_nobody_replies_counts_in_full() -> None:
+    talk = [turn(0, "the harbour lights?"), turn(1, "fishing boats")]
+    losses = []
+    for speakers in ("AA", "AB"):
+        best = ask(spoken(talk, speakers), "harbour lights").candidates[0]
+        assert best.id == "t000"
+        assert best.explanation is not None
+        losses.append(best.explanation.is_question)
+    assert losses[0] == 0 > losses[1]
+
+
 def test_another_conversation_gains_nothing() -> None:
     found = ask(view_of(TALK), "summer holidays")
     assert "t004" not in ids(found)

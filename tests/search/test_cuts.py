@@ -31,7 +31,7 @@ def store() -> MemoryStore:
 
 def test_a_wide_search_shows_every_match_and_is_the_default(store: MemoryStore) -> None:
     hits = store.search("What is the cat called?")
-    assert len(hits) >= 5
+    assert len(hits) > len(store.search("What is the cat called?", cut="asked"))
     assert not hits.is_cut
     assert [hit.id for hit in store.search("What is the cat called?", cut="wide")] == [
         hit.id for hit in hits

@@ -226,6 +226,27 @@ def test_the_linear_search_orders_and_names_as_the_index_does(tmp_path: Path) ->
     assert any(later or earlier for _, _, later, earlier in found[0])
 
 
+def test_a_solution_comes_before_the_problem_that_it_solves() -> None:
+    with MemoryStore.open("memory://") as store:
+        problem = "CI fails with connection refused on port 5432 since the update of the runner"
+        solution = "CI: the Postgres service needs a health check; added pg_isready to the workflow"
+        tell(store, problem, 1, kind="problem", id="problem")
+        tell(store, solution, 2, kind="solution", id="solution")
+        tell(store, "The port of the staging database is 6432", 3, kind="note", id="note")
+        hits = store.search("Why is the connection to Postgres refused in CI?", explain=True)
+        assert ids(hits)[:2] == ["solution", "problem"]
+        assert hits[0].explanation is not None
+        assert hits[0].explanation.later > 0
+
+
+def test_an_earlier_solution_does_not_pass_a_problem() -> None:
+    with MemoryStore.open("memory://") as store:
+        tell(store, "Fixed the connection to Postgres in CI", 1, kind="solution", id="solution")
+        tell(store, "The connection to Postgres is refused in CI", 2, kind="problem", id="problem")
+        hits = store.search("Why is the connection to Postgres refused in CI?")
+        assert ids(hits)[0] == "problem"
+
+
 ALIKE = [
     ("Alice's birthday is January 20", "Bob's birthday is March 3", "when is Alice's birthday?"),
     ("Server web1 has the IP 10.0.0.4", "Server web2 has the IP 10.0.0.9", "IP of web1"),
@@ -246,7 +267,7 @@ ALIKE = [
 
 @pytest.fixture(scope="module")
 def bundled() -> Iterator[OnnxEmbedder]:
-    with OnnxEmbedder(model_directory("bundled"), workers=1) as embedder:
+    with OnnxEmbedder(model_directory("english"), workers=1) as embedder:
         yield embedder
 
 

@@ -6,19 +6,19 @@ from threading import Lock
 
 from infinite_memory.core.values.question import Arm, Question
 from infinite_memory.engine.active_model import Models
-from infinite_memory.search.embedding import BUNDLED, MULTILINGUAL
+from infinite_memory.search.embedding import BUNDLED, ENGLISH
 from infinite_memory.search.embedding.models import find_model
 from infinite_memory.search.text.analyzer import foreign_languages
 
-OTHER_LANGUAGES = f"`infinite-memory model use {MULTILINGUAL}` adds a model for other languages"
+OTHER_LANGUAGES = f"`infinite-memory model use {BUNDLED}` adds a model for other languages"
 
 
 IN_ENGLISH = "the same question in English may find more"
 
 
 def needs_multilingual(model: str) -> bool:
-    """Return whether `model` is the bundled model, which knows English alone."""
-    return model == find_model(BUNDLED).manifest.identity
+    """Return whether `model` is the English model alone."""
+    return model == find_model(ENGLISH).manifest.identity
 
 
 class LanguageHint:

@@ -39,9 +39,11 @@ from infinite_memory.engine.verification.checks import (
 )
 from infinite_memory.search.embedding import (
     BUNDLED,
+    ENGLISH,
     OnnxEmbedder,
     configured_embedder,
     configured_model,
+    join_parts,
 )
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.storage.open import (
@@ -55,7 +57,10 @@ from infinite_memory.storage.sqlite.files.diagnose import diagnose_library
 _PYTHONS = ((3, 11), (3, 14))
 _SENTENCE = "The quick brown fox jumps over the lazy dog."
 # The first numbers of its vector by the bundled model; processors differ in the third digit.
-_VECTOR = (0.042, 0.058, 0.052, 0.076, 0.026, -0.038, 0.0, -0.061, -0.003, 0.022, 0.046, 0.057)
+_VECTORS = {
+    "minilm": (0.042, 0.058, 0.052, 0.076, 0.026, -0.038, 0.0, -0.061, -0.003, 0.022, 0.046, 0.057),
+    "e5": (0.018, 0.052, 0.047, -0.071, 0.072, 0.05, -0.003, -0.197, -0.012, -0.083, 0.024, 0.051),
+}
 _TOLERANCE = 0.02
 
 
@@ -215,22 +220,25 @@ def _check_snapshot(folder: Path, storage: Storage, embedder: Embedder) -> Diagn
 
 
 def _check_model(config: Config) -> Iterator[Diagnosis]:
-    """Check the files of the model, load it, and embed a sentence whose vector is known."""
+    """Check the files of the models, load them, and embed a sentence whose vectors are known."""
+    is_right = True
     try:
         found = configured_model(config, keep=False)
-        with OnnxEmbedder(found, workers=1, providers=config.execution_providers) as embedder:
+        with join_parts(found, config.execution_providers) as embedder:
+            name = embedder.model
             embedder.verify()
-            yield Diagnosis(
-                "model files", State.OK, f"{embedder.model} is complete, as it was recorded."
-            )
-            vector = embedder.embed_query(_SENTENCE)
+            yield Diagnosis("model files", State.OK, f"{name} is complete, as it was recorded.")
+        for part in found.parts:
+            with OnnxEmbedder(part, workers=1, providers=config.execution_providers) as model:
+                vector = model.embed_query(_SENTENCE)
+            is_ours = config.embedder in (BUNDLED, ENGLISH)
+            known = _VECTORS.get(part.directory.name, ()) if is_ours else ()
+            is_near = np.allclose(vector[: len(known)], known, rtol=0, atol=_TOLERANCE)
+            is_right &= is_near and abs(float(np.linalg.norm(vector)) - 1) < _TOLERANCE
     except (ConfigurationError, EmbedderError) as error:
         yield Diagnosis("model", State.PROBLEM, f"{error}.")
         return
-    is_expected = config.embedder != BUNDLED or np.allclose(
-        vector[: len(_VECTOR)], _VECTOR, rtol=0, atol=_TOLERANCE
-    )
-    if is_expected and abs(float(np.linalg.norm(vector)) - 1) < _TOLERANCE:
+    if is_right:
         yield Diagnosis("model", State.OK, "The model runs and gives the vector that it should.")
     else:
         yield Diagnosis(
@@ -238,6 +246,6 @@ def _check_model(config: Config) -> Iterator[Diagnosis]:
             State.PROBLEM,
             "The model runs but gives a wrong vector: install onnxruntime again.",
         )
-    if needs_multilingual(embedder.model):
-        sentence = f"The bundled model was made for English: {OTHER_LANGUAGES}."
+    if needs_multilingual(name):
+        sentence = f"The model was made for English: {OTHER_LANGUAGES}."
         yield Diagnosis("languages", State.OK, sentence)

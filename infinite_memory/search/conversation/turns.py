@@ -47,7 +47,8 @@ def find_conversation_turns(
 ) -> ConversationTurns:
     """Return the documents `doc` of the segments `segment_index`, with their adjacent turns.
 
-    Turns are in order of `happened`, then `stored`. Only selected documents count, so that hidden
+    Turns are in order of `happened`, then `stored`. Two turns in a row by one speaker are not
+    adjacent: neither answers the other. Only selected documents count, so that hidden
     documents do not change the scores.
     """
     in_conversation = np.zeros(len(segment_index), np.bool_)
@@ -58,16 +59,16 @@ def find_conversation_turns(
     members = _find_members(
         segments, doc_filters, segment_index[in_conversation], doc[in_conversation]
     )
+    adjacent = (members.code[1:] == members.code[:-1]) & _speaks_another(members.speaker)
     is_candidate = np.isin(members.key, _keys(segment_index[in_conversation], doc[in_conversation]))
-    wanted = _widen(is_candidate, members.code)
-    kept = np.flatnonzero(_widen(wanted, members.code))
+    wanted = _widen(is_candidate, adjacent)
+    kept = np.flatnonzero(_widen(wanted, adjacent))
     row_of = np.full(len(members.key) + 1, NONE, np.intp)
     row_of[kept] = np.arange(len(kept))
     lone = np.arange(len(lone_segment_index), dtype=np.intp)
     alone = np.full(len(lone), NONE, np.intp)
-    same = members.code[1:] == members.code[:-1]
-    previous = np.where(np.append(False, same), np.arange(len(members.key)) - 1, NONE)
-    following = np.where(np.append(same, False), np.arange(len(members.key)) + 1, NONE)
+    previous = np.where(np.append(False, adjacent), np.arange(len(members.key)) - 1, NONE)
+    following = np.where(np.append(adjacent, False), np.arange(len(members.key)) + 1, NONE)
     codes, conversation = np.unique(members.code[kept], return_inverse=True)
     sizes = np.bincount(members.code, minlength=len(codes))[codes]
     return ConversationTurns(
@@ -88,6 +89,7 @@ class _Members:
     segment_index: Rows
     doc: Rows
     code: Rows
+    speaker: Rows
     key: NDArray[np.int64]
 
 
@@ -96,6 +98,7 @@ def _find_members(
 ) -> _Members:
     names = sorted(_conversation_names(segments, segment_index, doc))
     columns: list[tuple[NDArray[Any], ...]] = []
+    speakers: dict[str, int] = {"": NONE}
     for number, (segment, doc_filter) in enumerate(zip(segments, doc_filters, strict=True)):
         code_pairs = [
             (segment.code_of.get(name, NONE), name_number) for name_number, name in enumerate(names)
@@ -109,13 +112,14 @@ def _find_members(
                 np.full(len(docs), number, np.intp),
                 docs,
                 name_numbers[np.searchsorted(codes, segment.conversation[docs])].astype(np.intp),
+                _number_speakers(segment, docs, speakers),
                 segment.happened[docs],
                 segment.stored[docs],
                 # Breaks ties, in the same way in every process.
                 segment.id_hash[docs],
             )
         )
-    all_segment_indexes, all_docs, code, happened, stored, hashes = (
+    all_segment_indexes, all_docs, code, speaker, happened, stored, hashes = (
         np.concatenate(column) for column in zip(*columns, strict=True)
     )
     order = np.lexsort((hashes, stored, happened, code))
@@ -124,6 +128,7 @@ def _find_members(
         segment_index=all_segment_indexes,
         doc=all_docs,
         code=code[order],
+        speaker=speaker[order],
         key=_keys(all_segment_indexes, all_docs),
     )
 
@@ -140,10 +145,26 @@ def _keys(segment_index: Rows, doc: Rows) -> NDArray[np.int64]:
     return (segment_index.astype(np.int64) << 32) + doc
 
 
-def _widen(marked: NDArray[np.bool_], code: Rows) -> NDArray[np.bool_]:
-    """Return the marked positions and the adjacent positions with the same code."""
+def _number_speakers(segment: Segment, docs: Rows, speakers: dict[str, int]) -> Rows:
+    """Return the numbers of the speakers of `docs`; those that are new are added to `speakers`."""
+    numbers = np.full(len(segment.names), NONE, np.intp)
+    for code in segment.speaker_codes.tolist():
+        numbers[code] = speakers.setdefault(segment.names[code], len(speakers))
+    return numbers[segment.speaker[docs]]
+
+
+def _speaks_another(speaker: Rows) -> NDArray[np.bool_]:
+    """Return whether a turn may answer the one before it, since another person may speak: (n - 1,).
+
+    `NONE` is a speaker who is not known.
+    """
+    one, other = speaker[:-1], speaker[1:]
+    return np.asarray((one != other) | (one == NONE), np.bool_)
+
+
+def _widen(marked: NDArray[np.bool_], adjacent: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the marked positions and the positions that are `adjacent` to them."""
     wider = marked.copy()
-    same = code[1:] == code[:-1]
-    wider[1:] |= marked[:-1] & same
-    wider[:-1] |= marked[1:] & same
+    wider[1:] |= marked[:-1] & adjacent
+    wider[:-1] |= marked[1:] & adjacent
     return wider

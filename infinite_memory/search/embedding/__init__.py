@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from infinite_memory.core.config import Config
@@ -9,29 +10,35 @@ from infinite_memory.search.embedding.cache import CachedEmbedder
 from infinite_memory.search.embedding.checked import CheckedEmbedder
 from infinite_memory.search.embedding.models import (
     BUNDLED,
+    ENGLISH,
     MULTILINGUAL,
     FoundModel,
     find_model,
     model_directory,
 )
 from infinite_memory.search.embedding.onnx import OnnxEmbedder
+from infinite_memory.search.embedding.paired import PairedEmbedder
+from infinite_memory.search.embedding.session import CPU_ONLY
 
 __all__ = [
     "BUNDLED",
+    "ENGLISH",
     "MULTILINGUAL",
     "CachedEmbedder",
     "CheckedEmbedder",
     "FoundModel",
     "OnnxEmbedder",
+    "PairedEmbedder",
     "configured_embedder",
     "configured_model",
+    "join_parts",
     "model_directory",
     "open_embedder",
 ]
 
 
 def open_embedder(name: str | Path = BUNDLED, *, capacity: int = 4_096) -> CachedEmbedder:
-    """Open the bundled model, or the model at a path, behind a cache of vectors.
+    """Open the models of the package, or one by its name or path, behind a cache of vectors.
 
     The path is an exported model, or a sentence-transformers directory with an ONNX graph. The
     latter is measured at every opening; `configured_embedder` keeps the measurements.
@@ -39,7 +46,19 @@ def open_embedder(name: str | Path = BUNDLED, *, capacity: int = 4_096) -> Cache
     Raises:
         EmbedderError: there is no model that this version can use.
     """
-    return CachedEmbedder(OnnxEmbedder(find_model(name)), capacity=capacity)
+    return CachedEmbedder(join_parts(find_model(name)), capacity=capacity)
+
+
+def join_parts(
+    found: FoundModel, providers: Sequence[str] = CPU_ONLY
+) -> OnnxEmbedder | PairedEmbedder:
+    """Return the embedder of a model, or of both models of a pair.
+
+    Raises:
+        ConfigurationError: the installed onnxruntime lacks one of `providers`.
+    """
+    first, *second = (OnnxEmbedder(part, providers=providers) for part in found.parts)
+    return PairedEmbedder(first, second[0]) if second else first
 
 
 def configured_model(config: Config, *, keep: bool = True) -> FoundModel:
@@ -67,4 +86,4 @@ def configured_embedder(config: Config, *, keep: bool = True) -> CachedEmbedder:
         EmbedderError: there is no model that this version can use.
     """
     found = configured_model(config, keep=keep)
-    return CachedEmbedder(OnnxEmbedder(found, providers=config.execution_providers))
+    return CachedEmbedder(join_parts(found, config.execution_providers))

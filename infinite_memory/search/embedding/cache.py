@@ -60,6 +60,11 @@ class CachedEmbedder:
         return self._complete.background
 
     @property
+    def second_length(self) -> float | None:
+        """The length of the second of two parts of a vector, None for vectors of a single model."""
+        return self._complete.second_length
+
+    @property
     def is_loaded(self) -> bool | None:
         """Whether the model of the wrapped embedder is in memory, None if that is unknown."""
         return self._complete.is_loaded

@@ -80,6 +80,12 @@ class CheckedEmbedder:
             return self._background
 
     @property
+    def second_length(self) -> float | None:
+        """The length of the second of two parts of a vector, None for vectors of a single model."""
+        length: float | None = getattr(self._inner, "second_length", None)
+        return length
+
+    @property
     def is_loaded(self) -> bool | None:
         """Whether the model is in memory, None if the wrapped embedder does not tell it."""
         loaded = getattr(self._inner, "is_loaded", None)

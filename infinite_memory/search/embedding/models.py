@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from infinite_memory.core.errors import EmbedderError
 from infinite_memory.core.paths import expand_path
@@ -14,32 +14,42 @@ from infinite_memory.search.embedding.layout import is_layout, read_layout
 from infinite_memory.search.embedding.manifest import MANIFEST, Manifest, read_manifest
 
 BUNDLED = "bundled"
-"""The name of the model that comes with the package: all-MiniLM-L6-v2, 384 dimensions, English."""
+"""The name of both models of the package together: see `paired`."""
 ENGLISH = "english"
-"""The name of all-MiniLM-L6-v2 alone."""
+"""The name of all-MiniLM-L6-v2 alone, 384 dimensions."""
 MULTILINGUAL = "multilingual"
-"""The name of multilingual-e5-small, which `install_multilingual` makes in the home folder."""
+"""The name of the whole multilingual-e5-small that earlier versions made in a home folder."""
 _MULTILINGUAL_FOLDER = "multilingual-e5-small"
+_PACKAGE = Path(__file__).parent
 
 
 @frozen(kw_only=True)
 class FoundModel:
-    """A directory, and the description of the model in it."""
+    """A directory and the description of the model in it; of a pair, those of the English model.
+
+    `second` is the multilingual model of a pair.
+    """
 
     directory: Path
     manifest: Manifest
+    second: FoundModel | None = None
+
+    @property
+    def parts(self) -> tuple[FoundModel, ...]:
+        """The models that are run: this one, or both of a pair."""
+        return (self,) if self.second is None else (evolve(self, second=None), self.second)
 
 
 def model_directory(name: str | Path, folder: Path | None = None) -> Path:
-    """Return the path of the model with that name: "bundled", "multilingual", or a path itself.
+    """Return the path of the single model with that name: "english", "multilingual", or a path.
 
     The multilingual model is in `folder`, which is `models` in a home folder.
 
     Raises:
         EmbedderError: the multilingual model is asked for without `folder`.
     """
-    if name in (BUNDLED, ENGLISH):
-        return Path(__file__).parent / "minilm"
+    if name == ENGLISH:
+        return _PACKAGE / "minilm"
     if name != MULTILINGUAL:
         return expand_path(name)
     if folder is None:
@@ -57,7 +67,7 @@ def find_model(
     folder: Path | None = None,
     keep: bool = True,
 ) -> FoundModel:
-    """Return the model with that name: "bundled", "multilingual", an export or a foreign directory.
+    """Return the model with that name: "bundled", "english", "multilingual", or one at a path.
 
     A directory with an `embedder.json` is an export. `prefixes` go before questions and documents
     and replace the prefixes of a foreign directory; an export has its own. The description of a
@@ -68,11 +78,16 @@ def find_model(
         EmbedderError: there is no model that this version can use.
     """
     with typed_errors(name):
+        if name == BUNDLED:
+            english = _find_in(_PACKAGE / "minilm", prefixes, folder, keep=keep)
+            multilingual = _PACKAGE / "e5"
+            second = FoundModel(directory=multilingual, manifest=read_manifest(multilingual))
+            return evolve(english, second=second)
         directory = model_directory(name, folder)
         if name == MULTILINGUAL and not directory.is_dir():
             raise EmbedderError(
-                f"{directory} does not exist: run `infinite-memory model use {MULTILINGUAL}`, which"
-                " makes it"
+                f"{directory} does not exist: run `infinite-memory model use {BUNDLED}`, which"
+                " uses the models of the package"
             )
         return _find_in(directory, prefixes, folder, keep=keep)
 

@@ -13,8 +13,7 @@ from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, emit_table
 from infinite_memory.apps.cli.settings import set_up
 from infinite_memory.core.values.messages import format_count, format_size
-from infinite_memory.search.embedding import configured_model
-from infinite_memory.search.embedding.manifest import check_digest
+from infinite_memory.search.embedding import FoundModel, configured_model, join_parts
 
 
 @click.group("model", invoke_without_command=True)
@@ -33,48 +32,48 @@ model_command.add_command(use)
 @common_options
 @click.pass_context
 def info(context: click.Context) -> int:
-    """Print the model in use, after a check that its files are as recorded.
+    """Print the model in use, or both, after a check that the files are as recorded.
 
     Exits with 6 if they are not.
     """
-    config = set_up(context)
-    model = configured_model(config)
-    for name, record in model.manifest.files.items():
-        check_digest(model.directory / name, record)
-    manifest = model.manifest
-    size_bytes = sum(record.size_bytes for record in manifest.files.values())
-    document: dict[str, Any] = {
+    found = configured_model(set_up(context))
+    with join_parts(found) as embedder:
+        embedder.verify()
+        name = embedder.model
+    documents = [_describe_part(part) for part in found.parts]
+    if wants_json(context):
+        emit_json({"model": name, "parts": documents, "verified": True})
+        return ExitCode.DONE
+    rows = [
+        (key.replace("_bytes", "").replace("_", " "), *(_format_value(d[key]) for d in documents))
+        for key in documents[0]
+    ]
+    rows += [("verified", *("yes" for _ in documents))]
+    emit_table(("What", "Value", "Second model")[: 1 + len(documents)], rows)
+    return ExitCode.DONE
+
+
+def _describe_part(part: FoundModel) -> dict[str, Any]:
+    manifest = part.manifest
+    return {
         "model": manifest.identity,
-        "directory": str(model.directory),
+        "directory": str(part.directory),
         "dimensions": manifest.dimensions,
         "max_tokens": manifest.max_tokens,
         "pooling": manifest.pooling,
         "precision": manifest.precision,
         "query_prefix": manifest.query_prefix,
         "document_prefix": manifest.document_prefix,
-        "size_bytes": size_bytes,
+        "size_bytes": sum(record.size_bytes for record in manifest.files.values()),
         "background": manifest.background,
         "scripts": list(manifest.scripts),
-        "verified": True,
     }
-    if wants_json(context):
-        emit_json(document)
-        return ExitCode.DONE
-    document["size_bytes"] = format_size(size_bytes)
-    emit_table(
-        ("What", "Value"),
-        [
-            (name.replace("_bytes", "").replace("_", " "), _format_value(v))
-            for name, v in document.items()
-        ],
-    )
-    return ExitCode.DONE
 
 
 def _format_value(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(value)
-    return "yes" if value is True else str(value) or "-"
+    return format_size(value) if isinstance(value, int) and value > 1 << 20 else str(value) or "-"
 
 
 @click.command("embed")
