@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from infinite_memory.core.values.commit import Commit, Expect
-from infinite_memory.core.values.memory import GLOBAL
+from infinite_memory.core.values.memory import GLOBAL, Kind
 from infinite_memory.core.values.scope import Scope, find_spelling, fold_name
 from infinite_memory.engine.services import Services
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from infinite_memory.core.values.draft import Draft
 
 
+_OF_REPOSITORIES = (Kind.DECISION, Kind.LESSON, Kind.PROBLEM, Kind.SOLUTION, Kind.CODE_CHANGE)
 _PREFIX = "conversations/"
 _DIGEST_CHARS = 12
 # Longer names of scopes are refused.
@@ -89,16 +92,34 @@ def active_scopes(
     if services.default_scope != services.config.default_scope:
         del names[0]  # chosen by nobody, since the handle has no access to the configured one
     found = {find_spelling(name, scopes) or name for name in names}
-    project = services.find_project_scope()
-    if project is not None and (spelling := find_spelling(project, scopes)) is not None:
+    project = services.project
+    if project is not None and (spelling := find_spelling(project.name, scopes)) is not None:
         found.add(spelling)
     return found - {GLOBAL}
 
 
+def choose_project_scope(
+    services: Services, kind: object, scopes: Mapping[str, Scope]
+) -> str | None:
+    """Return the scope of the repository at work if a new memory without a scope goes there.
+
+    None if the `kind` is not about the work on a repository, or that scope takes nothing in.
+    """
+    project = services.project if kind in _OF_REPOSITORIES else None
+    if project is None or not services.config.projects.rules_of(project.name).enabled:
+        return None
+    spelling = find_spelling(project.name, scopes)
+    if spelling is None:
+        return None if services.config.strict_scopes else project.name
+    return spelling if scopes[spelling].active else None
+
+
 def may_have_own_scope(services: Services, draft: Draft) -> bool:
-    """Return whether `draft`, which is not checked yet, may go into a conversation scope."""
-    is_unnamed = draft.scope is None and draft.conversation_id is not None
-    return is_unnamed and services.config.conversation_scopes
+    """Return whether `draft`, which is not checked yet, may go elsewhere than the default scope."""
+    if draft.scope is not None:
+        return False
+    in_conversation = draft.conversation_id is not None and services.config.conversation_scopes
+    return in_conversation or draft.kind in _OF_REPOSITORIES
 
 
 def create_missing_scopes(
@@ -106,27 +127,31 @@ def create_missing_scopes(
 ) -> Commit:
     """Return the part of a commit that creates the scopes among `names` that are missing.
 
-    The parent of a conversation scope is the default scope, which is created too if it is missing.
-    The commit is refused if a scope was created, changed or removed since `scopes` was read.
+    The parent of a conversation scope is the default scope, and that of the repository at work is
+    `Projects`; a parent is created too if it is missing. The commit is refused if a scope was
+    created, changed or removed since `scopes` was read.
     """
-    default = find_spelling(services.default_scope, scopes) or services.default_scope
-    parents = {
-        name: default
-        for name in names
-        if services.config.conversation_scopes and name not in scopes and _has_parent(name, default)
-    }
-    wanted = sorted({*names, *parents.values()} - {GLOBAL})
-    sensitivity = scopes.get(default, Scope(name=default)).sensitivity
+    names = set(names)
+    made = {name: _plan_scope(name, scopes, services) for name in names - scopes.keys()}
+    parents = {scope.parent for scope in made.values() if scope.parent is not None}
+    wanted = sorted({*names, *parents} - {GLOBAL})
     return Commit(
         expect=Expect(scopes={name: scopes.get(name) for name in wanted}),
-        scopes=[
-            Scope(name=name, parent=default, sensitivity=sensitivity)
-            if name in parents
-            else Scope(name=name)
-            for name in wanted
-            if name not in scopes
-        ],
+        scopes=[made.get(name, Scope(name=name)) for name in wanted if name not in scopes],
     )
+
+
+def _plan_scope(name: str, scopes: Mapping[str, Scope], services: Services) -> Scope:
+    """Return the scope that is made with the `name`."""
+    default = find_spelling(services.default_scope, scopes) or services.default_scope
+    if services.config.conversation_scopes and _has_parent(name, default):
+        sensitivity = scopes.get(default, Scope(name=default)).sensitivity
+        return Scope(name=name, parent=default, sensitivity=sensitivity)
+    project = services.project
+    if project is None or fold_name(name) != project.folded_name:
+        return Scope(name=name)
+    parent = project.parent and (find_spelling(project.parent, scopes) or project.parent)
+    return evolve(project, name=name, parent=parent)
 
 
 def is_conversation_scope(name: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
@@ -15,6 +14,7 @@ from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.memory import GLOBAL, Memory
 from infinite_memory.core.values.scope import (
+    PROJECT,
     Scope,
     Sensitivity,
     find_name_problem,
@@ -25,16 +25,13 @@ from infinite_memory.core.values.scope import (
 from infinite_memory.engine.conversation_scopes import (
     active_scopes,
     is_conversation_scope,
+    unnamed_scope,
     unnamed_scopes,
 )
 from infinite_memory.engine.journal import with_entry
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.visibility import public_names
 from infinite_memory.search.text.quotation import quote_label
-
-if TYPE_CHECKING:
-    from infinite_memory.storage.confined import Confinement
-
 
 ALL = "ALL"
 """Asks a search for every scope."""
@@ -69,23 +66,64 @@ def check_new_scope_name(name: str) -> None:
         )
 
 
-def known_scope(
-    name: str, scopes: Mapping[str, Scope], confinement: Confinement | None = None
-) -> Scope:
-    """Return the scope with this name in any letter case.
+def read_scope_name(name: object, scopes: Mapping[str, Scope], services: Services) -> str:
+    """Return the name of the scope that a caller means: the existing spelling, if there is one.
+
+    "project" means the scope of the repository at work, which need not exist, unless a scope from
+    an earlier version has that name.
+
+    Raises:
+        InvalidInput: it cannot be a name, or no repository is active.
+    """
+    label = check_label(name, "scope", max_chars=_MAX_NAME_CHARS)
+    spelled = find_spelling(label, scopes)
+    if spelled is not None or fold_name(label) != PROJECT:
+        return spelled or label
+    if services.project is None:
+        raise InvalidInput(
+            f"scope {label!r} means the repository at work, and no repository is active: work in a"
+            " folder of one, open the store with MemoryStore.open(project=FOLDER), or name a scope"
+        )
+    return find_spelling(services.project.name, scopes) or services.project.name
+
+
+def choose_scope(name: object, services: Services, conversation_id: str | None) -> str:
+    """Return the scope that a call means which works on one scope; None stands for its default."""
+    if name is None:
+        return unnamed_scope(services, conversation_id)
+    return read_scope_name(name, services.storage.scopes(), services)
+
+
+def known_scope(name: object, scopes: Mapping[str, Scope], services: Services) -> Scope:
+    """Return the scope that a caller means, see `read_scope_name`.
 
     Raises:
         UnknownScope: no scope has this name; the message suggests the nearest name that is not
-            private. With a `confinement`, it lists the scopes of the confinement.
+            private. Of a scope outside a confinement it lists the scopes of the confinement.
     """
-    spelled = find_spelling(check_label(name, "scope", max_chars=_MAX_NAME_CHARS), scopes)
-    if spelled is not None:
-        return scopes[spelled]
-    if confinement is not None:
-        confinement.check(name)
+    meant = read_scope_name(name, scopes, services)
+    if meant not in scopes:
+        raise _make_unknown_error(meant, scopes, services)
+    return scopes[meant]
+
+
+def _make_unknown_error(name: str, scopes: Mapping[str, Scope], services: Services) -> UnknownScope:
+    if services.confinement is not None and not services.confinement.allows(name):
+        return services.confinement.unknown(name)
     near = get_close_matches(name, public_names(scopes), n=1, cutoff=0.0)
     hint = f": the nearest is {near[0]!r}; create it first" if near else ": create it first"
-    raise UnknownScope(f"there is no scope {name!r:.160}{hint}")
+    return UnknownScope(f"there is no scope {name!r:.160}{hint}")
+
+
+def describe_missing(names: Iterable[str], services: Services) -> str:
+    """Return a note on scopes that do not exist yet, with the nearest public names."""
+    known = public_names(services.storage.scopes())
+    sentences = []
+    for name in names:
+        near = " or ".join(map(repr, get_close_matches(name, known)))
+        hint = f": the nearest is {near}" if near else ""
+        sentences.append(f"there is no scope {name!r:.160} yet{hint}")
+    return "; ".join(sentences)
 
 
 @frozen(kw_only=True)
@@ -94,13 +132,14 @@ class ScopeChoice:
 
     `own` are the scopes without those that are read because a scope inherits from them, None where
     nothing is inherited. `active` are the scopes in which the caller is at work, and `named` those
-    that the question names; their memories win near ties.
+    that the question names; their memories win near ties. `missing` are names that no scope has.
     """
 
     scopes: frozenset[str] | None
     own: frozenset[str] | None = None
     active: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
+    missing: tuple[str, ...] = ()
 
 
 def choose_scopes(
@@ -109,6 +148,7 @@ def choose_scopes(
     conversation_id: str | None = None,
     *,
     named: frozenset[str] = frozenset(),
+    may_miss: bool = False,
 ) -> ScopeChoice:
     """Return the scopes that a search reads.
 
@@ -119,6 +159,9 @@ def choose_scopes(
     reads what ALL opens, without the scopes of conversations. Active are a default scope other
     than `Global`, the scope of the project, and the scope of the conversation with
     `conversation_id`. A request for one conversation reads the default scope and its own.
+
+    Raises:
+        UnknownScope: there is no such scope, and `may_miss` is False or it lies outside.
     """
     scopes = services.storage.scopes()
     if asked is None:
@@ -127,16 +170,19 @@ def choose_scopes(
     wanted = check_labels(listed, "scope", max_chars=_MAX_NAME_CHARS)
     if not wanted:
         raise InvalidInput(f"scope is an empty list: name a scope, give {ALL}, or leave it out")
-    names = {
-        known_scope(name, scopes, services.confinement).name
-        for name in wanted
-        if not _means_all(name)
-    }
+    meant = [read_scope_name(name, scopes, services) for name in wanted if not _means_all(name)]
+    missing = [name for name in meant if name not in scopes]
+    for name in missing:
+        confinement = services.confinement
+        if not may_miss or (confinement is not None and not confinement.allows(name)):
+            raise _make_unknown_error(name, scopes, services)
+    names = scopes.keys() & meant
     if any(map(_means_all, wanted)):
         names |= {name for name, scope in scopes.items() if _is_open(scope)}
         if len(names) == len(scopes):
-            return ScopeChoice(scopes=None)
-    return ScopeChoice(scopes=_add_visible(names, scopes), own=frozenset(names))
+            return ScopeChoice(scopes=None, missing=tuple(missing))
+    visible = _add_visible(names, scopes)
+    return ScopeChoice(scopes=visible, own=frozenset(names), missing=tuple(missing))
 
 
 def _choose_unasked(
@@ -225,7 +271,7 @@ def create_scope(
     scope = Scope(
         name=check_scope_name(name),
         description=_check_description(description),
-        parent=None if parent is None else known_scope(parent, scopes, services.confinement).name,
+        parent=None if parent is None else known_scope(parent, scopes, services).name,
         keywords=check_labels(keywords, "keywords"),
         sensitivity=check_choice(sensitivity, Sensitivity, "sensitivity"),
     )
@@ -260,7 +306,7 @@ def update_scope(
         InvalidInput: the scope would become its own ancestor, or `Global` inactive.
     """
     scopes = services.storage.scopes()
-    scope = known_scope(name, scopes, services.confinement)
+    scope = known_scope(name, scopes, services)
     if description is not None:
         scope = evolve(scope, description=_check_description(description))
     if parent is not None:
@@ -292,7 +338,7 @@ def delete_scope(services: Services, name: str) -> None:
         InvalidInput: it is `Global`.
     """
     scopes = services.storage.scopes()
-    scope = known_scope(name, scopes, services.confinement)
+    scope = known_scope(name, scopes, services)
     if scope.name == GLOBAL:
         raise InvalidInput(f"{GLOBAL} always exists and cannot be deleted")
     children = {child.name: child for child in scopes.values() if child.parent == scope.name}
@@ -317,7 +363,7 @@ def with_known_spelling(memory: Memory, scopes: Mapping[str, Scope]) -> Memory:
 
 
 def _find_parent(services: Services, parent: str, scopes: Mapping[str, Scope]) -> str | None:
-    return known_scope(parent, scopes, services.confinement).name if parent else None
+    return known_scope(parent, scopes, services).name if parent else None
 
 
 def _find_ancestors(parent: str | None, scopes: Mapping[str, Scope]) -> dict[str, Scope | None]:

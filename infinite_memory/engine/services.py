@@ -15,6 +15,7 @@ from infinite_memory.core.observe.recorder import Recorder, current_operation
 from infinite_memory.core.values.entry import Actor
 from infinite_memory.core.values.ids import RandomBytes
 from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.scope import Scope
 from infinite_memory.engine.active_model import Models
 from infinite_memory.engine.calls import Calls
 from infinite_memory.engine.retrieval.recent_recalls import RecentRecalls
@@ -42,8 +43,8 @@ class Services:
 
     `manages_keys` is False for the handle of a client, which may not manage access keys. `backend`
     names the kind of storage, and `data_folder` is where its files are, None if it has none here.
-    `find_project_scope` returns the name of the scope of the project at work, which need not exist,
-    None for none.
+    `find_project_scope` returns the scope of the repository at work, as it is made where it does
+    not exist, None for none.
     `reads` records who read what, None if reads are not recorded. `open_evaluators` returns what
     checks the conditions of triggers, by language. `segmenter`, `judge` and `summariser` are those
     of the caller, None for the built-in ones.
@@ -59,7 +60,7 @@ class Services:
     usage: UsageCounter | None = None
     backend: str = "custom"
     data_folder: Path | None = None
-    find_project_scope: Callable[[], str | None] = lambda: None
+    find_project_scope: Callable[[], Scope | None] = lambda: None
     recorder: Recorder = field(factory=Recorder)
     reads: ReadLog | None = None
     recent_recalls: RecentRecalls = field(factory=RecentRecalls)
@@ -90,6 +91,14 @@ class Services:
         if confinement is None or confinement.allows(configured):
             return configured
         return confinement.default_scope
+
+    @property
+    def project(self) -> Scope | None:
+        """The scope of the repository at work, which need not exist; None for one outside."""
+        scope, confinement = self.find_project_scope(), self.confinement
+        if scope is None or confinement is None:
+            return scope
+        return confinement.mask_scope(scope) if confinement.allows(scope.name) else None
 
     @property
     def evaluators(self) -> Mapping[str, TriggerEvaluator]:

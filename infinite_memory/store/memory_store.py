@@ -40,7 +40,8 @@ class MemoryStore(StoreGroups):
     workers with "spawn" or "forkserver", or close it first.
 
     As `scope`, names open these scopes with their parents and `Global`; "ALL" all but private and
-    inactive ones; None the default scope, and in a search also any scope that the question names.
+    inactive ones; "project" names that of the repository at work. None is the default scope, for a
+    new memory about work that of the repository, and in a search what `Conditions` says.
     """
 
     @classmethod
@@ -133,7 +134,8 @@ class MemoryStore(StoreGroups):
         """Store a memory; when the call returns, it is durable and every process finds it.
 
         An `id` of your own makes the write idempotent: the same call again changes nothing. `scope`
-        defaults to the configured one. A new one is created, unless scopes are strict; with
+        defaults to that of the repository at work for a decision, lesson, problem, solution or code
+        change, else to the configured one. A new one is created, unless scopes are strict; with
         `create_scope` True always, with False unless its name is near a known one. `happened_at`
         must be aware and defaults to now. Every memory is stored, with two exceptions, within an
         hour and with nothing else stored in its scope since: an exact repeat without an id of your
@@ -271,11 +273,12 @@ class MemoryStore(StoreGroups):
         `config.search` by default, 10 and no fixed score; exhaustive, 50 and 0. `offset` skips the
         hits of earlier pages.
         `arms` can be narrowed to "meaning" or to "words". `explain` adds to each hit how its score
-        came about. `conditions` are listed in `Conditions`.
+        came about. `conditions` are listed in `Conditions`. Nothing is found in a scope that does
+        not exist yet, and `note` says so.
 
         Raises:
             InvalidInput: a value cannot be used.
-            UnknownScope: a scope was asked for that does not exist.
+            UnknownScope: a scope lies outside the scopes that this store was opened for.
         """
         from infinite_memory.engine.retrieval.search import search
         from infinite_memory.engine.retrieval.search_request import SearchRequest

@@ -20,6 +20,7 @@ from infinite_memory.core.values.access.scope_pattern import EVERYTHING, check_s
 from infinite_memory.core.values.checks import check_label
 from infinite_memory.core.values.entry import Actor
 from infinite_memory.core.values.ids import RandomBytes
+from infinite_memory.core.values.scope import Scope, Sensitivity
 from infinite_memory.engine.active_model import Model, Models
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.usage import UsageCounter
@@ -115,7 +116,7 @@ def open_lifetime(
             actor=Actor(client=check_label(client, "client"), process=_name_process(os.getpid())),
             usage=owned.enter_context(closing(UsageCounter(storage))) if counts_usage else None,
             backend=place.backend,
-            find_project_scope=_name_project(project),
+            find_project_scope=_find_project(project, effective),
             data_folder=place.folder,
             reads=reads,
             recorder=recorder,
@@ -125,12 +126,18 @@ def open_lifetime(
         return Lifetime(services, owned.pop_all())
 
 
-def _name_project(folder: str | os.PathLike[str] | None) -> Callable[[], str | None]:
-    """Return a function that names the scope of the repository that holds `folder`, if any."""
+def _find_project(
+    folder: str | os.PathLike[str] | None, config: Config
+) -> Callable[[], Scope | None]:
+    """Return a function that returns the scope of the repository that holds `folder`, if any."""
 
     @cache
-    def name_scope() -> str | None:
-        from infinite_memory.features.sessions.repository import find_repository, scope_of_folder
+    def find_scope() -> Scope | None:
+        from infinite_memory.features.sessions.repository import (
+            PROJECTS,
+            find_repository,
+            scope_of_folder,
+        )
 
         if folder is None:
             return None
@@ -138,9 +145,13 @@ def _name_project(folder: str | os.PathLike[str] | None) -> Callable[[], str | N
             place = Path(folder).absolute()
         except OSError:  # the working folder does not exist any more
             return None
-        return None if find_repository(place) is None else scope_of_folder(place)
+        if find_repository(place) is None:
+            return None
+        name = scope_of_folder(place)
+        sensitivity = config.projects.rules_of(name).sensitivity or Sensitivity.NORMAL
+        return Scope(name=name, parent=PROJECTS, sensitivity=sensitivity)
 
-    return name_scope
+    return find_scope
 
 
 def _choose_embedder(config: Config, parts: Parts, owned: ExitStack) -> Callable[[], Embedder]:

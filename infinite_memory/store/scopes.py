@@ -28,7 +28,7 @@ class Scopes(Group):
         from infinite_memory.engine.scopes import known_scope
 
         services = self._services
-        return known_scope(name, services.storage.scopes(), services.confinement)
+        return known_scope(name, services.storage.scopes(), services)
 
     def count_memories(self) -> dict[str, int]:
         """Return how many memories each scope has, by its name, without forgotten ones."""

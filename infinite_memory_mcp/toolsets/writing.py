@@ -11,7 +11,9 @@ from pydantic import Field
 
 from infinite_memory.core.errors import Conflict, InvalidInput, ScopeNotCreated
 from infinite_memory.core.values.memory import Status
+from infinite_memory.core.values.scope import fold_name
 from infinite_memory.core.values.timestamps import show_moment
+from infinite_memory.features.sessions.repository import PREFIX
 from infinite_memory.search.text.quotation import escape_line
 from infinite_memory_mcp.arguments import (
     KINDS,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from infinite_memory.core.values.receipt import Receipt
     from infinite_memory.store.memory_store import MemoryStore
 
+_MOVABLE = "Kept for this repository; update_memory with a scope moves it."
 _STATUSES = list_choices(Status.CURRENT, Status.SUPERSEDED, Status.ARCHIVED)
 
 
@@ -40,7 +43,7 @@ class StoreMemory(Arguments):
     """The arguments of `store_memory`."""
 
     text: str = Field(description="One self-contained statement, with names and absolute dates")
-    scope: str | None = Field(None, description="Compartment, such as a project; made if new")
+    scope: str | None = Field(None, description="Compartment; project: the repository; made if new")
     create: bool = Field(False, description="Make the scope though its name is near another")
     tags: Labels = Field([])
     kind: str = Field("note", json_schema_extra=KINDS)
@@ -114,7 +117,10 @@ def store_memory(store: MemoryStore, arguments: StoreMemory) -> Answer:
             create_scope=arguments.create,
             **fields,
         )
-    return _add_reading(_render_write(store, receipt), store, happened_at, moment)
+    answer = _render_write(store, receipt)
+    if arguments.scope is None and fold_name(receipt.scope).startswith(PREFIX):
+        answer = Answer(text=f"{answer.text}\n{_MOVABLE}", data=answer.data)
+    return _add_reading(answer, store, happened_at, moment)
 
 
 @tool("Change a memory", RECEIPT, destroys=True)

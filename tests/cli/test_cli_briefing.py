@@ -30,6 +30,12 @@ def transcript(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture(autouse=True)
+def _no_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work where no repository is."""
+    monkeypatch.chdir(tmp_path)
+
+
 def note(home: Path, transcript: Path) -> None:
     append_line(home, {"client": "claude-code", "transcript": str(transcript), "folder": "/"})
 

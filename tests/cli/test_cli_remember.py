@@ -135,3 +135,25 @@ def test_a_closed_standard_input_is_an_empty_one(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "there is nothing to remember" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_in_a_repository_what_is_decided_is_kept_for_it_and_the_receipt_says_how_to_move_it(
+    run: Run, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "apollo" / ".git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "apollo")
+    scope = ask("remember", "We chose SQLite", "--kind", "decision", "--id", "d")["scope"]
+    assert scope.endswith("/apollo")
+    said = run("remember", "We chose Redis", "--kind", "lesson")
+    assert f" in {scope}: " in said.stdout
+    assert "Kept for this repository; `infinite-memory revise ID --scope NAME` moves" in said.stderr
+    for options in (("--kind", "fact"), ("--kind", "lesson", "--scope", "project")):
+        assert "Kept for" not in run("remember", "We like tea", *options).stderr
+    assert ask("search", "SQLite", "--scope", "project")["hits"][0]["id"] == "d"
+    assert {hit["scope"] for hit in ask("list", "--scope", "Project")["memories"]} >= {scope}
+    assert ask("revise", "d", "--scope", "Global")["scope"] == "Global"
+    lines = '{"text": "A bug", "kind": "problem"}\n{"text": "A note"}\n'
+    receipts = ask("remember", "--from", "-", stdin=lines)["receipts"]
+    assert [receipt["scope"] for receipt in receipts] == [scope, "Global"]
+    monkeypatch.chdir(tmp_path)
+    assert "no repository is active" in run("list", "--scope", "project", code=2).stderr

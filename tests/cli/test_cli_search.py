@@ -165,5 +165,10 @@ def test_a_condition_that_cannot_be_used_is_refused(run: Run, options: list[str]
     assert run("search", "x", *options, code=2).stderr.startswith("Error: ")
 
 
-def test_an_unknown_scope_is_refused_with_the_nearest(run: Run) -> None:
-    assert "the nearest is 'Global'" in run("search", "x", "--scope", "global1", code=5).stderr
+def test_nothing_is_found_in_a_scope_that_does_not_exist_and_the_nearest_is_named(
+    run: Run, ask: Ask
+) -> None:
+    said = run("search", "x", "--scope", "global1", code=1).stderr
+    assert "There is no scope 'global1' yet: the nearest is 'Global'." in said
+    assert ask("search", "x", "--scope", "global1", code=1)["scopes"] == []
+    assert "the nearest is 'Global'" in run("list", "--scope", "global1", code=5).stderr

@@ -105,11 +105,16 @@ def test_no_default_scope_has_such_a_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", [("remember", "A note", "--scope"), ("scopes", "create")])
 @pytest.mark.parametrize("name", ["*", "a,b", "project"])
-def test_no_command_makes_such_a_scope(command: tuple[str, ...], name: str, tmp_path: Path) -> None:
+def test_no_command_makes_such_a_scope(
+    command: tuple[str, ...], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # where no repository is active
     environment = {"INFINITE_MEMORY_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
     result = CliRunner().invoke(infinite_memory, [*command, name], env=environment)
     assert result.exit_code == 2
-    assert "no scope can be made with the name" in result.stderr
+    means = (command[0], name) == ("remember", "project")
+    said = "no repository is active" if means else "no scope can be made with the name"
+    assert said in result.stderr
 
 
 @pytest.mark.parametrize("conversation", ["a,b", "team/*"])

@@ -88,13 +88,14 @@ def test_what_it_cannot_supersede_is_not_located(store: MemoryStore) -> None:
 
 def test_the_nearest_scope_is_never_a_private_one(store: MemoryStore) -> None:
     for call in (
-        lambda: store.search("hello", scope="clinik"),
+        lambda: store.browse(scope="clinik"),
         lambda: store.scopes["clinik"],
         lambda: store.scopes.create("x", parent="clinik"),
         lambda: store.scopes.delete("clinik"),
         lambda: store.journal.history("key", scope="clinik"),
     ):
         assert "'Global'" in message_of(call, UnknownScope)
+    assert store.search("hello", scope="clinik").note == "there is no scope 'clinik' yet"
 
 
 def test_a_parent_of_private_scopes_is_kept_without_naming_them(store: MemoryStore) -> None:

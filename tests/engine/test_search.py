@@ -97,11 +97,39 @@ def test_an_inactive_scope_is_seen_only_when_it_is_asked_for(office: MemoryStore
     assert "zeus" in found(office, "deadline", scope="zeus", limit=10)
 
 
-def test_a_scope_that_does_not_exist_is_an_error_that_names_the_nearest(
+def test_a_scope_that_does_not_exist_is_empty_and_the_note_names_the_nearest(
     office: MemoryStore,
 ) -> None:
-    with pytest.raises(UnknownScope, match="no scope 'appolo': the nearest is 'apollo'"):
-        office.search("deadline", scope="appolo")
+    for options in ({}, {"inherited": "last"}, {"inherited": "none"}, {"depth": "exhaustive"}):
+        hits = office.search("deadline", scope="appolo", **options)
+        assert (hits.items, hits.nearest, hits.scopes, hits.eligible) == ((), (), (), 0)
+        assert hits.note == "there is no scope 'appolo' yet: the nearest is 'apollo'"
+    assert office.search("deadline", scope="xyzzy").note == "there is no scope 'xyzzy' yet"
+    with pytest.raises(InvalidInput, match="limit"):
+        office.search("deadline", scope="appolo", limit=-1)
+
+
+def test_the_scopes_that_exist_are_searched_beside_one_that_does_not(office: MemoryStore) -> None:
+    for scopes in (["apollo", "xyzzy"], "apollo, xyzzy", ["ALL", "xyzzy"]):
+        hits = office.search("deadline", scope=scopes)
+        assert "apollo" in {hit.memory.scope for hit in hits}
+        assert hits.note == "there is no scope 'xyzzy' yet"
+
+
+def test_what_is_no_search_refuses_a_scope_that_does_not_exist(office: MemoryStore) -> None:
+    for call in (
+        lambda: office.browse(scope="appolo"),
+        lambda: office.recall_by_time(scope="appolo"),
+        lambda: office.bulk.preview_forget(scope="appolo", query="deadline"),
+        lambda: office.why_not("deadline", "apollo", scope="appolo"),
+        lambda: office.scopes.searched("appolo"),
+        lambda: office.briefing(scope="appolo"),
+    ):
+        with pytest.raises(UnknownScope, match="no scope 'appolo': the nearest is 'apollo'"):
+            call()
+
+
+def test_an_empty_list_of_scopes_is_refused(office: MemoryStore) -> None:
     with pytest.raises(InvalidInput, match="empty list"):
         office.search("deadline", scope=[])
 

@@ -229,13 +229,25 @@ async def test_search_by_scope_lists_everything_or_ranks_by_a_query(
     assert nothing.startswith("Nothing is stored there.")
 
 
+async def test_nothing_is_found_in_a_scope_that_does_not_exist_yet(
+    filled: MemoryStore, connect: Connect
+) -> None:
+    async with connect() as client:
+        for tool in ("retrieve_memory", "recall_memory", "search_by_scope"):
+            said = await text(client, tool, query="the launch", scope="apolo")
+            assert said.startswith(
+                "Nothing that is stored matches."
+                " There is no scope 'apolo' yet: the nearest is 'apollo'."
+            )
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "said"),
     [
         ("retrieve_memory", {"query": " "}, "empty"),
         ("retrieve_memory", {"query": "x", "limit": -1}, "limit -1 cannot be used"),
         ("retrieve_memory", {"query": "x", "threshold": 2}, "threshold 2.0 cannot be used"),
-        ("retrieve_memory", {"query": "x", "scope": "apolo"}, "nearest is 'apollo'"),
+        ("retrieve_memory", {"query": "x", "scope": "project"}, "no repository is active"),
         ("retrieve_memory", {"query": "x", "scope": []}, "empty list"),
         ("retrieve_memory", {"query": "x", "owner": 3}, "no argument 'owner'"),
         ("recall_memory", {"query": "x", "since": "last week"}, "ISO 8601"),

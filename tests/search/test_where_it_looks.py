@@ -87,10 +87,25 @@ def test_the_repository_of_the_folder_at_work_is_active(tmp_path: Path) -> None:
         assert store.search("cat").scopes is None
         fill(store)
         hits = store.search("port of staging")
-        assert hits.scopes == ("Global", REMOTE)
+        assert hits.scopes == ("Global", "Projects", REMOTE)
         assert hits.elsewhere == {"shop": 1}
     with MemoryStore.open(tmp_path / "home", project=tmp_path / "code", scopes=["shop"]) as other:
         assert {hit.memory.scope for hit in other.search("port of staging")} == {"shop"}
+
+
+def test_the_repository_at_work_wins_near_ties(tmp_path: Path) -> None:
+    (tmp_path / "code" / ".git").mkdir(parents=True)
+    with MemoryStore.open("memory://", project=tmp_path / "code") as store:
+        text = "The tests run on Mondays"
+        own = store.remember(text, scope="project")
+        store.remember("The tests of the shop run on Mondays")
+        shared = store.remember(text)
+        for question in ("when do the tests run?", "tests", text):
+            first, second = store.search(question, explain=True)[:2]
+            assert (first.id, second.id) == (own.id, shared.id)  # although that one is newer
+            assert first.explanation is not None
+            assert second.explanation is not None
+            assert first.explanation.scope > second.explanation.scope == 0
 
 
 def test_a_confined_handle_searches_all_that_it_may_see(store: MemoryStore) -> None:

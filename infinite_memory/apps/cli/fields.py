@@ -39,7 +39,9 @@ def field_options(command: Command) -> Command:
             click.option("--kind", type=click.Choice([str(kind) for kind in Kind])),
             click.option("--title", help="A heading."),
             click.option(
-                "--scope", shell_complete=complete_scopes, help="The scope that it belongs to."
+                "--scope",
+                shell_complete=complete_scopes,
+                help="The scope that it belongs to; project: that of the repository.",
             ),
             click.option(
                 "--tag",
@@ -127,7 +129,8 @@ def conditions_but_when(command: Command) -> Command:
                 metavar="NAME",
                 multiple=True,
                 shell_complete=complete_scopes,
-                help="In this scope, its parents or Global; ALL: any open scope. May be repeated.",
+                help="In this scope, its parents or Global; project: that of the repository;"
+                " ALL: any open scope. May be repeated.",
             ),
             click.option(
                 "--tag",

@@ -82,8 +82,9 @@ class Tense:
 class Conditions(TypedDict, total=False):
     """The conditions of a caller, as `search` and `browse` take them by keyword.
 
-    `scope`: a name or a list of names, opened with their parents and `Global`; "ALL" opens every
-    scope that is neither private nor inactive. By default a search reads the active scope, its
+    `scope`: a name or a list of names, opened with their parents and `Global`; "project" names that
+    of the repository at work; "ALL" opens every scope that is neither private nor inactive. By
+    default a search reads the active scope, its
     parents, `Global` and the open scopes that the question names; without an active scope, it reads
     what "ALL" opens. Active is the scope of the project at work, of the conversation, or a default
     scope other than `Global`.
@@ -125,10 +126,10 @@ class Criteria:
     which it had begun, see `Memory.begun_by`; a storage may ignore both in `find`. `content_hashes`
     are values of `Put.content_hash`, which a storage compares with its own and `admit` ignores.
     Without `topic_summaries`, topic summaries are left out, see `Memory.is_dreamed`.
-    Five fields set no condition: `when` is the reading of the words of time and `tense` the
-    requested mode; memories of the scopes in `active`, and of those in `named`, which the question
-    names, win near ties; memories of the scopes in `leading`, which are among `scopes`, come before
-    all others.
+    Six fields set no condition: `when` is the reading of the words of time and `tense` the
+    requested mode; `missing` are scopes that were asked for and do not exist yet; memories of the
+    scopes in `active`, and of those in `named`, which the question names, win near ties; memories
+    of the scopes in `leading`, which are among `scopes`, come before all others.
     """
 
     scopes: frozenset[str] | None = None
@@ -150,6 +151,7 @@ class Criteria:
     active: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
     leading: frozenset[str] | None = None
+    missing: tuple[str, ...] = ()
 
     def admit(self, memory: Memory) -> bool:
         """Return whether `memory` meets every condition."""

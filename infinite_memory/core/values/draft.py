@@ -35,9 +35,10 @@ class Details(TypedDict, total=False):
 class Draft:
     """The fields of a new memory.
 
-    `scope` None means the configured default, `happened_at` None the time of storing, `id` None a
-    new id. Kinds and origins are plain strings. With a `key` the memory supersedes the memories of
-    the same key and scope; `supersedes` lists further ids that it replaces.
+    `scope` None means the configured default, or for the work on a repository its scope,
+    `happened_at` None the time of storing, `id` None a new id. Kinds and origins are plain strings.
+    With a `key` the memory supersedes the memories of the same key and scope; `supersedes` lists
+    further ids that it replaces.
     """
 
     text: str

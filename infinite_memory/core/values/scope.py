@@ -12,7 +12,10 @@ from attrs import frozen
 from infinite_memory.core.plain import PlainData, is_placeholder
 from infinite_memory.core.values.memory import GLOBAL
 
-_RESERVED = {"all": "stands for every scope", "project": "stands for the scope of the repository"}
+PROJECT = "project"
+"""Stands for the scope of the repository at work, where a scope is given."""
+
+_RESERVED = {"all": "stands for every scope", PROJECT: "stands for the scope of the repository"}
 
 
 class Sensitivity(StrEnum):

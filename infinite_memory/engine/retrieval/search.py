@@ -23,7 +23,7 @@ from infinite_memory.engine.retrieval.highlights import choose_highlights, highl
 from infinite_memory.engine.retrieval.predecessors import load_predecessors
 from infinite_memory.engine.retrieval.search_request import SearchRequest, build_question
 from infinite_memory.engine.retrieval.summaries import drop_outdated, find_covered
-from infinite_memory.engine.scopes import list_open_scopes
+from infinite_memory.engine.scopes import describe_missing, list_open_scopes
 from infinite_memory.engine.services import Services
 from infinite_memory.search.text.analyzer import terms
 from infinite_memory.search.text.question_terms import split_terms
@@ -201,13 +201,14 @@ def _speaks_of(services: Services, memory: Memory, stretch: TimeRange) -> bool:
 def search(services: Services, request: SearchRequest) -> Hits:
     """Return the hits of `find_hits`, and note that a caller was shown them.
 
-    An exhaustive search, which lists every match, counts as no recall of each.
+    A scope that does not exist yet holds nothing, and the note of the answer says so. An exhaustive
+    search, which lists every match, counts as no recall of each.
 
     Raises:
         InvalidInput: the question is empty, or a value cannot be used.
-        UnknownScope: a scope does not exist.
+        UnknownScope: a scope lies outside the scopes that the store was opened for.
     """
-    hits = find_hits(services, request)
+    hits = find_hits(services, evolve(request, may_miss=True))
     is_recall = hits.depth is not Depth.EXHAUSTIVE
     services.note_returned((hit.memory for hit in hits), is_recall=is_recall)
     return hits
@@ -221,6 +222,15 @@ def find_hits(services: Services, request: SearchRequest) -> Hits:
         UnknownScope: a scope does not exist.
     """
     question = build_question(services, request, leads=True)
+    hits = _answer_in_order(services, question)
+    if missing := question.criteria.missing:
+        notes = filter(None, (describe_missing(missing, services), hits.note))
+        hits = evolve(hits, note="; ".join(notes))
+    return hits
+
+
+def _answer_in_order(services: Services, question: Question) -> Hits:
+    """Return the hits of a question, those in its leading scopes first."""
     leading = question.criteria.leading
     if leading is None:
         return _answer(services, question)

@@ -48,7 +48,8 @@ class SearchRequest:
     """The parameters of a search as the caller gave them, not validated yet.
 
     The defaults of `limit` and `threshold` depend on the depth and the configuration, the default
-    of the condition `statuses` on depth and mode.
+    of the condition `statuses` on depth and mode. `may_miss` says that nothing is found in a scope
+    that does not exist yet, where it is an error otherwise.
     """
 
     text: str
@@ -60,6 +61,7 @@ class SearchRequest:
     cut: str = Cut.WIDE
     offset: int = 0
     explain: bool = False
+    may_miss: bool = False
 
 
 @frozen(kw_only=True)
@@ -91,7 +93,9 @@ def build_question(services: Services, request: SearchRequest, *, leads: bool = 
     limit = defaults.limit if request.limit is None else request.limit
     question = Question(
         text=_question_text(request.text),
-        criteria=build_criteria(services, request.text, request.conditions, leads=leads),
+        criteria=build_criteria(
+            services, request.text, request.conditions, leads=leads, may_miss=request.may_miss
+        ),
         limit=check_count(limit, "limit", low=1, high=MAX_LIMIT),
         threshold=_threshold(
             defaults.threshold if request.threshold is None else request.threshold
@@ -136,11 +140,17 @@ def leave_out_topics(criteria: Criteria) -> Criteria:
 
 
 def build_criteria(
-    services: Services, question: str, conditions: Conditions, *, leads: bool = False
+    services: Services,
+    question: str,
+    conditions: Conditions,
+    *,
+    leads: bool = False,
+    may_miss: bool = False,
 ) -> Criteria:
     """Return the criteria for validated `conditions`; the question may name scopes.
 
-    `leads` says that the caller puts the memories of `Criteria.leading` first.
+    `leads` says that the caller puts the memories of `Criteria.leading` first; `may_miss` is as in
+    `SearchRequest`.
 
     Raises:
         InvalidInput: a condition is unknown, or its value cannot be used.
@@ -148,7 +158,8 @@ def build_criteria(
     """
     for name in conditions:
         check_field(name, Conditions.__annotations__, lack="a search has no condition")
-    criteria = _place_inherited(_criteria(services, question, **conditions), conditions, leads)
+    criteria = _criteria(services, question, may_miss=may_miss, **conditions)
+    criteria = _place_inherited(criteria, conditions, leads)
     tense = tense_of(services, conditions.get("mode"), conditions.get("as_of"))
     criteria = in_tense(criteria, tense, Depth.NORMAL, statuses_given="statuses" in conditions)
     if criteria.scopes is None and (not criteria.statuses or Status.FORGOTTEN in criteria.statuses):
@@ -177,6 +188,7 @@ def _criteria(
     services: Services,
     question: str,
     *,
+    may_miss: bool,
     scope: str | Iterable[str] | None = None,
     tags: Sequence[str] = (),
     kinds: Iterable[str] = (),
@@ -197,12 +209,13 @@ def _criteria(
     if conversation_id is not None:
         conversation_id = check_label(conversation_id, "conversation_id")
     named = find_named_scopes(services, question) if scope is None else frozenset()
-    choice = choose_scopes(scope, services, conversation_id, named=named)
+    choice = choose_scopes(scope, services, conversation_id, named=named, may_miss=may_miss)
     return Criteria(
         scopes=choice.scopes,
         active=choice.active,
         named=choice.named,
         leading=choice.own,
+        missing=choice.missing,
         tags=check_labels(() if tags is None else tags, "tags"),
         kinds=frozenset(check_choice(kind, Kind, "kind") for kind in _as_list(kinds)) or None,
         statuses=frozenset(check_choice(s, Status, "status") for s in _as_list(statuses)) or None,

@@ -24,14 +24,15 @@ from infinite_memory.core.values.checks import (
 from infinite_memory.core.values.draft import Draft
 from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType, MemoryField
 from infinite_memory.core.values.ids import check_id, new_id
-from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.memory import Kind, Memory
 from infinite_memory.core.values.messages import suggest_name
 from infinite_memory.core.values.scope import Scope, find_spelling
-from infinite_memory.engine.conversation_scopes import unnamed_scope
+from infinite_memory.engine.conversation_scopes import choose_project_scope, unnamed_scope
 from infinite_memory.engine.scopes import (
     check_new_scope_name,
     check_scope_name,
     known_scope,
+    read_scope_name,
 )
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.visibility import visible_names
@@ -70,7 +71,12 @@ def build_memory(
     return Memory(
         id=new_id(now, services.random_bytes) if draft.id is None else check_id(draft.id),
         scope=_resolve_draft_scope(
-            draft, values["conversation_id"], scopes, services, create=create_scope
+            draft,
+            values["conversation_id"],
+            values["kind"],
+            scopes,
+            services,
+            create=create_scope,
         ),
         stored_at=now,
         **values,
@@ -113,16 +119,17 @@ def resolve_scope(
         check_flag(create, "create_scope")
     if isinstance(name, str) and name in scopes:
         return name
-    wanted = check_scope_name(name)
-    spelled = find_spelling(wanted, scopes)
-    if spelled is not None:
-        return spelled
+    typed = check_scope_name(name)
+    wanted = read_scope_name(typed, scopes, services)
+    if wanted in scopes:
+        return wanted
     confinement = services.confinement
     is_outside = confinement is not None and not confinement.allows(wanted)
     if is_outside or (services.config.strict_scopes and create is None):
-        return known_scope(wanted, scopes, confinement).name  # raises
+        return known_scope(wanted, scopes, services).name  # raises
     check_new_scope_name(wanted)
-    if create is False:
+    # A name that nobody typed, since it stands for the repository, is near none by mistake.
+    if create is False and (wanted == typed or services.config.strict_scopes):
         _check_new_scope(wanted, scopes, services)
     return wanted
 
@@ -145,6 +152,7 @@ def _check_new_scope(name: str, scopes: Mapping[str, Scope], services: Services)
 def _resolve_draft_scope(
     draft: Draft,
     conversation_id: str | None,
+    kind: Kind,
     scopes: Mapping[str, Scope],
     services: Services,
     *,
@@ -158,7 +166,7 @@ def _resolve_draft_scope(
     default = resolve_scope(services.default_scope, scopes, services, create=create)
     chosen = unnamed_scope(services, conversation_id)
     if chosen == services.default_scope:
-        return default
+        return choose_project_scope(services, kind, scopes) or default
     # Strict scopes refuse a name that is mistyped, and this one was typed by nobody.
     return find_spelling(chosen, scopes) or chosen
 

@@ -9,7 +9,6 @@ from typing import Any
 from attrs import define, evolve, field, frozen
 
 from infinite_memory.core.errors import Conflict, IdTaken, InvalidInput
-from infinite_memory.core.values.checks import check_label
 from infinite_memory.core.values.commit import Commit, Expect, Put, merge_commits
 from infinite_memory.core.values.conversation.attachment import describe_attachment
 from infinite_memory.core.values.draft import Draft
@@ -24,6 +23,7 @@ from infinite_memory.engine.embed import embed_new
 from infinite_memory.engine.journal import with_entry
 from infinite_memory.engine.load_memories import get_record
 from infinite_memory.engine.retry import attempts
+from infinite_memory.engine.scopes import read_scope_name
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.attachments import make_reference
 from infinite_memory.engine.writes.receipts import has_vectors, receipt_of
@@ -169,7 +169,9 @@ class _Planner:
         memory, scope = record.memory, self._place.scope
         if memory.status is Status.FORGOTTEN:
             raise Conflict(f"memory {memory_id!r} was forgotten: revise it to bring it back first")
-        if scope is not None and fold_name(check_label(scope, "scope")) != fold_name(memory.scope):
+        if scope is not None and memory.scope != read_scope_name(
+            scope, self._scopes, self._services
+        ):
             raise InvalidInput(
                 f"scope {scope!r:.100} is not that of memory {memory_id!r}, where its attachments"
                 " go: leave the scope out"

@@ -189,7 +189,7 @@ def _find_scopes(services: Services, scope: str | None) -> tuple[str, frozenset[
         # The default scope need not exist before something is stored in it.
         name = find_spelling(services.default_scope, scopes) or GLOBAL
     else:
-        name = known_scope(scope, scopes, services.confinement).name
+        name = known_scope(scope, scopes, services).name
     return name, frozenset(
         each
         for each in visible_from(name, scopes)

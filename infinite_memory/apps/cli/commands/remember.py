@@ -36,7 +36,9 @@ from infinite_memory.core.values.ids import give_import_ids
 from infinite_memory.core.values.memory import Kind, Origin, Status
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
+from infinite_memory.core.values.scope import fold_name
 from infinite_memory.core.values.timestamps import read_moment
+from infinite_memory.features.sessions.repository import PREFIX
 from infinite_memory.store.memory_store import MemoryStore
 
 _POSITION = re.compile(r"memory ([0-9]+) of [0-9]+: ")
@@ -113,6 +115,8 @@ def remember_command(
         with name_create_option():
             receipt = store.remember(checked_text, similar=similar, create_scope=create, **fields)
         emit_receipt(context, store, receipt)
+    if fields.get("scope") is None and fold_name(receipt.scope).startswith(PREFIX):
+        remark("Kept for this repository; `infinite-memory revise ID --scope NAME` moves it.")
 
 
 def emit_receipt(context: click.Context, store: MemoryStore, receipt: Receipt) -> None:

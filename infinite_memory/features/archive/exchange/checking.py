@@ -99,15 +99,6 @@ class Checker:
         except InvalidInput as error:
             return ImportProblem(file=record.file, where=record.where, what=str(error))
 
-    def check_given_scope(self) -> None:
-        """Refuse a `scope` that cannot be used, before anything is read.
-
-        Raises:
-            InvalidInput: it cannot be used.
-        """
-        if self.scope is not None:
-            resolve_scope(self.scope, self.scopes, self.services)
-
     def _check_draft(self, record: DraftRecord) -> Candidate:
         draft: Draft = record.draft
         if self.scope is not None:

@@ -23,6 +23,7 @@ from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.scope import Scope
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.undo.groups import Part, part_of
+from infinite_memory.engine.writes.validation import resolve_scope
 from infinite_memory.features.archive.adding import Plan, commit_planned, is_commit_full
 from infinite_memory.features.archive.exchange.checking import Candidate, Checker
 from infinite_memory.features.archive.exchange.planning import plan_part
@@ -92,8 +93,11 @@ def run_import(services: Services, request: ImportRequest) -> Imported:
         InvalidInput: a record cannot be used, and the import stops at errors; nothing was stored.
         StorageError: the store cannot be written; earlier parts stay, and a repeat goes on.
     """
-    checker = Checker(services=services, scope=request.scope)
-    checker.check_given_scope()
+    scope = request.scope
+    if scope is not None:
+        scope = resolve_scope(scope, services.storage.scopes(), services)
+    # What a source says of its scopes has nothing to do with the repository at work here.
+    checker = Checker(services=evolve(services, find_project_scope=lambda: None), scope=scope)
     outline = _check_all(request, checker)
     if outline.problem_count and request.on_error is OnError.STOP and not request.dry_run:
         raise _make_refusal(request, outline)

@@ -38,7 +38,7 @@ def check_scope(context: JobContext, name: str) -> str:
         InvalidInput: the dreamer leaves the scope alone.
     """
     services = context.services
-    name = known_scope(name, services.storage.scopes(), services.confinement).name
+    name = known_scope(name, services.storage.scopes(), services).name
     if name not in context.scopes:
         raise InvalidInput(
             f"the dreamer leaves the scope {name!r} alone, since it is private: to include it, set"

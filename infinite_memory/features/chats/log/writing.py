@@ -22,8 +22,8 @@ from infinite_memory.core.values.ids import import_id
 from infinite_memory.core.values.memory import Kind, Memory, Origin, Status
 from infinite_memory.core.values.receipt import Searchable
 from infinite_memory.core.values.scope import find_spelling
-from infinite_memory.engine.conversation_scopes import unnamed_scope
 from infinite_memory.engine.load_memories import load_memories
+from infinite_memory.engine.scopes import choose_scope
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.remember import remember_many
 from infinite_memory.features.attachments.attaching import attach_all, prepare_attachments
@@ -71,7 +71,7 @@ def log_messages(
     given = check_messages(messages, max_bytes=limits.max_text_bytes, zone=zone)
     if not given:
         raise InvalidInput("messages is empty: give at least one message with role and content")
-    name = unnamed_scope(services, conversation_id) if scope is None else scope
+    name = choose_scope(scope, services, conversation_id)
     logged = load_last(services, name, conversation_id, besides=len(given))
     named = list(_name_messages(services, given, logged, conversation_id, name))
     ids = [message.id for message in named]

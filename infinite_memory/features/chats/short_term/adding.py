@@ -21,9 +21,9 @@ from infinite_memory.core.values.conversation.message import (
 from infinite_memory.core.values.draft import Draft
 from infinite_memory.core.values.memory import Memory, Origin
 from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
-from infinite_memory.core.values.scope import find_spelling, fold_name
-from infinite_memory.engine.conversation_scopes import unnamed_scope
+from infinite_memory.core.values.scope import fold_name
 from infinite_memory.engine.load_memories import get_record
+from infinite_memory.engine.scopes import choose_scope, read_scope_name
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.receipts import has_vectors, receipt_of
 from infinite_memory.engine.writes.remember import remember
@@ -62,7 +62,7 @@ def add_short_term(
     entries = _load_entries(services, conversation_id, scope)
     text = render_messages(checked)
     now = services.clock()
-    here = unnamed_scope(services, conversation_id) if scope is None else scope
+    here = choose_scope(scope, services, conversation_id)
     same = [
         entry.memory
         for entry in entries
@@ -95,7 +95,7 @@ def _find_logged(
 
     Of equal messages it is the latest; one that says nothing is no source.
     """
-    name = unnamed_scope(services, conversation_id) if scope is None else scope
+    name = choose_scope(scope, services, conversation_id)
     latest = {
         (memory.speaker, memory.text): memory.id
         for memory in load_last(services, name, conversation_id)
@@ -176,7 +176,8 @@ def _load_entries(
     services: Services, conversation_id: str, scope: str | None
 ) -> list[ShortTermEntry]:
     """Return the memories of the conversation; none in a scope that the write will create."""
-    if scope is not None and find_spelling(scope, services.storage.scopes()) is None:
+    scopes = services.storage.scopes()
+    if scope is not None and read_scope_name(scope, scopes, services) not in scopes:
         return []
     return entries_of(services, conversation_id, scope)
 

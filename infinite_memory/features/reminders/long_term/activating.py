@@ -13,8 +13,7 @@ from infinite_memory.core.values.conversation.message import check_messages
 from infinite_memory.core.values.conversation.trigger import Occasion
 from infinite_memory.core.values.scope import fold_name
 from infinite_memory.core.values.timestamps import in_zone
-from infinite_memory.engine.conversation_scopes import unnamed_scope
-from infinite_memory.engine.scopes import ALL
+from infinite_memory.engine.scopes import ALL, choose_scope
 from infinite_memory.engine.services import Services
 from infinite_memory.features.reminders.long_term.book import TrackedMemory, select_tracked
 from infinite_memory.features.reminders.long_term.checking import (
@@ -137,7 +136,7 @@ def _name_scope(
     """Return the scope that a call is about, the first of several; ALL names none."""
     named = [scope] if isinstance(scope, str) else list(scope or ())
     wanted = next((name for name in named if fold_name(str(name)) != fold_name(ALL)), None)
-    return unnamed_scope(services, conversation_id) if wanted is None else wanted
+    return choose_scope(wanted, services, conversation_id)
 
 
 def _draw_memories(
