@@ -28,8 +28,8 @@ class Embedder(Protocol):
       True.
     - `background`: the cosine that two unrelated texts have on average; models differ widely in it.
       By default it is measured on sixteen sentences when it is first needed.
-    - `second_length`: for vectors of two models, whose first part is 0 in texts that only the second
-      knows: the length of the second part in all other vectors. By default None, one model.
+    - `second_length`: for vectors of two models, whose first part is 0 in texts that only the
+      second knows: the length of the second part in all other vectors. By default None, one model.
 
     A vector with a wrong shape or type, with values that are not finite, or with a length that
     differs from 1 by more than 0.001 is refused: the text is stored and found by its words, and the
