@@ -33,8 +33,10 @@ _PATIENCE_SECONDS = 0.5
 # How long `close` waits for the preparation of a model, which it cannot interrupt.
 _CLOSING_SECONDS = 5.0
 
-FormerOpener = Callable[[], "AbstractContextManager[Embedder] | None"]
+FormerOpener = Callable[[str], "AbstractContextManager[Embedder] | None"]
 """Opens the former model, which the store closes; returns None if there is none.
+
+It is given the name of the active model.
 
 It raises EmbedderError if the model cannot be opened.
 """
@@ -121,7 +123,7 @@ class Models:
             storage,
             lambda: self.configured.embedder,
             build=self._build,
-            open_former=lambda: nullcontext(self.answering().embedder),
+            open_former=lambda _: nullcontext(self.answering().embedder),
             folder=folder,
         )
 
@@ -204,7 +206,7 @@ class Models:
         """Open the former model; return None, with a `failure`, if it is not the active model."""
         reason = f"the active model {active} is not configured here"
         try:
-            former = self._open_former() if self._open_former is not None else None
+            former = self._open_former(active) if self._open_former is not None else None
             embedder = self._owned.enter_context(former) if former is not None else None
             if embedder is not None and embedder.model == active:
                 _log.info("%s answers until %s has embedded all", active, self.configured.name)

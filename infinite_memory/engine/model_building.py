@@ -9,7 +9,13 @@ from infinite_memory.core.config import Config
 from infinite_memory.core.protocols import Embedder, SearchFactory, Storage
 from infinite_memory.engine.active_model import Model
 from infinite_memory.engine.retrieval.custom_search import make_search
-from infinite_memory.search.embedding import ENGLISH, CheckedEmbedder, configured_embedder
+from infinite_memory.search.embedding import (
+    BUNDLED,
+    ENGLISH,
+    CheckedEmbedder,
+    configured_embedder,
+)
+from infinite_memory.search.embedding.models import find_model
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.snapshot import Snapshot
 
@@ -41,6 +47,7 @@ def build_model(
 
 def open_former_model(
     config: Config,
+    active: str,
     *,
     given: Embedder | None = None,
     plugged_in: bool = False,
@@ -48,7 +55,8 @@ def open_former_model(
 ) -> AbstractContextManager[Embedder] | None:
     """Open the former model, None if it is the configured model itself.
 
-    A `given` embedder stays open; without it the configuration names the former model. `plugged_in`
+    A `given` embedder stays open; without it the configuration names the former model, or it is a
+    model of the package: the English one if that is named `active`, otherwise both. `plugged_in`
     says that the current embedder does not come from the configuration. With `keep`, measurements
     of the former model are written to disk for the next time.
 
@@ -57,10 +65,11 @@ def open_former_model(
     """
     if given is not None:
         return nullcontext(given)
+    is_english = find_model(ENGLISH).manifest.identity == active
     prefixes = (config.former_query_prefix, config.former_document_prefix)
     former = config.model_copy(
         update={
-            "embedder": config.former_embedder or ENGLISH,
+            "embedder": config.former_embedder or (ENGLISH if is_english else BUNDLED),
             "query_prefix": prefixes[0] if config.former_embedder else None,
             "document_prefix": prefixes[1] if config.former_embedder else None,
         }

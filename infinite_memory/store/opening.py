@@ -215,11 +215,11 @@ def _open_models(
 
         return build_model(storage, embedder, folder, search=search)
 
-    def open_former() -> AbstractContextManager[Embedder] | None:
+    def open_former(active: str) -> AbstractContextManager[Embedder] | None:
         from infinite_memory.engine.model_building import open_former_model
 
         former, is_given = parts.get("former_embedder"), parts.get("embedder") is not None
-        return open_former_model(config, given=former, plugged_in=is_given)
+        return open_former_model(config, active, given=former, plugged_in=is_given)
 
     models = Models(storage, open_embedder, build=build, open_former=open_former, folder=folder)
     if search is not None or parts.get("embedder") is not None:

@@ -119,7 +119,8 @@ def test_what_is_known_about_a_topic_is_printed_as_text_and_as_a_document(
     assert 'Nothing is known about "Alice"' in run("know", "Alice", code=1).stdout
     run("remember", "Alice is allergic to nuts", "--id", "nuts")
     run("remember", "Alice works in Oslo", "--id", "oslo", "--scope", "work")
-    assert "[nuts]\n> Alice is allergic to nuts" in run("know", "what", "about", "Alice").stdout
+    known = run("know", "what", "about", "Alice").stdout
+    assert "[nuts] (Global)\n> Alice is allergic to nuts" in known
     document = ask("know", "Alice", "--scope", "work", "--budget", "300")
     assert {highlight["id"] for highlight in document["highlights"]} == {"nuts", "oslo"}
     assert document["tokens"] <= document["budget"] == 300

@@ -54,7 +54,7 @@ def test_one_command_changes_to_the_model_and_one_changes_back(
         "embedded": 1,
         "answering": changed["model"],
     }
-    assert settings() == {"embedder": "english", "former_embedder": "bundled"}
+    assert settings() == {"embedder": "english"}
     run("remember", "katze", "--id", "cat")
     assert {hit["id"] for hit in ask("search", "hund")["hits"]} >= {"dog"}
     assert ask("model", "info")["model"] == changed["model"]
@@ -66,7 +66,7 @@ def test_one_command_changes_to_the_model_and_one_changes_back(
     assert (back["changed"], back["embedded"]) == (True, 1)
     assert settings() == {"embedder": "bundled"}
     assert ask("model", "use", "english")["embedded"] == 0
-    assert settings() == {"embedder": "english", "former_embedder": "bundled"}
+    assert settings() == {"embedder": "english"}
 
 
 def test_repeated_it_changes_nothing(run: Run, ask: Ask, home: Path) -> None:
@@ -105,7 +105,6 @@ def test_other_settings_and_the_mode_of_the_file_are_kept(
         "week_start": "sunday",
         "logging": {"level": "info"},
         "embedder": "english",
-        "former_embedder": "bundled",
     }
 
 

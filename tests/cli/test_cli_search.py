@@ -104,7 +104,7 @@ def test_finding_nothing_says_where_to_look_and_exits_with_1(run: Run, ask: Ask)
 @pytest.mark.usefixtures("filled")
 def test_what_scored_too_low_is_counted(run: Run) -> None:
     result = run("search", "tea", "--threshold", "1", code=1)
-    assert "1 scored too low; try --threshold 0." in result.stderr
+    assert "2 scored too low; try --threshold 0." in result.stderr
 
 
 @pytest.mark.usefixtures("filled")

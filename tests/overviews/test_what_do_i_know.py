@@ -126,7 +126,7 @@ def everyday(bundled: MemoryStore) -> MemoryStore:
     ("topic", "nearest"),
     [
         ("Kubernetes", "We deploy on Tuesdays"),
-        ("project Hermes", "Apollo is due on June 5"),
+        ("project Gemini", "Apollo is due on June 5"),
         ("music", "The choir sings Fauré in May"),
     ],
 )
@@ -149,7 +149,8 @@ def test_without_a_word_of_the_topic_the_nearest_is_said_to_be_no_more_than_near
 @pytest.mark.parametrize(
     ("topic", "text"),
     [
-        ("authentication", "The API uses OAuth tokens"),
+        ("securing the API", "The API uses OAuth tokens"),
+        ("singing", "The choir sings Fauré in May"),
         ("release schedule", "We deploy on Tuesdays"),
         ("nuts", "Alice is allergic to nuts"),
         ("绿茶", "小王喜欢喝绿茶，不喝咖啡"),

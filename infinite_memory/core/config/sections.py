@@ -466,7 +466,7 @@ class Config(Section):
       `document_prefix` precede every question and every text of a sentence-transformers model; by
       default the model directory decides.
     - `former_embedder`, with its prefixes: the previous model, which answers until `embedder` has
-      embedded every memory; by default the English model.
+      embedded every memory; by default a model of the package.
     - `execution_providers`: the execution providers of onnxruntime that run the model, in order of
       preference. Only the default, the processor, is tested.
     - `conversation_scopes`: whether a memory with a conversation and without a scope goes into a

@@ -178,7 +178,7 @@ def _find_answering_model(
         storage,
         lambda: embedder,
         build=build_model,
-        open_former=lambda: open_former_model(config, keep=False),
+        open_former=lambda active: open_former_model(config, active, keep=False),
     )
     try:
         return models.answering().name, models.failure

@@ -122,8 +122,9 @@ def _describe_former(context: click.Context, config: Config, name: str) -> dict[
     former = (config.former_embedder, config.former_query_prefix, config.former_document_prefix)
     if not _is_changing(context):
         former = (config.embedder, config.query_prefix, config.document_prefix)
-    # The English model is the former model by default.
-    embedder, *prefixes = former if former[0] not in (ENGLISH, name) else (None, None, None)
+    # A model of the package is the former model by default.
+    is_named = former[0] not in (BUNDLED, ENGLISH, name)
+    embedder, *prefixes = former if is_named else (None, None, None)
     return {
         "query_prefix": None,
         "document_prefix": None,
