@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from attrs import evolve, frozen
 
 from infinite_memory.core.errors import Conflict, InvalidInput, UnknownScope
+from infinite_memory.core.values.address import masked
 from infinite_memory.core.values.checks import check_choice, check_flag, check_label, check_labels
 from infinite_memory.core.values.commit import Commit, Expect
 from infinite_memory.core.values.criteria import Criteria
@@ -112,7 +113,7 @@ def _make_unknown_error(name: str, scopes: Mapping[str, Scope], services: Servic
         return services.confinement.unknown(name)
     near = get_close_matches(name, public_names(scopes), n=1, cutoff=0.0)
     hint = f": the nearest is {near[0]!r}; create it first" if near else ": create it first"
-    return UnknownScope(f"there is no scope {name!r:.160}{hint}")
+    return UnknownScope(f"there is no scope {masked(name)!r:.160}{hint}")
 
 
 def describe_missing(names: Iterable[str], services: Services) -> str:
@@ -122,7 +123,7 @@ def describe_missing(names: Iterable[str], services: Services) -> str:
     for name in names:
         near = " or ".join(map(repr, get_close_matches(name, known)))
         hint = f": the nearest is {near}" if near else ""
-        sentences.append(f"there is no scope {name!r:.160} yet{hint}")
+        sentences.append(f"there is no scope {masked(name)!r:.160} yet{hint}")
     return "; ".join(sentences)
 
 

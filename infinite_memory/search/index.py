@@ -95,7 +95,7 @@ class SearchIndex:
             NotFound: there is no memory with the id `to`.
         """
         vectors = load_vectors(self._storage, to, self._embedder.model)
-        queries = [QueryVector.of(vector) for vector in vectors]
+        queries = [QueryVector.of(vector, self._embedder.second_length) for vector in vectors]
         without = to if isinstance(to, str) else None
         return find_nearest(self.refresh(), queries, criteria, limit=limit, without=without)
 
@@ -115,6 +115,7 @@ class SearchIndex:
             text,
             criteria,
             background=self._embedder.background,
+            second_length=self._embedder.second_length,
             ignored=ignored,
             limit=limit,
         )
@@ -129,6 +130,7 @@ class SearchIndex:
             text,
             criteria,
             background=self._embedder.background,
+            second_length=self._embedder.second_length,
             limit=limit,
         )
 

@@ -105,6 +105,13 @@ class Neighbors:
         is_among = self.nearer < number
         return (self.closeness >= _NEAR) & is_among & is_among.T
 
+    def find_solutions(self) -> NDArray[np.bool_]:
+        """Return whether j is the solution nearest to the problem i, and related to it: (n, n)."""
+        able = self.is_solved & self.is_later & ~self.is_meant & (self.closeness >= 0)
+        closeness = np.where(able, self.closeness, ABSENT)
+        nearest = closeness.max(axis=1, initial=ABSENT, keepdims=True)
+        return np.asarray(able & (closeness == nearest), np.bool_)
+
 
 def find_neighbors(
     scores: Sequence[SegmentScores],
@@ -170,8 +177,7 @@ def put_later_first(
     passes &= ~neighbors.is_meant
     says_question = np.array([_cosine_of(group.lead) >= _SAYS_QUESTION for group in groups])
     passes[says_question] = False
-    is_related = neighbors.closeness >= 0
-    passes |= neighbors.is_solved & is_related & (totals >= _SOLUTION_SHARE * passed)
+    passes |= neighbors.find_solutions() & (totals >= _SOLUTION_SHARE * passed)
     passes &= neighbors.is_later & (totals < passed)
     if not passes.any():
         return scores, explain

@@ -60,6 +60,7 @@ def find_similar(
     criteria: Criteria,
     *,
     background: float,
+    second_length: float | None = None,
     ignored: Collection[str] = (),
     limit: int,
     least_score: float = LEAST_SCORE,
@@ -72,7 +73,7 @@ def find_similar(
     memories far behind the nearest memory.
     """
     filtered_segments = _select({memory_id, *ignored}, reader, criteria)
-    cosines, words = _compare(reader, memory_id, text, filtered_segments)
+    cosines, words = _compare(reader, memory_id, text, filtered_segments, second_length)
     local_background = mean_of_greatest(np.concatenate([_NONE, *cosines]), _NEAREST, background)
     closeness = [
         _closeness(*columns, local_background, background)
@@ -88,6 +89,7 @@ def find_neighbors(
     criteria: Criteria,
     *,
     background: float,
+    second_length: float | None = None,
     limit: int,
 ) -> list[Neighbor]:
     """Return the `limit` memories nearest by meaning and the `limit` nearest by words, ordered.
@@ -96,7 +98,7 @@ def find_neighbors(
     words. The order is that of the score, then of the cosine, the words and the id.
     """
     filtered_segments = _select({memory_id}, reader, criteria)
-    cosines, words = _compare(reader, memory_id, text, filtered_segments)
+    cosines, words = _compare(reader, memory_id, text, filtered_segments, second_length)
     local_background = mean_of_greatest(np.concatenate([_NONE, *cosines]), _NEAREST, background)
     found: list[Neighbor] = []
     for (segment, doc_filter), cosine, word in zip(filtered_segments, cosines, words, strict=True):
@@ -160,10 +162,14 @@ def _select(hidden: Collection[str], reader: Reader, criteria: Criteria) -> list
 
 
 def _compare(
-    reader: Reader, memory_id: str, text: str, filtered_segments: Sequence[_FilteredSegment]
+    reader: Reader,
+    memory_id: str,
+    text: str,
+    filtered_segments: Sequence[_FilteredSegment],
+    second_length: float | None,
 ) -> tuple[list[Scores], list[Scores]]:
     """Return the cosines and the closeness in words of every selected document, by segment."""
-    vectors = _vectors_of(reader, memory_id)
+    vectors = _vectors_of(reader, memory_id, second_length)
     cosines = [_nearest_cosines(vectors, *pair) for pair in filtered_segments]
     return cosines, _shared_words(text, filtered_segments)
 
@@ -178,7 +184,7 @@ def _exclude_ids(ids: Collection[str], segment: Segment, doc_filter: DocFilter) 
     return DocFilter.of(mask)
 
 
-def _vectors_of(reader: Reader, memory_id: str) -> list[QueryVector]:
+def _vectors_of(reader: Reader, memory_id: str, second_length: float | None) -> list[QueryVector]:
     """Return the first vectors of a stored memory, [] if it has no vector or no longer exists."""
     for part in reader.segment_readers:
         segment, doc = part.segment, part.segment.find(memory_id)
@@ -186,7 +192,8 @@ def _vectors_of(reader: Reader, memory_id: str) -> list[QueryVector]:
             start, end = (int(row) for row in segment.passage_start[doc : doc + 2])
             rows = np.arange(start, min(end, start + _MOST_PASSAGES))
             steps = 256 * segment.high[rows].astype(np.float32) + segment.low_of(rows)
-            return [QueryVector.of(vector) for vector in steps * segment.scale[rows, np.newaxis]]
+            vectors = steps * segment.scale[rows, np.newaxis]
+            return [QueryVector.of(vector, second_length) for vector in vectors]
     return []
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -90,6 +92,29 @@ def test_the_language_of_a_memory_costs_it_nothing(tmp_path: Path) -> None:
         with OnnxEmbedder(second, workers=1) as model:
             cosine = float(model.embed_query("the key to the cellar") @ model.embed([text])[0])
     assert hit.explanation.cosine == pytest.approx(cosine, abs=1e-3)
+
+
+def test_memories_in_two_languages_are_near_to_each_other(tmp_path: Path) -> None:
+    with MemoryStore.open(tmp_path) as store:
+        store.remember("The key to the cellar is under the red flower pot", id="english")
+        store.remember("Der Zug nach Lissabon fährt um Viertel nach neun", id="train")
+        receipt = store.remember("Der Schlüssel zum Keller liegt unter dem roten Blumentopf")
+        assert [similar.id for similar in receipt.similar] == ["english"]
+
+
+@pytest.mark.process
+def test_a_question_is_embedded_while_the_interpreter_ends() -> None:
+    code = (
+        "import threading, time\n"
+        "from infinite_memory.search.embedding import open_embedder\n"
+        "embedder = open_embedder()\n"
+        "def ask():\n"
+        "    threading.main_thread().join()\n"
+        "    print(embedder.embed_query('where is the cat?').shape)\n"
+        "threading.Thread(target=ask).start()\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert ended.stdout == "(768,)\n", ended.stderr
 
 
 @pytest.mark.process

@@ -102,11 +102,11 @@ def _model(name: str) -> str:
 def test_every_process_changes_to_the_new_model_once_one_of_them_has_done_the_work(
     start: Callable[..., Process], tiny: str
 ) -> None:
-    bundled, new = _model("bundled"), _model(tiny)
-    before = start("bundled")
+    bundled, new = _model("english"), _model(tiny)
+    before = start("english")
     before.ask("remember", "the dog sleeps under the piano", "dog")
     before.ask("remember", "the deadline of project Apollo is June 5", "apollo")
-    idle, working = start(tiny), start(tiny, "bundled")
+    idle, working = start(tiny), start(tiny, "english")
     for process in (idle, working):
         ids, pending, note = process.ask("search", "when is the rocket project due?")
         assert (ids[0], pending, note) == ("apollo", 0, None)
@@ -127,8 +127,8 @@ def test_every_process_changes_to_the_new_model_once_one_of_them_has_done_the_wo
 def test_processes_with_different_models_do_each_text_once_and_lose_nothing(
     start: Callable[..., Process], tiny: str
 ) -> None:
-    bundled, new = _model("bundled"), _model(tiny)
-    one, other = start("bundled"), start(tiny)
+    bundled, new = _model("english"), _model(tiny)
+    one, other = start("english"), start(tiny)
     assert other.ask("remember", "a dog", "b") == "meaning"
     assert one.ask("remember", "the cat sleeps", "a") == "meaning"
     assert [one.ask("catch_up"), other.ask("catch_up")] == [1, 1]

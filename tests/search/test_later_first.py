@@ -226,17 +226,28 @@ def test_the_linear_search_orders_and_names_as_the_index_does(tmp_path: Path) ->
     assert any(later or earlier for _, _, later, earlier in found[0])
 
 
+PROBLEM = "CI fails with connection refused on port 5432 since the update of the runner"
+SOLUTION = "CI: the Postgres service needs a health check; added pg_isready to the workflow"
+WHY = "Why is the connection to Postgres refused in CI?"
+
+
 def test_a_solution_comes_before_the_problem_that_it_solves() -> None:
     with MemoryStore.open("memory://") as store:
-        problem = "CI fails with connection refused on port 5432 since the update of the runner"
-        solution = "CI: the Postgres service needs a health check; added pg_isready to the workflow"
-        tell(store, problem, 1, kind="problem", id="problem")
-        tell(store, solution, 2, kind="solution", id="solution")
+        tell(store, PROBLEM, 1, kind="problem", id="problem")
+        tell(store, SOLUTION, 2, kind="solution", id="solution")
         tell(store, "The port of the staging database is 6432", 3, kind="note", id="note")
-        hits = store.search("Why is the connection to Postgres refused in CI?", explain=True)
+        hits = store.search(WHY, explain=True)
         assert ids(hits)[:2] == ["solution", "problem"]
         assert hits[0].explanation is not None
         assert hits[0].explanation.later > 0
+
+
+def test_the_solution_of_another_problem_stays_behind() -> None:
+    with MemoryStore.open("memory://") as store:
+        tell(store, PROBLEM, 1, kind="problem", id="problem")
+        tell(store, SOLUTION, 2, kind="solution", id="solution")
+        tell(store, "The report of CI is shorter: added a filter", 3, kind="solution", id="other")
+        assert ids(store.search(WHY)) == ["solution", "problem", "other"]
 
 
 def test_an_earlier_solution_does_not_pass_a_problem() -> None:

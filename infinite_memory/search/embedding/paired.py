@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from types import TracebackType
 
 import numpy as np
@@ -93,10 +93,10 @@ class PairedEmbedder:
         """
         joined = np.zeros((1, self.dimensions), np.float32)
         is_english = self._is_english(text)
-        english = _pool().submit(self._english.embed_query, text) if is_english else None
+        english = _start_embedding(self._english.embed_query, text) if is_english else None
         joined[0, self._english.dimensions :] = self._multilingual.embed_query(text)
         if english is not None:
-            joined[0, : self._english.dimensions] = english.result()
+            joined[0, : self._english.dimensions] = english()
         vector: NDArray[np.float32] = self._weigh(joined, np.array([is_english]))[0]
         return vector
 
@@ -136,6 +136,16 @@ class PairedEmbedder:
         sizes = (self._english.dimensions, self._multilingual.dimensions)
         joined[is_english] *= np.repeat(lengths, sizes)
         return joined
+
+
+def _start_embedding(
+    embed_query: Callable[[str], NDArray[np.float32]], text: str
+) -> Callable[[], NDArray[np.float32]]:
+    """Embed `text` in another thread, and return what waits for the vector."""
+    try:
+        return _pool().submit(embed_query, text).result
+    except RuntimeError:  # the interpreter is ending, and starts no thread any more
+        return partial(embed_query, text)
 
 
 @cache
