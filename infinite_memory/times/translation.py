@@ -12,6 +12,7 @@ from ast import literal_eval
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,8 @@ _MODIFIERS = frozenset({"last", "this", "next"})
 _BEFORE_MORNING = _MODIFIERS | {*WEEKDAYS, "every", "yesterday", "today", "tomorrow"}
 # "Los lunes" and "le lundi" are every Monday. Here, "last" may follow its noun.
 _HABITS = {"es": "los", "fr": "le"}
+# Прошлым летом, außer am Montag
+_WITHOUT_IN = _MODIFIERS | {"except"}
 _TO = frozenset({"until", "in", "to"})
 _AFTER_ORDINAL = frozenset({*MONTHS, "until", "-", "–"})
 _WORD_KINDS = frozenset({"word", "name", "mid", "possessive", "han"})
@@ -42,7 +45,8 @@ _ENDINGS_RU = "аяуюеыйь"
 _LONGEST_PHRASE = 4
 _SEEN_TOKENS = 500
 _VARIANTS = re.compile(r"(\w+)(?:\(([\w|]+)\))?")
-_NOTHING = Token("other", "?", -2, -2, "?")
+# Unlike "?", it ends no sentence.
+_NOTHING = Token("other", "…", -2, -2, "…")
 
 
 def translate_tokens(tokens: Sequence[Token]) -> list[list[Token]]:
@@ -116,7 +120,8 @@ def _words_of_package(name: str, info: Mapping[str, Any]) -> Iterator[tuple[str,
         for word in (word for word in words if len(word) >= least):
             yield english, word
             if name == "ru":  # The package has two of the cases.
-                yield from ((english, word.rstrip(_ENDINGS_RU) + end) for end in _ENDINGS_RU)
+                stem = word[:-1] if word[-1] in _ENDINGS_RU else word
+                yield from ((english, stem + end) for end in _ENDINGS_RU if len(stem) > 1)
     for key, english in _DAYS.items():
         yield from ((english, word) for word in info["relative-type"].get(key, ()))
     # It follows the length of time in Russian alone, as it does in English.
@@ -133,7 +138,7 @@ def _arrange(language: str, tokens: Sequence[Token]) -> list[Token]:
         end = tokens[position - 1].end
         if english is None:
             is_word = token.kind in _WORD_KINDS or token.value.isalpha()
-            _join(language, done, evolve(token, kind="other", value="?") if is_word else token)
+            _join(language, done, evolve(token, kind="other", value="…") if is_word else token)
         # "Septiembre cuatro días" is no fourth of September.
         elif english != (".",) and not (english[0].isdecimal() and done[-1].value in MONTHS):
             for word in english:
@@ -141,7 +146,13 @@ def _arrange(language: str, tokens: Sequence[Token]) -> list[Token]:
                 # A capital, since "may" is a verb.
                 raw = token.raw.capitalize()
                 _join(language, done, Token(kind, word, token.start, end, raw, (word, None)))
-    return done[2:]
+    # "Vor dem Essen" and "il y a ?" are before no time that is known.
+    return [
+        evolve(token, kind="other", value="…")
+        if token.value == "before" and following.kind == "other"
+        else token
+        for token, following in pairwise([*done[2:], _NOTHING])
+    ]
 
 
 def _look_up(
@@ -167,17 +178,20 @@ def _join(language: str, done: list[Token], token: Token) -> None:
         # el viernes pasado, le 3 mars dernier, le lundi prochain
         first = -2 if second.kind == "number" else -1
         done[first:] = _spread([token, *done[first:]])
-        if done[first - 1].value == "every":
-            del done[first - 1]
+        if done[first - 2].value == "every" and done[first - 2].raw == "Le":
+            del done[first - 2]
     elif token.value in _MODIFIERS and is_length and token.start - before.end < 2:
         done[-1:] = _spread([token, before])  # los tres últimos meses
+    elif token.value in UNITS and is_length and second.value == "in" and done[-3].value in WEEKDAYS:
+        done[-3] = evolve(done[-3], value="except")  # Freitag in einer Woche
+        done.append(token)
     elif token.value in UNITS and is_length and second.value == "before":
         done[-2:] = _spread([before, token, evolve(second, value="ago")])  # vor drei Tagen
     elif token.raw.startswith("Год") and before.kind == "number" and len(before.value) == 4:
         done[-1] = evolve(before, end=token.end)  # 2025 года
     elif token.value == "tomorrow" and before.value in _BEFORE_MORNING:
         done.append(evolve(token, value="morning"))  # "Morgen" and "mañana" are both.
-    elif token.value != "in" or before.value not in _MODIFIERS:  # прошлым летом
+    elif token.value != "in" or before.value not in _WITHOUT_IN:
         _fit_before(done, token)
         done.append(token)
 

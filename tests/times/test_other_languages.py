@@ -94,6 +94,21 @@ def test_a_sentence_that_names_no_time_has_none(row: Row) -> None:
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        *("vor mehr als drei Wochen", "hace más de un año", "il y a plus de trois semaines"),
+        *("больше года назад", "Was war vor dem Essen?", "Que s'est-il passé avant le dîner ?"),
+        *("¿Qué pasó antes de la cena?", "Что было перед обедом?", "Qu'est-ce qu'il y a ?"),
+        *("il y a 3 chats", "Alles außer am Montag", "Wo war ich Freitag in einer Woche?"),
+        *("tout sauf lundi", "todo excepto el lunes", "все кроме понедельника"),
+    ],
+)
+def test_words_that_only_bound_a_time_are_refused(words: str) -> None:
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        read_range(words, now=NOW, zone=ZONE)
+
+
+@pytest.mark.parametrize(
     "sentence",
     [
         *("The restaurant La Marzo has a menu", "el Niño and la Niña of the years"),
