@@ -244,13 +244,15 @@ def choose_key_scopes(
 ) -> frozenset[str] | None:
     """Return the scopes in which a key is looked up, None for all.
 
-    Without `asked` it is the key of a memory that is stored without a scope, or inherited by it:
-    the same key in another scope is another fact.
+    Without `asked` it is the key of a memory that is stored without a scope, in the repository at
+    work or not, or inherited by it: the same key in another scope is another fact.
     """
     if asked is not None:
         return choose_scopes(asked, services).scopes
-    scopes = services.storage.scopes()
-    return _add_visible(_find_home_scopes(services, None, scopes), scopes)
+    scopes, project = services.storage.scopes(), services.project
+    kept = None if project is None else find_spelling(project.name, scopes)
+    homes = _find_home_scopes(services, None, scopes)
+    return _add_visible(homes if kept is None else homes | {kept}, scopes)
 
 
 def create_scope(

@@ -216,3 +216,11 @@ def test_a_handle_with_the_repository_alone_makes_its_scope_without_a_parent(
     assert store.remember("We chose SQLite", kind="decision").scope == APP
     assert store.scopes["project"].parent is None
     assert store.search("SQLite", scope="project")[0].memory.scope == APP
+
+
+def test_a_key_is_also_looked_up_in_the_repository(open_here: Open) -> None:
+    with open_here(project=None) as outside:
+        outside.remember("The database is MySQL", kind="decision", key="database", id="old")
+    store = open_here()
+    store.remember("The database is Postgres", kind="decision", key="database", id="new")
+    assert [memory.id for memory in store.journal.history("database")] == ["old", "new"]
