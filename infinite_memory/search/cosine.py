@@ -164,7 +164,7 @@ def _compare_second_parts(
     """Return the cosines under the second model alone where the first does not know both texts."""
     if query.second_length is None:
         return products
-    are_alone = segment.second_alone if rows is None else are_second_alone(segment.high[rows])
+    are_alone = segment.second_alone if rows is None else are_second_alone(segment.high, rows)
     differ = are_alone != are_second_alone(query.planes[:1])
     return np.where(differ, products / np.float32(query.second_length), products)
 

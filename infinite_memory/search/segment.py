@@ -251,12 +251,14 @@ def build(documents: Sequence[Document], *, dimensions: int) -> Segment:
     )
 
 
-def are_second_alone(high: NDArray[np.int8]) -> NDArray[np.bool_]:
-    """Return which rows are vectors of the second of two models alone: bool, (rows,).
+def are_second_alone(
+    high: NDArray[np.int8], rows: NDArray[np.integer] | slice = slice(None)
+) -> NDArray[np.bool_]:
+    """Return which of the rows are vectors of the second of two models alone: bool, (rows,).
 
-    They have zeros in place of the first part. 32 numbers of any other vector are never all 0.
+    They have zeros in place of the first part. Of any other vector some of 32 numbers are not 0.
     """
-    return np.asarray(~high[:, :_TELLING_DIMENSIONS].any(axis=1), np.bool_)
+    return np.asarray(~high[:, :_TELLING_DIMENSIONS][rows].any(axis=1), np.bool_)
 
 
 def _posting_counts(document: Document) -> Iterable[int]:

@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -224,7 +225,7 @@ def _check_model(config: Config) -> Iterator[Diagnosis]:
     is_right = True
     try:
         found = configured_model(config, keep=False)
-        with join_parts(found, config.execution_providers) as embedder:
+        with closing(join_parts(found, config.execution_providers)) as embedder:
             name = embedder.model
             embedder.verify()
             yield Diagnosis("model files", State.OK, f"{name} is complete, as it was recorded.")

@@ -13,7 +13,6 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
-from types import TracebackType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,17 +112,6 @@ class PairedEmbedder:
         """Release the models and their threads. Closing twice does nothing."""
         self._english.close()
         self._multilingual.close()
-
-    def __enter__(self) -> PairedEmbedder:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _is_english(self, text: str) -> bool:
         return not foreign_languages(text) and self._english.understands(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any
 
 import click
@@ -37,7 +38,7 @@ def info(context: click.Context) -> int:
     Exits with 6 if they are not.
     """
     found = configured_model(set_up(context))
-    with join_parts(found) as embedder:
+    with closing(join_parts(found)) as embedder:
         embedder.verify()
         name = embedder.model
     documents = [_describe_part(part) for part in found.parts]
