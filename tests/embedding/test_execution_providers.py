@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ def test_the_processor_runs_the_model_unless_others_are_configured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = sessions_of(monkeypatch)
-    with configured_embedder(Config(home=tmp_path)).inner as embedder:  # type: ignore[attr-defined]
+    with closing(configured_embedder(Config(home=tmp_path))) as embedder:
         embedder.embed(["hello"])
     assert [session.get_providers() for session in made] == 2 * [[CPU_PROVIDER]]
 
