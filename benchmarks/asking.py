@@ -79,6 +79,7 @@ class LabelledSet:
             question,
             embed,
             background=self.embedder.background,
+            second_length=self.embedder.second_length,
             texts=self._texts,
             weights=weights,
         )
