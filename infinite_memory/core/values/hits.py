@@ -48,7 +48,7 @@ class Explanation(PlainData):
     - `important`: the memory is marked as important;
     - `conversation`: the best memories of the conversation;
     - `summary`: the memory is a summary, in an overview;
-    - `time`: the memory happened in the time that the question names;
+    - `time`: the memory happened in the time that the question names, or holds from then on;
     - `scope`: the question names the scope of the memory, or the caller is at work in it;
     - `not_useful`: the memory was marked as not useful for a question like this one;
     - `later`: it was told later than a near memory that matched a little better;

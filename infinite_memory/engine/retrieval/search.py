@@ -25,8 +25,9 @@ from infinite_memory.engine.retrieval.search_request import SearchRequest, build
 from infinite_memory.engine.retrieval.summaries import drop_outdated, find_covered
 from infinite_memory.engine.scopes import describe_missing, list_open_scopes
 from infinite_memory.engine.services import Services
+from infinite_memory.search.scoring import cut_time
 from infinite_memory.search.text.analyzer import terms
-from infinite_memory.search.text.question_terms import split_terms
+from infinite_memory.search.text.question_terms import MOST_TERMS, find_subject, split_terms
 from infinite_memory.times import find_range
 
 _MAX_CHARS = 300
@@ -37,8 +38,6 @@ _TOLD_CHARS = 100
 
 # A shorter time, such as "at 9 am", may be that of any day.
 _SHORTEST = timedelta(hours=4)
-# With more terms, a question has a subject that its time only describes.
-_MOST_TERMS = 3
 # The beginning of a text, in which it may name the time that it is about.
 _HEAD_CHARS = 2000
 
@@ -156,8 +155,8 @@ def note_empty_time(
     """
     if empty_time is None or not hits.eligible or not _has_begun(services, empty_time.range):
         return hits
-    subject = _find_subject(question.text, empty_time.span)
-    if len(subject) > _MOST_TERMS:
+    subject = find_subject(cut_time(question.text, empty_time))
+    if len(subject) > MOST_TERMS:
         return hits
     if hits and _speaks_of(services, hits[0].memory, empty_time.range):
         return hits
@@ -170,12 +169,6 @@ def _has_begun(services: Services, stretch: TimeRange) -> bool:
     if start is not None and end is not None and end - start < _SHORTEST:
         return False
     return start is None or start <= services.clock()
-
-
-def _find_subject(text: str, span: tuple[int, int]) -> frozenset[str]:
-    """Return the terms of `text` that tell its subject, without those of the time at `span`."""
-    telling, _ = split_terms(f"{text[: span[0]]} {text[span[1] :]}")
-    return frozenset(telling)
 
 
 def _is_met(subject: frozenset[str], hits: Sequence[Hit]) -> bool:
