@@ -310,7 +310,9 @@ def _make_ranking(
         compared = first[:COMPARED]
         neighbors = find_neighbors(scores, compared, question, turns)
         if later and puts_later_first(question):
-            scores, reasons = put_later_first(scores, reasons, compared, neighbors, share=later)
+            scores, reasons = put_later_first(
+                scores, reasons, compared, neighbors, share=later, earlier=question.earlier
+            )
     least = _find_least(first, question, curve)
     groups = _select_groups(scores, question, least)
     end = question.offset + question.limit
