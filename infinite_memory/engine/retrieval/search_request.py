@@ -28,6 +28,7 @@ from infinite_memory.core.values.question import Arm, Question
 from infinite_memory.engine.retrieval.validity import in_tense, tense_of
 from infinite_memory.engine.scopes import choose_scopes, list_open_scopes
 from infinite_memory.engine.services import Services
+from infinite_memory.search.sentences import split_sentences
 from infinite_memory.search.text.analyzer import word_spans
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ _EARLIER = re.compile(
     r"|\b(?:al principio|originalmente|inicialmente|anteriormente)\b"
     r"|\b(?:au début|à l.origine|initialement|auparavant|autrefois)\b"
     r"|\b(?:сначала|изначально|первоначально|раньше|прежде|поначалу)\b"
-    "|原来|最初|起初|一开始|原先|以前|之前",
+    "|原来|最初|起初|一开始|原先|以前",
     re.IGNORECASE,
 )
 
@@ -129,12 +130,12 @@ def build_question(services: Services, request: SearchRequest, *, leads: bool = 
 
 
 def _asks_for_earlier(request: SearchRequest) -> bool:
-    """Return whether a question of one line asks for what held before, and gives no time itself."""
+    """Return whether one sentence asks for what held before, and the caller gives no time."""
     text, given = request.text, request.conditions
-    if not isinstance(text, str) or "\n" in text or len(text) > _MAX_TIMED_CHARS:
+    if not isinstance(text, str) or len(text) > _MAX_TIMED_CHARS or not _EARLIER.search(text):
         return False
     is_timed = any(given.get(name) for name in ("mode", "as_of", "statuses"))
-    return not is_timed and _EARLIER.search(text) is not None
+    return not is_timed and not split_sentences(text)
 
 
 def at_depth(
