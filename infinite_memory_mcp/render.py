@@ -59,7 +59,9 @@ def render_relations(hit: Hit, view: View) -> Iterator[str]:
     if hit.not_useful_for:
         said = "; ".join(quote_label(question) for question in hit.not_useful_for)
         yield f"lower, marked as not useful for: {said}"
-    for label, others in (("told later", hit.told_later), ("told earlier", hit.told_earlier)):
+    if hit.corrected_by is not None:
+        yield f"corrected since by id {view.shorten(hit.corrected_by)}"
+    for label, others in hit.relations:
         for told in others:
             yield f"{label}, on {view.format_date(told.happened_at)}: id {view.shorten(told.id)}"
             if told.id not in view.shown:
@@ -90,7 +92,7 @@ def render_explanation(explanation: Explanation) -> str:
         (explanation.summary, "it is a summary"),
         (explanation.time, "it is of the time that the query names"),
         (explanation.scope, "the query names its scope, or it is the active one"),
-        (explanation.former, "it superseded a better match"),
+        (explanation.former, "it superseded a better match, or was made from it"),
         (explanation.not_useful, "marked as not useful for such a query"),
         (explanation.later, "it was told later than a near one"),
         (explanation.linked, "links lead to it from a better match"),

@@ -121,6 +121,6 @@ def _list_related_ids(hits: Hits) -> Iterator[str]:
         for ids in (hit.twins, hit.covers, hit.outdated):
             yield from ids[:MAX_IDS]
         yield from (predecessor.id for predecessor in hit.supersedes)
-        yield from (told.id for told in (*hit.told_later, *hit.told_earlier))
+        yield from (told.id for _, others in hit.relations for told in others)
         if hit.reached is not None:
             yield hit.reached.match

@@ -35,7 +35,7 @@ NEVER: int = np.iinfo(np.int64).max
 """The end of validity of a memory without an end."""
 _MAX_CONTEXT_TERMS = 200
 _LONG_TEXT_CHARS = 20_000
-_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
+QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _NO_SPANS = np.empty((0, 2), np.int32)
 
 
@@ -85,7 +85,7 @@ def describe(record: Record, *, model: str, dimensions: int) -> Document:
         stored=to_micros(memory.stored_at),
         held_from=to_micros(memory.held_from),
         held_to=NEVER if memory.valid_to is None else to_micros(memory.valid_to),
-        is_question=memory.text.rstrip().endswith(_QUESTION_MARKS),
+        is_question=memory.text.rstrip().endswith(QUESTION_MARKS),
         important=memory.important,
         canonical_hash=_hash_canonical(memory),
         terms=_count_terms(memory),

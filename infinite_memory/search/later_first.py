@@ -14,6 +14,9 @@ a name or a number of the question which the later memory lacks: "Invoice 4411" 
 total: whoever asks about a problem wants to know what helped. `find_retold` names the near memories
 of a page.
 
+A question that asks for what held before a change (`Question.earlier`) turns the order round, and
+what was superseded takes part.
+
 Neither concerns memories that were stored together, which were told at one time; messages, which
 are all near the messages around them; summaries, which repeat their sources; what is not current;
 and pairs in different scopes, since a memory never supersedes one in another scope.
@@ -62,6 +65,8 @@ _SAME = 0.999
 _TOGETHER_MICROS = 10_000
 # A memory with a greater cosine says the question itself: whoever asks in its words means it.
 _SAYS_QUESTION = 0.9
+# Totals that differ by less may count as equal.
+_CLEARLY = 1.05
 _MOST_PASSAGES = 4
 # A word with a digit, or with a capital that is not the first of the question or of a sentence.
 # A number is looked for from the beginning of each word only: from every character of a long word
@@ -72,7 +77,7 @@ _NAMED = re.compile(
 _SOLUTION_SHARE = 0.5
 _PROBLEM, _SOLUTION = KINDS.index(Kind.PROBLEM), KINDS.index(Kind.SOLUTION)
 _LEFT_OUT = (KINDS.index(Kind.MESSAGE), *SUMMARY_CODES)
-_CURRENT = STATUSES.index(Status.CURRENT)
+_CURRENT, _SUPERSEDED = STATUSES.index(Status.CURRENT), STATUSES.index(Status.SUPERSEDED)
 
 
 @frozen(kw_only=True)
@@ -165,11 +170,13 @@ def put_later_first(
     neighbors: Neighbors,
     *,
     share: float,
+    earlier: bool = False,
 ) -> tuple[Sequence[SegmentScores], Explain]:
     """Return `scores` with the totals of later memories raised, and their explanation.
 
     `groups` are the best groups of `scores`, which `explain` explains, and `neighbors` compares
     them. A memory gains at most `share` of the total of the earlier memory, a solution half of it.
+    If the question asks for what held `earlier`, the earlier memory gains instead of the later.
     """
     totals = np.array([group.total for group in groups])
     passed = totals[:, np.newaxis]
@@ -177,11 +184,15 @@ def put_later_first(
     passes &= ~neighbors.is_meant
     says_question = np.array([_cosine_of(group.lead) >= _SAYS_QUESTION for group in groups])
     passes[says_question] = False
-    passes |= neighbors.find_solutions() & (totals >= _SOLUTION_SHARE * passed)
-    passes &= neighbors.is_later & (totals < passed)
+    if earlier:
+        passes &= neighbors.is_later.T & (totals <= passed)
+    else:
+        passes |= neighbors.find_solutions() & (totals >= _SOLUTION_SHARE * passed)
+        passes &= neighbors.is_later & (totals < passed)
     if not passes.any():
         return scores, explain
-    raised = np.where(passes, passed, 0).max(axis=0)
+    # Of equal totals the later comes first.
+    raised = np.where(passes, _CLEARLY * passed if earlier else passed, 0).max(axis=0)
     after = list(scores)
     for number in np.flatnonzero(raised).tolist():
         segment_scores, position = groups[number].lead
@@ -259,10 +270,10 @@ def _may_change(segment_scores: SegmentScores, doc: int, question: Question) -> 
     """Return whether a document states a fact that can be replaced, and still holds."""
     segment, tense = segment_scores.segment, question.criteria.tense
     return bool(
-        segment.status[doc] == _CURRENT
+        segment.status[doc] in (_CURRENT, _SUPERSEDED if question.earlier else _CURRENT)
         and segment.kind[doc] not in _LEFT_OUT
         and segment.passage_start[doc + 1] > segment.passage_start[doc]
-        and (tense is None or segment.held_to[doc] > to_micros(tense.now))
+        and (question.earlier or tense is None or segment.held_to[doc] > to_micros(tense.now))
     )
 
 

@@ -3,11 +3,11 @@
 1. BM25 and the cosine of the high bytes of its vectors score every eligible memory alone
    (`scoring`). `rescore_best` compares the whole vectors of the best 1,000 memories.
 2. The best 300 memories and their adjacent turns are scored in context (`conversation`).
-3. A memory that happened in the time that the question names gains a share of its total, and in an
-   overview a summary gains a smaller share (`lift_totals` in `scoring`). A memory to which links
-   lead from a match has a part of its total (`linked`), and one that somebody marked as not useful
-   for such a question keeps a part of its own (`lowering`). A memory has at least the total of what
-   it superseded (`former`).
+3. A memory that happened in the time that the question names gains a share of its total, or comes
+   first, and in an overview a summary gains a share (`lift_totals` in `scoring`). A memory to which
+   links lead from a match has a part of its total (`linked`), and one that somebody marked as not
+   useful for such a question keeps a part of its own (`lowering`). A memory has at least the total
+   of what it superseded (`former`).
 4. Memories with the same canonical text form a group, shown as its newest member (`collapsing`).
    Of memories near each other the later told comes first (`later_first`).
 5. The total becomes a score in [0, 1] (`calibration`).
@@ -27,7 +27,7 @@ from infinite_memory.core.errors import EmbedderError
 from infinite_memory.core.observe.recorder import measure_arm
 from infinite_memory.core.protocols import Storage
 from infinite_memory.core.values.criteria import Depth
-from infinite_memory.core.values.hits import Explanation, Reached
+from infinite_memory.core.values.hits import LIKELY, Explanation, Reached
 from infinite_memory.core.values.question import Arm, Candidate, Question, Ranking
 from infinite_memory.search.bm25 import QueryTerms, bm25
 from infinite_memory.search.calibration import Calibration, calibrate
@@ -227,7 +227,7 @@ def rank(
     context = _score_candidates(scores, query_terms, weights, queries, question.text, texts)
     curve = calibrate(scores, weights, len(telling))
     reasons: Explain = partial(explain, scores, context=context, weights=weights, query=query)
-    lifted, reasons = lift_totals(scores, question, reasons, weights)
+    lifted, reasons = lift_totals(scores, question, reasons, weights, curve.total(LIKELY))
     if storage is not None and (past := cover_superseded(question.criteria)) is not None:
         replaced = [part.eligible(past) for part in reader.segment_readers]
         if any(map(len, replaced)):
@@ -310,7 +310,9 @@ def _make_ranking(
         compared = first[:COMPARED]
         neighbors = find_neighbors(scores, compared, question, turns)
         if later and puts_later_first(question):
-            scores, reasons = put_later_first(scores, reasons, compared, neighbors, share=later)
+            scores, reasons = put_later_first(
+                scores, reasons, compared, neighbors, share=later, earlier=question.earlier
+            )
     least = _find_least(first, question, curve)
     groups = _select_groups(scores, question, least)
     end = question.offset + question.limit

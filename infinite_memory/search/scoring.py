@@ -30,8 +30,9 @@ from infinite_memory.core.values.hits import Explanation
 from infinite_memory.core.values.question import Question
 from infinite_memory.search.cosine import ABSENT
 from infinite_memory.search.doc_filter import DocFilter
-from infinite_memory.search.document import SUMMARY_CODES
+from infinite_memory.search.document import NEVER, SUMMARY_CODES
 from infinite_memory.search.segment import Segment
+from infinite_memory.search.text.question_terms import MOST_TERMS, find_subject
 
 if TYPE_CHECKING:
     from infinite_memory.core.values.time_range import Reading, TimeRange
@@ -254,6 +255,8 @@ def scale_cosines(cosine: Scores, background: float) -> Scores:
 # A summary that fits nearly as well as its sources ranks above them; a clearly better source keeps
 # its rank. The share equals the loss of a memory that is a question.
 _SUMMARY_GAINS = 0.1
+# Totals that differ by less may count as equal.
+_CLEARLY = 1.05
 
 Explain = Callable[[SegmentScores, int], Explanation]
 """Explains the document at a position of a scored segment."""
@@ -292,22 +295,64 @@ def remove_time_words(question: Question) -> str:
     """Return the text without the words of its time, which say nothing about the subject."""
     if question.time is None:
         return question.text
-    start, end = question.time.span
-    remaining = f"{question.text[:start]} {question.text[end:]}"
+    remaining = cut_time(question.text, question.time)
     return remaining if any(map(str.isalnum, remaining)) else question.text
 
 
+def cut_time(text: str, time: Reading) -> str:
+    """Return `text` without the words of `time`, which may be all of it."""
+    start, end = time.span
+    return f"{text[:start]} {text[end:]}"
+
+
 def lift_totals(
-    scores: Sequence[SegmentScores], question: Question, explain: Explain, weights: Weights
+    scores: Sequence[SegmentScores],
+    question: Question,
+    explain: Explain,
+    weights: Weights,
+    likely: float,
 ) -> tuple[Sequence[SegmentScores], Explain]:
     """Return `scores` with the totals that `question` raises, and their explanation.
 
-    `explain` explains the totals of `scores`.
+    `explain` explains the totals of `scores`, and `likely` is the least total of a likely answer.
     """
     for lift in _lifts(question, weights):
         before, scores = scores, [_raise(segment_scores, lift) for segment_scores in scores]
         explain = add_step(explain, lift.record, before, scores)
-    return scores, explain
+    if question.time is None or not weights.time:
+        return scores, explain
+    return _put_time_first(scores, question, question.time, explain, likely)
+
+
+def _put_time_first(
+    scores: Sequence[SegmentScores],
+    question: Question,
+    time: Reading,
+    explain: Explain,
+    likely: float,
+) -> tuple[Sequence[SegmentScores], Explain]:
+    """Return `scores` in which all that happened in the time of the question comes first.
+
+    It does so where the question has no subject, and whatever happened then answers: it has at
+    least the total `likely`. With a subject of few words it does so as long as no match is likely,
+    and none becomes likely by it.
+    """
+    subject = find_subject(cut_time(question.text, time))
+    best = max((float(column.total.max(initial=0)) for column in scores), default=0.0)
+    if subject and (best >= likely or len(subject) > MOST_TERMS):
+        return scores, explain
+    least, share = max(_CLEARLY * best, likely), 1.0
+    if subject:
+        least, share = (best + likely) / 2, (1 - best / likely) / 2
+    after = [evolve(column, total=column.total.copy()) for column in scores]
+    for column in after:
+        within = _happened_within(column.doc_filter, column.segment, time.range)
+        column.total[within] = np.float32(least) + np.float32(share) * column.total[within]
+    return after, add_step(explain, _record_time, scores, after)
+
+
+def _record_time(steps: Explanation, gain: float, total: float) -> Explanation:
+    return evolve(steps, time=steps.time + gain, total=total)
 
 
 def _lifts(question: Question, weights: Weights) -> Iterator[_Lift]:
@@ -338,7 +383,7 @@ def _lifts(question: Question, weights: Weights) -> Iterator[_Lift]:
         yield _Lift(
             share=weights.time,
             select=lies_within,
-            record=lambda steps, gain, total: evolve(steps, time=gain, total=total),
+            record=_record_time,
         )
 
 
@@ -356,13 +401,12 @@ def _is_in(scopes: frozenset[str], segment_scores: SegmentScores) -> NDArray[np.
 def _happened_within(
     doc_filter: DocFilter, segment: Segment, stretch: TimeRange
 ) -> NDArray[np.bool_]:
-    happened = doc_filter.take(segment.happened)
-    within = np.ones(len(happened), np.bool_)
-    if stretch.start is not None:
-        within &= happened >= to_micros(stretch.start)
-    if stretch.end is not None:
-        within &= happened < to_micros(stretch.end)
-    return within
+    """Return whether the selected documents happened in `stretch`, or hold from then on."""
+    start = -NEVER if stretch.start is None else to_micros(stretch.start)
+    end = NEVER if stretch.end is None else to_micros(stretch.end)
+    happened, held_from = doc_filter.take(segment.happened), doc_filter.take(segment.held_from)
+    within = (happened >= start) & (happened < end)
+    return np.asarray(within | (held_from >= start) & (held_from < end), np.bool_)
 
 
 def _raise(segment_scores: SegmentScores, lift: _Lift) -> SegmentScores:

@@ -46,6 +46,7 @@ def test_a_search_shows_what_holds_and_what_it_has_superseded(ask: Ask, run: Run
             "id": "berlin",
             "text": "Alice lives in the city of Berlin",
             "ended_at": "2024-03-31T22:00:00Z",
+            "sources": [],
         }
     ]
     shown = run("search", "which city does Alice live in").stdout

@@ -137,6 +137,34 @@ def test_a_time_to_come_or_named_by_a_hit_or_beside_a_subject_is_not_called_empt
     assert decisions.search(question).empty_time is None
 
 
+@pytest.mark.parametrize(
+    "question", ["What did we do last week?", "last week", "我们上周做了什么？"]
+)
+def test_what_happened_answers_a_question_for_a_time_alone(
+    decisions: MemoryStore, question: str
+) -> None:
+    decisions.remember("What did we do?", id="now")
+    hits = decisions.search(question)
+    assert {hit.memory.id for hit in hits[:4]} == {f"2026-04-22-{number}" for number in range(4)}
+    assert hits.likely
+
+
+def test_what_happened_comes_first_and_is_no_answer_where_nothing_is_likely(
+    decisions: MemoryStore,
+) -> None:
+    hits = decisions.search("electricity last week", threshold=0)
+    assert all(hit.memory.id.startswith("2026-04-22") for hit in hits[:4])
+    assert not hits.likely
+
+
+def test_what_is_due_in_the_time_of_a_question_belongs_to_it(decisions: MemoryStore) -> None:
+    due = datetime(2026, 5, 4, tzinfo=UTC)
+    decisions.remember("Order the primer.", id="primer", kind="reminder", valid_from=due)
+    hits = decisions.search("What is due in the next few days?", threshold=0)
+    assert hits[0].memory.id == "primer"
+    assert hits.time is not None
+
+
 def test_a_time_that_the_caller_gives_is_the_only_one(decisions: MemoryStore) -> None:
     hits = decisions.search("what was decided on the roof last week", when="March 2026")
     assert hits.time is None

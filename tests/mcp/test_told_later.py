@@ -8,6 +8,8 @@ import pytest
 from mcp import Client
 from talking import call, text
 
+from infinite_memory import MemoryStore
+
 pytestmark = pytest.mark.anyio
 Connect = Callable[[], Client]
 OLD = "the weekly standup of the team starts at nine"
@@ -49,3 +51,16 @@ async def test_the_explanation_says_why_the_later_one_moved(connect: Connect) ->
         await tell(client)
         said = await text(client, "retrieve_memory", query=QUESTION, explain=True)
     assert "it was told later than a near one +0." in said
+
+
+async def test_a_message_is_the_quotation_of_what_was_made_from_it(
+    store: MemoryStore, connect: Connect
+) -> None:
+    store.remember(OLD, id="the-message", kind="message")
+    store.remember(NEW, id="the-fact", kind="fact", sources=["the-message"])
+    async with connect() as client:
+        said = await text(client, "retrieve_memory", query=QUESTION)
+        (hit,) = (await call(client, "retrieve_memory", query=QUESTION))["hits"]
+    assert f"> {NEW}\nmade from a message, on " in said
+    assert said.endswith(f"> {OLD}")
+    assert [told["text"] for told in hit["made_from"]] == [OLD]

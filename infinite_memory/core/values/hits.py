@@ -48,11 +48,11 @@ class Explanation(PlainData):
     - `important`: the memory is marked as important;
     - `conversation`: the best memories of the conversation;
     - `summary`: the memory is a summary, in an overview;
-    - `time`: the memory happened in the time that the question names;
+    - `time`: the memory happened in the time that the question names, or holds from then on;
     - `scope`: the question names the scope of the memory, or the caller is at work in it;
     - `not_useful`: the memory was marked as not useful for a question like this one;
     - `later`: it was told later than a near memory that matched a little better;
-    - `former`: a memory that it superseded matches better;
+    - `former`: a memory that it superseded, or a message that it was made from, matches better;
     - `linked`: links lead to it from a better match, in an exhaustive search.
 
     The score is the total, calibrated to [0, 1].
@@ -122,12 +122,13 @@ class Predecessor(PlainData):
     """A memory that a hit has superseded.
 
     `text` is its beginning, at most 300 characters; `ended_at` is its `valid_to`, or else when it
-    was superseded.
+    was superseded. `sources` are the ids of what it was made from.
     """
 
     id: str
     text: str
     ended_at: datetime
+    sources: tuple[str, ...] = ()
 
 
 @frozen(kw_only=True)
@@ -179,6 +180,11 @@ class Hit(FoundMemory):
     `reached` is set in an exhaustive search if the hit has its rank because links lead to it from a
     better match, None if it matches well enough itself.
 
+    `made_from` are messages that match as well and that it was made from; they are no hits of their
+    own. `corrected_by` is the id of the hit before a message that superseded what was made from it.
+    `answer` is the next turn of the conversation, by another speaker, after a message that asks. A
+    search of the depth "normal" sets them.
+
     `not_useful_for` are questions like this one for which the memory was marked as not useful, so
     that it ranks lower; an exhaustive search has none.
     """
@@ -196,6 +202,9 @@ class Hit(FoundMemory):
     told_earlier: tuple[Told, ...] = ()
     reached: Reached | None = None
     not_useful_for: tuple[str, ...] = ()
+    made_from: tuple[Told, ...] = ()
+    corrected_by: str | None = None
+    answer: Told | None = None
 
     @property
     def text(self) -> str:
@@ -206,6 +215,14 @@ class Hit(FoundMemory):
     def id(self) -> str:
         """The id of the memory."""
         return self.memory.id
+
+    @property
+    def relations(self) -> Iterator[tuple[str, tuple[Told, ...]]]:
+        """The memories beside the hit, under what they are to it in words."""
+        yield "told later", self.told_later
+        yield "told earlier", self.told_earlier
+        yield "made from a message", self.made_from
+        yield "answered", () if self.answer is None else (self.answer,)
 
     def __repr__(self) -> str:
         score = round(self.score, 2)

@@ -32,6 +32,8 @@ class Question:
     which shows a part of the candidates. `time` is the time that the text names:
     a memory that happened in it gains a share of its score. `reached` maps ids to the ways by which
     links lead there: such a memory has at least half of the score of the match, times the weight.
+    `earlier` says that the text asks for what held before it changed: of two near memories the one
+    that was told earlier comes first.
     `lowered` has the ids of memories that somebody marked as not useful, and the share in (0, 1) of
     its total that each keeps.
     """
@@ -48,6 +50,7 @@ class Question:
     about: str | None = None
     spared: int = 0
     time: Reading | None = None
+    earlier: bool = False
     reached: Mapping[str, Reached] = field(factory=dict)
     lowered: Mapping[str, float] = field(factory=dict)
 

@@ -62,4 +62,4 @@ def _summarize(memory: Memory, link: Link) -> Predecessor:
     if len(text) > _TEXT_CHARS:
         text = f"{text[: _TEXT_CHARS - 1].rstrip()}…"
     ended_at = link.made_at if memory.valid_to is None else memory.valid_to
-    return Predecessor(id=memory.id, text=text, ended_at=ended_at)
+    return Predecessor(id=memory.id, text=text, ended_at=ended_at, sources=memory.sources)

@@ -12,7 +12,7 @@ from attrs import evolve
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.criteria import Criteria, Cut, Depth, Mode
 from infinite_memory.core.values.hits import LIKELY, Hit, Hits, Told
-from infinite_memory.core.values.memory import Kind, Memory, Status, shorten
+from infinite_memory.core.values.memory import Kind, Memory, Status
 from infinite_memory.core.values.question import Question, Ranking
 from infinite_memory.core.values.time_range import Reading, TimeRange
 from infinite_memory.engine.priority import compute_priority
@@ -20,25 +20,24 @@ from infinite_memory.engine.retrieval.browse import load_page
 from infinite_memory.engine.retrieval.cut import cut_hits
 from infinite_memory.engine.retrieval.feedback import Ranked, rank_with_feedback
 from infinite_memory.engine.retrieval.highlights import choose_highlights, highlight_long_texts
+from infinite_memory.engine.retrieval.messages import add_answers, join_sources, quote
 from infinite_memory.engine.retrieval.predecessors import load_predecessors
 from infinite_memory.engine.retrieval.search_request import SearchRequest, build_question
 from infinite_memory.engine.retrieval.summaries import drop_outdated, find_covered
 from infinite_memory.engine.scopes import describe_missing, list_open_scopes
 from infinite_memory.engine.services import Services
+from infinite_memory.search.scoring import cut_time
 from infinite_memory.search.text.analyzer import terms
-from infinite_memory.search.text.question_terms import split_terms
+from infinite_memory.search.text.question_terms import MOST_TERMS, find_subject, split_terms
 from infinite_memory.times import find_range
 
 _MAX_CHARS = 300
 _MAX_SUMMARY_CHARS = 1000
 _CURRENT, _ARCHIVED = frozenset({Status.CURRENT}), frozenset({Status.ARCHIVED})
-_TOLD_CHARS = 100
 
 
 # A shorter time, such as "at 9 am", may be that of any day.
 _SHORTEST = timedelta(hours=4)
-# With more terms, a question has a subject that its time only describes.
-_MOST_TERMS = 3
 # The beginning of a text, in which it may name the time that it is about.
 _HEAD_CHARS = 2000
 
@@ -156,8 +155,8 @@ def note_empty_time(
     """
     if empty_time is None or not hits.eligible or not _has_begun(services, empty_time.range):
         return hits
-    subject = _find_subject(question.text, empty_time.span)
-    if len(subject) > _MOST_TERMS:
+    subject = find_subject(cut_time(question.text, empty_time))
+    if len(subject) > MOST_TERMS:
         return hits
     if hits and _speaks_of(services, hits[0].memory, empty_time.range):
         return hits
@@ -170,12 +169,6 @@ def _has_begun(services: Services, stretch: TimeRange) -> bool:
     if start is not None and end is not None and end - start < _SHORTEST:
         return False
     return start is None or start <= services.clock()
-
-
-def _find_subject(text: str, span: tuple[int, int]) -> frozenset[str]:
-    """Return the terms of `text` that tell its subject, without those of the time at `span`."""
-    telling, _ = split_terms(f"{text[: span[0]]} {text[span[1] :]}")
-    return frozenset(telling)
 
 
 def _is_met(subject: frozenset[str], hits: Sequence[Hit]) -> bool:
@@ -285,10 +278,13 @@ def _answer(services: Services, question: Question) -> Hits:
     if question.depth is Depth.OVERVIEW:
         hits = overview(services, question, hits)
     else:
-        hits = highlight_long_texts(services, question, order_equals(services, hits))
+        hits = join_sources(order_equals(services, hits))
+        hits = highlight_long_texts(services, question, hits)
     result = _make_hits(question, ranking, hits)
     result = note_empty_time(services, question, ranking.empty_time, result)
     result = cut_hits(question, result)
+    if question.depth is Depth.NORMAL:
+        result = evolve(result, items=add_answers(services, result.items))
     if not question.explain:
         items, nearest = (
             tuple(evolve(hit, explanation=None) for hit in part)
@@ -388,11 +384,7 @@ def _beside(
     """Return the memories in `near_ids` that are shown too, except summaries and their sources."""
     others = [shown[memory_id] for memory_id in near_ids if memory_id in shown]
     return tuple(
-        Told(
-            id=other.id,
-            happened_at=other.happened_at,
-            text=shorten(other.text, _TOLD_CHARS),
-        )
+        quote(other)
         for other in others
         if other.id not in memory.sources and memory.id not in other.sources
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
@@ -21,12 +22,13 @@ from infinite_memory.core.values.checks import (
     check_labels,
     check_moment,
 )
-from infinite_memory.core.values.criteria import Conditions, Criteria, Cut, Depth, Inherited
+from infinite_memory.core.values.criteria import Conditions, Criteria, Cut, Depth, Inherited, Mode
 from infinite_memory.core.values.memory import Kind, Status
 from infinite_memory.core.values.question import Arm, Question
 from infinite_memory.engine.retrieval.validity import in_tense, tense_of
 from infinite_memory.engine.scopes import choose_scopes, list_open_scopes
 from infinite_memory.engine.services import Services
+from infinite_memory.search.sentences import split_sentences
 from infinite_memory.search.text.analyzer import word_spans
 
 if TYPE_CHECKING:
@@ -41,6 +43,20 @@ MAX_LIMIT = 1000
 _MAX_OFFSET = 100_000
 _MAX_QUESTION_CHARS = 100_000
 _MAX_TIMED_CHARS = 4_000
+
+
+# Words that ask for what held before it changed. "Before" alone also names a time to come.
+_EARLIER = re.compile(
+    r"\b(?:at first|at the start|originally|initially|previously|formerly)\b"
+    r"|\bused? to (?:be|do|go|have|live|work)\b"
+    r"|\b(?:was|were|did|had)\b.+\bbefore (?:the|it|we|i|they|he|she)\b"
+    r"|\b(?:ursprünglich\w*|anfangs|zuerst|zunächst|früher|vorher)\b"
+    r"|\b(?:al principio|originalmente|inicialmente|anteriormente)\b"
+    r"|\b(?:au début|à l.origine|initialement|auparavant|autrefois)\b"
+    r"|\b(?:сначала|изначально|первоначально|раньше|прежде|поначалу)\b"
+    "|原来|最初|起初|一开始|原先|以前",
+    re.IGNORECASE,
+)
 
 
 @frozen(kw_only=True)
@@ -91,6 +107,9 @@ def build_question(services: Services, request: SearchRequest, *, leads: bool = 
     depth = check_choice(request.depth, Depth, "depth")
     defaults = _defaults_at(depth, services.config)
     limit = defaults.limit if request.limit is None else request.limit
+    earlier = _asks_for_earlier(request)
+    if earlier:
+        request = evolve(request, conditions={**request.conditions, "mode": Mode.HISTORY})
     question = Question(
         text=_question_text(request.text),
         criteria=build_criteria(
@@ -103,10 +122,20 @@ def build_question(services: Services, request: SearchRequest, *, leads: bool = 
         arms=_arms(request.arms),
         cut=_choose_cut(request),
         explain=check_flag(request.explain, "explain"),
+        earlier=earlier,
         offset=check_count(request.offset, "offset", low=0, high=_MAX_OFFSET),
     )
     question = evolve(question, time=_time_named_in(services, question))
     return at_depth(services, question, request, depth)
+
+
+def _asks_for_earlier(request: SearchRequest) -> bool:
+    """Return whether one sentence asks for what held before, and the caller gives no time."""
+    text, given = request.text, request.conditions
+    if not isinstance(text, str) or len(text) > _MAX_TIMED_CHARS or not _EARLIER.search(text):
+        return False
+    is_timed = any(given.get(name) for name in ("mode", "as_of", "statuses"))
+    return not is_timed and not split_sentences(text)
 
 
 def at_depth(

@@ -19,6 +19,9 @@ from infinite_memory.search.text.analyzer import (
 from infinite_memory.search.text.languages import function_words
 from infinite_memory.search.text.word_lists import chinese_stop_words, simplify
 
+MOST_TERMS = 3
+"""With more terms, a question has a subject that the time in it only describes."""
+
 _KANA = re.compile("[\u3041-\u30fa]")
 _HAN_RUN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
 
@@ -32,6 +35,11 @@ def split_terms(question: str) -> tuple[list[str], list[str]]:
     if not telling:
         return every_term, []
     return telling, sorted(set(every_term).difference(telling))
+
+
+def find_subject(text: str) -> frozenset[str]:
+    """Return the terms of `text` that show its subject, none if all are function words."""
+    return frozenset(_find_telling(text)[1])
 
 
 def has_subject(text: str) -> bool:

@@ -301,7 +301,9 @@ def _format_hit(rank: int, hit: Hit, zone: str | None, summary: str | None) -> l
     if hit.not_useful_for:
         said = "; ".join(one_line(each, max_chars=_HEADING_CHARS) for each in hit.not_useful_for)
         lines.append(Line([(f"lower, marked as not useful for: {said}", "dim")], 3))
-    for label, others in (("told later", hit.told_later), ("told earlier", hit.told_earlier)):
+    if hit.corrected_by is not None:
+        lines.append(Line([(f"corrected since by {hit.corrected_by}", "dim")], 3))
+    for label, others in hit.relations:
         for told in others:
             when, text = (
                 show_moment(told.happened_at, zone),

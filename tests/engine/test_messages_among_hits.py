@@ -1,0 +1,85 @@
+"""Messages beside what was made from them, what corrected them, and what answers them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from infinite_memory import MemoryStore
+from infinite_memory.core.values.hits import Hits
+
+SAID = "the weekly standup of the team starts at nine from now on, says the team"
+QUESTION = "the weekly standup of the team starts at nine from now on"
+
+
+def ids(hits: Hits) -> list[str]:
+    return [hit.id for hit in hits]
+
+
+def say(store: MemoryStore, name: str, text: str = SAID, speaker: str = "Ann") -> None:
+    store.remember(
+        text,
+        id=name,
+        kind="message",
+        speaker=speaker,
+        conversation_id="talk",
+        happened_at=datetime(2026, 4, 1, 10, int(name[-1]), tzinfo=UTC),
+    )
+
+
+def test_what_was_made_from_a_message_takes_its_place_and_quotes_it(store: MemoryStore) -> None:
+    say(store, "said1")
+    store.remember("the weekly standup is at nine", id="fact", kind="fact", sources=["said1"])
+    store.remember("the weekly walk of the team starts at ten", id="walk")
+    alone = store.search(QUESTION, kinds=["message"])
+    hits = store.search(QUESTION, explain=True)
+    assert ids(hits)[0] == "fact"
+    assert "said1" not in ids(hits)
+    assert [told.id for told in hits[0].made_from] == ["said1"]
+    assert hits[0].score >= alone[0].score
+    assert hits[0].explanation is not None
+    assert hits[0].explanation.former > 0
+    assert ids(store.search(QUESTION, cut="asked"))[0] == "fact"
+
+
+def test_two_messages_are_quoted_by_what_was_made_from_both(store: MemoryStore) -> None:
+    say(store, "said1")
+    say(store, "said2", f"{SAID} and Bob")
+    sources = ["said1", "said2"]
+    store.remember("the weekly standup is at nine", id="fact", kind="fact", sources=sources)
+    (hit,) = store.search(QUESTION)
+    assert {told.id for told in hit.made_from} == {"said1", "said2"}
+
+
+def test_a_summary_quotes_no_message(store: MemoryStore) -> None:
+    say(store, "said1")
+    store.remember("the weekly standup is at nine", id="sum", kind="summary", sources=["said1"])
+    assert set(ids(store.search(QUESTION))) == {"said1", "sum"}
+
+
+def test_a_message_that_told_what_was_corrected_comes_behind_and_says_so(
+    store: MemoryStore,
+) -> None:
+    say(store, "said1")
+    store.remember("the weekly standup is at nine", id="fact", kind="fact", sources=["said1"])
+    store.remember("the weekly standup is at ten", id="new", kind="fact", supersedes=["fact"])
+    hits = store.search(QUESTION)
+    assert ids(hits) == ["new", "said1"]
+    assert [hit.corrected_by for hit in hits] == [None, "new"]
+
+
+def test_a_message_that_asks_shows_what_was_answered(store: MemoryStore) -> None:
+    say(store, "turn1", "At what time does the weekly standup of the team start?")
+    say(store, "turn2", "Half past nine.", speaker="Bob")
+    say(store, "turn3", "And where is the weekly standup of the team?")
+    say(store, "turn4", "Does the weekly standup of the team have a room?", speaker="Bob")
+    answers = {
+        hit.id: None if hit.answer is None else hit.answer.id
+        for hit in store.search("weekly standup of the team", threshold=0)
+    }
+    assert answers == {"turn1": "turn2", "turn2": None, "turn3": None, "turn4": None}
+
+
+def test_nobody_answers_oneself(store: MemoryStore) -> None:
+    say(store, "turn1", "At what time does the weekly standup of the team start?")
+    say(store, "turn2", "I must know that for the plan.")
+    assert all(hit.answer is None for hit in store.search("weekly standup", threshold=0))
