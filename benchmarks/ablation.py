@@ -1,81 +1,120 @@
-"""What each step of the ranking is worth: every figure without it, beside the default.
+"""What each rule of the ranking is worth: a table of rules and sets, each rule switched off alone.
 
-    python -m benchmarks.ablation [--model PATH] FOLDER...
+    python -m benchmarks.ablation [--model NAME] [--most NUMBER] FOLDER...
 
-Each FOLDER is a labelled set as in `benchmarks.retrieval`. A difference is that of the means over
-the same questions, with a 95 % interval by bootstrap over the questions, in pairs.
+Each FOLDER is a set, or holds sets, as in `benchmarks.all_sets`. The figure of a set is nDCG@10, of
+a person hit@1. A cell is the difference of the means over the same questions, in points; a minus
+says what is lost without the rule, and a star that the 95 % interval, by bootstrap over the
+questions in pairs, leaves out zero. With `--most`, only so many questions of a set are put, evenly
+spaced.
+
+A rule without a weight is switched off by putting something else in its place in the module.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from statistics import mean
+from unittest.mock import patch
 
+import numpy as np
 from attrs import asdict, evolve
 
-from benchmarks.asking import LabelledSet, labelled_set
+from benchmarks.all_sets import OpenSet, find_folders, open_set
 from benchmarks.environment import describe_environment
-from benchmarks.metrics import interval, measure
+from benchmarks.metrics import interval
+from benchmarks.ranking_digest import digest_ranking
+from benchmarks.vector_cache import open_model
+from infinite_memory.engine.retrieval import search
+from infinite_memory.search import bm25, later_first, ranking, scoring
+from infinite_memory.search.conversation import turns
 from infinite_memory.search.embedding import BUNDLED
-from infinite_memory.search.scoring import DEFAULT_WEIGHTS, Weights
+from infinite_memory.search.scoring import DEFAULT_WEIGHTS
 
 _ARMS = ("meaning", "words")
+_STEPS = [name for name in asdict(DEFAULT_WEIGHTS) if name not in ("before", "after")]
+Replaced = tuple[object, str, object]
 
-STEPS: dict[str, Weights] = {
-    "default": DEFAULT_WEIGHTS,
-    "without meaning": evolve(DEFAULT_WEIGHTS, meaning=0.0),
-    "without words": evolve(DEFAULT_WEIGHTS, words=0.0),
-    "without sentences": evolve(DEFAULT_WEIGHTS, sentences=0.0),
-    "without speaker": evolve(DEFAULT_WEIGHTS, speaker=0.0),
-    "without meaning around": evolve(DEFAULT_WEIGHTS, around=0.0),
-    "without words around": evolve(DEFAULT_WEIGHTS, before=0.0, after=0.0),
-    "without is_question": evolve(DEFAULT_WEIGHTS, is_question=0.0),
-    "without quoted": evolve(DEFAULT_WEIGHTS, quoted=0.0),
-    "without conversation": evolve(DEFAULT_WEIGHTS, conversation=0.0),
-    "the two arms alone": evolve(
-        DEFAULT_WEIGHTS,
-        **dict.fromkeys((name for name in asdict(DEFAULT_WEIGHTS) if name not in _ARMS), 0.0),
-    ),
+WITHOUT: Mapping[str, Mapping[str, float]] = {
+    **{name: {name: 0.0} for name in _STEPS},
+    "words around": {"before": 0.0, "after": 0.0},
+    "all but the arms": {name: 0.0 for name in asdict(DEFAULT_WEIGHTS) if name not in _ARMS},
 }
-"""The default, and the default without one step."""
+"""The weights that are changed, by the name of what is switched off."""
+
+REPLACED: Mapping[str, Replaced] = {
+    "facts told later": (later_first, "_MOST_MOVED", 0),
+    "solution before problem": (
+        *(later_first.Neighbors, "find_solutions"),
+        lambda neighbors: np.zeros_like(neighbors.is_later),
+    ),
+    "order kept for time, quote": (ranking, "puts_later_first", lambda _: True),
+    "order kept for own words": (later_first, "_SAYS_QUESTION", 2.0),
+    "former": (ranking, "cover_superseded", lambda _: None),
+    "time out of the vector": (ranking, "remove_time_words", lambda question: question.text),
+    "names out of the vector": (ranking, "remove_names", lambda text, _: text),
+    "common names alone": (ranking, "find_common_names", lambda *_: frozenset()),
+    "one speaker not adjacent": (
+        *(turns, "_speaks_another"),
+        lambda speaker: np.ones(max(len(speaker) - 1, 0), np.bool_),
+    ),
+    "function words a fifth": (bm25, "MINOR_SHARE", 1.0),
+    "names spelled out": (ranking, "spelled_names", lambda _: []),
+    "words to the power 1.35": (scoring, "_WORDS_EXPONENT", 1.0),
+    "length at most four means": (bm25, "_MAX_RELATIVE_LENGTH", 1e9),
+    "equals by priority": (search, "order_equals", lambda _, hits: list(hits)),
+}
+"""What else is put in the place of a rule: the module or class, the name, and the value."""
 
 
-def figures(labelled: LabelledSet, weights: Weights) -> tuple[list[float], list[float]]:
-    """Return recall@10 and nDCG@10 of each question, in percent."""
-    recall, ndcg = [], []
-    for asked in labelled.asked:
-        ranking = labelled.ask(asked.text, asked.scope, weights=weights)
-        found = measure([candidate.id for candidate in ranking.candidates], asked.relevant)
-        recall.append(100 * found[1])
-        ndcg.append(100 * found[3])
-    return recall, ndcg
+@contextmanager
+def switch_off(rule: str) -> Iterator[None]:
+    """Rank without `rule`, a name in `WITHOUT` or `REPLACED`."""
+    with ExitStack() as stack:
+        if rule in WITHOUT:
+            weights = evolve(DEFAULT_WEIGHTS, **WITHOUT[rule])
+            stack.enter_context(patch.dict(ranking.rank.__kwdefaults__, weights=weights))
+        else:
+            stack.enter_context(patch.object(*REPLACED[rule]))
+        yield
 
 
-def report(labelled: LabelledSet) -> None:
-    print(
-        f"\n{labelled.name}: {len(labelled.asked)} questions, differences to the default in pairs"
-    )
-    default = figures(labelled, DEFAULT_WEIGHTS)
-    for name, weights in STEPS.items():
-        cells = [f"{name:24}"]
-        for before, after in zip(default, figures(labelled, weights), strict=True):
-            change = [b - a for a, b in zip(before, after, strict=True)]
-            low, high = interval(change)
-            mean, difference = sum(after) / len(after), sum(change) / len(change)
-            cells.append(f"{mean:6.1f} ({difference:+5.1f} [{low:+.1f}, {high:+.1f}])".rjust(30))
-        print("".join(cells))
+def find_figures(labelled: OpenSet) -> list[float]:
+    """Return the figure of each question: hit@1 of a person, else nDCG@10, in percent."""
+    column = -1 if labelled.month is None else 0
+    return [labelled.measure(asked)[column] for asked in labelled.asked]
+
+
+def list_differences(labelled: OpenSet) -> Iterator[tuple[str, str]]:
+    """Yield the figure of the default, and the difference without each rule."""
+    default = find_figures(labelled)
+    yield "default", f"{mean(default):.1f}"
+    for rule in (*WITHOUT, *REPLACED):
+        with switch_off(rule):
+            change = [b - a for a, b in zip(default, find_figures(labelled), strict=True)]
+        low, high = interval(change)
+        yield rule, f"{mean(change):+.1f}{'*' if low > 0 or high < 0 else ' '}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
-    parser.add_argument("--model", default=BUNDLED, metavar="PATH", help="another model")
+    parser.add_argument("--model", default=BUNDLED, metavar="NAME", help='"english", or a path')
+    parser.add_argument("--most", type=int, metavar="NUMBER", help="questions of a set")
     arguments = parser.parse_args()
-    print(describe_environment())
-    print(f"{'':24}{'R@10':>30}{'nDCG@10':>30}")
-    for folder in arguments.folders:
-        with labelled_set(folder, arguments.model) as labelled:
-            report(labelled)
+    table: dict[str, list[str]] = {"": [], "questions": []}
+    for folder in find_folders(arguments.folders):
+        with open_set(folder, open_model(arguments.model), arguments.most) as labelled:
+            table[""].append(labelled.name)
+            table["questions"].append(str(len(labelled.asked)))
+            for rule, cell in list_differences(labelled):
+                table.setdefault(rule, []).append(cell)
+    print(f"{describe_environment()}; ranking {digest_ranking()}")
+    for rule, cells in table.items():
+        print(f"{rule:28}" + "".join(f"{cell:>10}" for cell in cells))
 
 
 if __name__ == "__main__":

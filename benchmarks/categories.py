@@ -17,12 +17,14 @@ import random
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from attrs import frozen
 
 from benchmarks.labelled_sets import questions, rows
 from infinite_memory import MemoryStore
 
+Value = TypeVar("Value")
 _LIMIT = 10
 _FOREIGN = 200
 _SAMPLE = 20
@@ -56,9 +58,9 @@ def has_categories(folder: Path) -> bool:
     return (folder / "pairs.jsonl").exists()
 
 
-def evenly(texts: Sequence[str], number: int) -> Sequence[str]:
-    """Return at most `number` of `texts`, evenly spaced from the first on."""
-    return texts[:: max(1, len(texts) // number)][:number]
+def evenly(values: Sequence[Value], number: int) -> Sequence[Value]:
+    """Return at most `number` of `values`, evenly spaced from the first on."""
+    return values[:: max(1, len(values) // number)][:number]
 
 
 def rows_by_category(

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 pytest.register_assert_rewrite("infinite_memory.testing", "tests.harness")
 
 from infinite_memory import Config, MemoryStore  # noqa: E402
+from infinite_memory.search.embedding import onnx  # noqa: E402
 from infinite_memory.testing.embedders import HashingEmbedder  # noqa: E402
 from tests import slow, tiers  # noqa: E402
 
@@ -21,6 +22,9 @@ settings.register_profile(
     "unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("unhurried")
+
+# A model stays loaded once a test has used it, so that the next test need not load it again.
+onnx._loaded = {}
 
 OpenStore = Callable[..., MemoryStore]
 

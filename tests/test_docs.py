@@ -16,6 +16,7 @@ import pytest
 
 import infinite_memory
 import infinite_memory.core.errors
+from benchmarks.ranking_digest import digest_ranking
 from infinite_memory.core.config import Config, environment_name, keys
 from tests.harness.reference import list_names_in_modules
 
@@ -141,6 +142,35 @@ def test_an_output_that_differs_is_noticed() -> None:
     assert not is_output(hit, hit.replace("June 5", "June 6"))
     assert not is_output(hit, hit.replace("Global", "apollo"))
     assert not is_output("June 5", "June 5\nJuly 6\n")
+
+
+def test_the_figures_of_retrieval_are_those_of_the_present_ranking() -> None:
+    page, digest = ROOT / "docs/measurements/retrieval.md", digest_ranking()
+    assert f"\nRanking: `{digest}`" in page.read_text("utf-8"), (
+        f"the ranking is not the one that {page.relative_to(ROOT)} was measured on: run"
+        f" `python -m benchmarks.all_sets` again, and write its table and `{digest}` there"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "is_same"),
+    [
+        (("# Okapi BM25", "# Okapi"), True),
+        (('"""Scores by words', '"""Words'), True),
+        (("K1 = 1.2", "K1  =  1.2"), True),
+        (("K1 = 1.2", "K1 = 1.3"), False),
+    ],
+)
+def test_the_digest_of_the_ranking_changes_with_its_code_alone(
+    tmp_path: Path, change: tuple[str, str], is_same: bool
+) -> None:
+    code = '"""Scores by words."""\n# Okapi BM25\nK1 = 1.2\n'
+    module = tmp_path / "search" / "bm25.py"
+    module.parent.mkdir()
+    module.write_text(code, "utf-8")
+    before = digest_ranking(tmp_path)
+    module.write_text(code.replace(*change), "utf-8")
+    assert (digest_ranking(tmp_path) == before) is is_same
 
 
 @pytest.mark.thorough

@@ -1,11 +1,12 @@
 """A store of any size for measurements, kept in a folder so that it is made once.
 
-    python -m benchmarks.scale.corpus [--folder FOLDER] [--memories 100000]
+    python -m benchmarks.scale.corpus [--folder FOLDER] [--memories 100000] [--model NAME]
 
 The texts are drawn from 50,000 made-up words and the common English ones, the r-th of them with a
 probability of 1/r (Zipf), 15 to 40 words each. The vectors are synthetic: they lie around those
-that the bundled model gave to 2,000 of the texts, at a cosine of about 0.7 to their own centre, so
-that real questions meet them and no machine has to embed a million texts. One in a hundred memories
+that the bundled models gave to 2,000 of the texts, at a cosine of about 0.7 to their own centre, so
+that real questions meet them and no machine has to embed a million texts; `--model english` is the
+English model alone. One in a hundred memories
 is in the scope `one-percent`, the others in twenty scopes of about 5 % each. Half are messages of
 conversations of some 40 turns, between 40 people.
 
@@ -35,7 +36,7 @@ from infinite_memory.core.values.ids import new_id
 from infinite_memory.core.values.memory import Kind, Memory
 from infinite_memory.core.values.record import Embedding
 from infinite_memory.core.values.scope import Scope
-from infinite_memory.search.embedding import open_embedder
+from infinite_memory.search.embedding import BUNDLED, open_embedder
 from infinite_memory.search.text.word_lists import stop_words
 from infinite_memory.storage.sqlite import SqliteStorage
 
@@ -60,7 +61,7 @@ _CODAS = ["", "", "n", "r", "s", "t", "l", "m", "ck", "nd", "st"]
 
 @frozen(kw_only=True)
 class Batch:
-    """Memories with their vectors, float32, shape (memories, 384)."""
+    """Memories with their vectors, float32, shape (memories, dimensions)."""
 
     memories: list[Memory]
     vectors: NDArray[np.float32]
@@ -101,19 +102,22 @@ def _shares(count: int) -> NDArray[np.float64]:
 
 
 def centres(folder: Path, embedder: Embedder) -> NDArray[np.float32]:
-    """Return the vectors of 2,000 texts, shape (2000, 384), made once for a folder."""
+    """Return the vectors of 2,000 texts, shape (2000, dimensions), made once for a folder."""
     path = folder / f"centres-{embedder.model.replace('/', '-')[-16:]}.f32"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         path.write_bytes(embedder.embed(texts(_CENTRES, seed=0)).tobytes())
-    return np.fromfile(path, np.float32).reshape(-1, DIMENSIONS)
+    return np.fromfile(path, np.float32).reshape(_CENTRES, -1)
 
 
 def around(middle: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
-    """Return unit vectors near those of `middle`, of the same shape."""
-    noise = rng.standard_normal(middle.shape, np.float32) * np.float32(_NOISE / DIMENSIONS**0.5)
-    vectors: NDArray[np.float32] = middle + noise
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    """Return unit vectors near those of `middle`, whose parts keep their lengths, of its shape."""
+    parts = middle.reshape(-1, DIMENSIONS)
+    lengths = np.linalg.norm(parts, axis=1, keepdims=True)
+    noise = rng.standard_normal(parts.shape, np.float32) * np.float32(_NOISE / DIMENSIONS**0.5)
+    near = parts + lengths * noise
+    near *= lengths / np.maximum(np.linalg.norm(near, axis=1, keepdims=True), 1e-9)
+    vectors: NDArray[np.float32] = near.reshape(middle.shape)
     return vectors
 
 
@@ -192,22 +196,23 @@ def topic_batches(count: int, middle: NDArray[np.float32]) -> Iterator[Batch]:
         yield Batch(memories=memories, vectors=around(directions[numbers], rng))
 
 
-def store_folder(folder: Path, count: int, *, topics: bool = False) -> Path:
+def store_folder(folder: Path, count: int, *, topics: bool = False, model: str = BUNDLED) -> Path:
     """Return the folder of the store of `count` memories, by default of those without topics."""
-    return folder / (f"{count}-topics" if topics else f"{count}")
+    name = f"{count}-topics" if topics else f"{count}"
+    return folder / (name if model == BUNDLED else f"{name}-{model}")
 
 
-def build(folder: Path, count: int, *, topics: bool = False) -> float:
+def build(folder: Path, count: int, *, topics: bool = False, model: str = BUNDLED) -> float:
     """Make the store if it is not there; return how many seconds the commits took.
 
     The memories are those of `topic_batches` with `topics`, otherwise those of `batches`.
     """
-    home = store_folder(folder, count, topics=topics)
+    home = store_folder(folder, count, topics=topics, model=model)
     done = home / "corpus.done"
     if done.exists():
         return 0.0
-    with closing(open_embedder()) as embedder:
-        middle, model = centres(folder, embedder), embedder.model
+    with closing(open_embedder(model)) as embedder:
+        middle, identity = centres(folder, embedder), embedder.model
     seconds = 0.0
     with closing(SqliteStorage.open(home)) as storage:
         if storage.position():
@@ -222,7 +227,7 @@ def build(folder: Path, count: int, *, topics: bool = False) -> float:
                     expected=0,
                     embeddings=(
                         Embedding(
-                            model=model,
+                            model=identity,
                             spans=np.array([[0, len(memory.text)]], np.int32),
                             vectors=row[None],
                         ),
@@ -241,11 +246,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--folder", type=Path, default=DEFAULT_FOLDER)
     parser.add_argument("--memories", type=int, default=100_000)
+    parser.add_argument("--model", default=BUNDLED, metavar="NAME", help='or "english"')
     arguments = parser.parse_args()
     print(describe_environment())
     start = time.perf_counter()
-    seconds = build(arguments.folder, arguments.memories)
-    home = store_folder(arguments.folder, arguments.memories)
+    seconds = build(arguments.folder, arguments.memories, model=arguments.model)
+    home = store_folder(arguments.folder, arguments.memories, model=arguments.model)
     if not seconds:
         print(f"{home} is there already")
         return

@@ -16,7 +16,12 @@ from infinite_memory import Config, ConfigurationError, EmbedderError, MemorySto
 from infinite_memory.core.config import CPU_PROVIDER
 from infinite_memory.core.values.verification import State
 from infinite_memory.engine.verification.diagnose import diagnose_installation
-from infinite_memory.search.embedding import OnnxEmbedder, configured_embedder, model_directory
+from infinite_memory.search.embedding import (
+    OnnxEmbedder,
+    configured_embedder,
+    model_directory,
+    onnx,
+)
 from infinite_memory.search.embedding.session import CPU_ONLY, load_onnxruntime
 
 onnxruntime = load_onnxruntime()
@@ -53,8 +58,12 @@ def test_the_doctor_names_a_provider_that_is_not_there(tmp_path: Path) -> None:
 
 
 def sessions_of(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Return a list of every session that onnxruntime makes from now on."""
+    """Return a list of every session that onnxruntime makes from now on.
+
+    What other tests have loaded is not used, since it makes no session.
+    """
     made: list[Any] = []
+    monkeypatch.setattr(onnx, "_loaded", {})
     plain = onnxruntime.InferenceSession
 
     def make(*arguments: Any, **options: Any) -> Any:

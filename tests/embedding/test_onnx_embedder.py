@@ -6,8 +6,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary, ref
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from tiny_bert import safetensors as to_safetensors
 from benchmarks.tools.export import export_model
 from infinite_memory.core.errors import EmbedderError
 from infinite_memory.core.protocols import Embedder
-from infinite_memory.search.embedding import OnnxEmbedder, model_directory, open_embedder
+from infinite_memory.search.embedding import OnnxEmbedder, model_directory, onnx, open_embedder
 from infinite_memory.testing.embedder_contract import EmbedderContract
 from infinite_memory.testing.embedders import HashingEmbedder
 
@@ -111,6 +113,24 @@ def test_closing_releases_the_model_and_a_later_use_loads_it_again(model: Path) 
     embedder.close()
     assert np.array_equal(embedder.embed(["a", "b"]), before)
     embedder.close()
+
+
+def test_embedders_of_one_model_load_it_once_and_release_it_with_the_last(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(onnx, "_loaded", WeakValueDictionary())
+    one, other = OnnxEmbedder(model), OnnxEmbedder(model)
+    with ThreadPoolExecutor(2) as pool:
+        loaded, again = pool.map(lambda embedder: embedder._load(), (one, other))
+    assert loaded is again
+    is_loaded = ref(loaded)
+    del loaded, again
+    one.close()
+    assert is_loaded() is not None
+    assert np.array_equal(other.embed(["a"]), one.embed(["a"]))
+    one.close()
+    other.close()
+    assert is_loaded() is None
 
 
 @pytest.mark.process

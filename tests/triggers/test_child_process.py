@@ -62,9 +62,14 @@ def is_alive(pid: int) -> bool:
     return state != "Z"
 
 
-def wait_busy(pid: int) -> None:
-    """Wait until a process has used the processor for a tenth of a second more, or ended."""
+def make_busy(pid: int, begin: Callable[[], object]) -> None:
+    """Begin, and wait until a process has used the processor for a tenth of a second, or ended.
+
+    What it had used is read before it begins: half a second later it may have been ended.
+    """
     begun = read_ticks(pid)
+    assert begun >= 0
+    begin()
     wait_until(lambda: not begun <= read_ticks(pid) < begun + os.sysconf("SC_CLK_TCK") // 10)
 
 
@@ -86,6 +91,12 @@ def start_parent() -> tuple[subprocess.Popen[bytes], int]:
     )
     assert parent.stdout is not None
     return parent, int(parent.stdout.readline())
+
+
+def start_asking(parent: subprocess.Popen[bytes]) -> None:
+    assert parent.stdin is not None
+    parent.stdin.write(b"go\n")
+    parent.stdin.flush()
 
 
 def kill_parent(parent: subprocess.Popen[bytes]) -> None:
@@ -117,10 +128,7 @@ def test_it_ends_when_its_parent_is_killed() -> None:
 @pytest.mark.thorough
 def test_it_ends_when_its_parent_is_killed_in_the_middle_of_a_condition() -> None:
     parent, pid = start_parent()
-    assert parent.stdin is not None
-    parent.stdin.write(b"go\n")
-    parent.stdin.flush()
-    wait_busy(pid)
+    make_busy(pid, lambda: start_asking(parent))
     kill_parent(parent)
     wait_until(lambda: not is_alive(pid))
 
@@ -128,10 +136,7 @@ def test_it_ends_when_its_parent_is_killed_in_the_middle_of_a_condition() -> Non
 @pytest.mark.thorough
 def test_it_ends_by_itself_when_its_parent_is_stopped() -> None:
     parent, pid = start_parent()
-    assert parent.stdin is not None
-    parent.stdin.write(b"go\n")
-    parent.stdin.flush()
-    wait_busy(pid)
+    make_busy(pid, lambda: start_asking(parent))
     parent.send_signal(signal.SIGSTOP)
     wait_until(lambda: not is_alive(pid))
     parent.send_signal(signal.SIGCONT)
@@ -195,8 +200,7 @@ def test_the_conditions_of_a_caller_never_hold_those_of_another(
     other = threading.Thread(
         target=lambda: verdicts.update(javascript.evaluate(hanging, occasion(("user", "slow"))))
     )
-    other.start()
-    wait_busy(pid)
+    make_busy(pid, other.start)
     for _ in range(3):
         assert javascript.evaluate(cake, SAID)["it"].holds
     assert javascript.prepare("true") is not None
@@ -215,8 +219,7 @@ def test_closing_does_not_wait_for_the_conditions_that_are_being_checked(
         target=lambda: verdicts.update(javascript.evaluate(prepared, occasion(("user", "slow"))))
     )
     pid = pid_of(javascript)
-    thread.start()
-    wait_busy(pid)
+    make_busy(pid, thread.start)
     javascript.close()
     thread.join(timeout=10)
     assert not thread.is_alive()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from weakref import WeakSet
+from weakref import WeakSet, WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +33,10 @@ _CUT_TO_PIECES = 2.5
 class OnnxEmbedder:
     """An embedder with a model on this machine. It opens no connection.
 
-    The first use loads the model, once for all threads, and again in a forked process. A text
-    longer than the window is cut at its end: embed its passages instead. Closing releases the
-    model; a later use loads it again.
+    The first use loads the model, once for all threads and embedders of a process that run the same
+    files by the same providers, and again in a forked process. A text longer than the window is cut
+    at its end: embed its passages instead. Closing releases the model, which leaves the memory with
+    the last embedder that uses it; a later use loads it again.
     """
 
     def __init__(
@@ -186,9 +188,16 @@ class OnnxEmbedder:
                 future.cancel()
 
     def _load(self) -> Runtime:
+        key = (self._directory, self._model, self._providers)
         with self._lock:
             if self._runtime is None:
-                self._runtime = Runtime(self._directory, self._manifest, providers=self._providers)
+                with _loading[key]:
+                    runtime = _loaded.get(key)
+                    if runtime is None:
+                        runtime = _loaded[key] = Runtime(
+                            self._directory, self._manifest, providers=self._providers
+                        )
+                self._runtime = runtime
             return self._runtime
 
     def _reset(self) -> None:
@@ -197,11 +206,17 @@ class OnnxEmbedder:
         self._pool = None
 
 
+_Key = tuple[Path, str, tuple[str, ...]]
+"""Where a model is, its identity, and the providers that run it."""
 _open: WeakSet[OnnxEmbedder] = WeakSet()
+_loaded: WeakValueDictionary[_Key, Runtime] = WeakValueDictionary()
+_loading: defaultdict[_Key, Lock] = defaultdict(Lock)
 
 
 def _forget_in_child() -> None:
     """Start afresh after a fork, which neither session nor threads nor a held lock survive."""
+    _loaded.clear()
+    _loading.clear()
     for embedder in list(_open):
         embedder._reset()
 
