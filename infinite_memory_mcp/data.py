@@ -69,9 +69,9 @@ def compact(value: Any) -> Any:
 
 
 def receipt_to_data(receipt: Receipt) -> dict[str, Any]:
-    """Return a receipt as data, with advice on the memories near the new one and on its key."""
+    """Return a receipt as data, with advice on the memories that it names and on its key."""
     data: dict[str, Any] = compact(receipt)
-    if receipt.similar:
+    if receipt.replaces or receipt.similar:
         data |= {"notice": NOTICE, "advice": advise_on_similar(receipt)}
     if receipt.nearest_key is not None or receipt.same_key:
         data |= {"notice": NOTICE, "key_advice": advise_on_keys(receipt)}

@@ -138,36 +138,31 @@ def _render_hints(receipt: Receipt, view: View) -> str:
 
 
 def advise_on_similar(receipt: Receipt, view: View = PLAIN) -> str:
-    """Return the calls that settle which of the similar memories a new memory replaces."""
-    is_beside = {similar.scope == receipt.scope for similar in receipt.similar}
-    is_single = len(receipt.similar) == 1
-    old_id = f'"{view.shorten(receipt.similar[0].id)}"' if is_single else "its id"
-    settle = f'update_memory(id="{view.shorten(receipt.id)}", supersedes=[{old_id}])'
-    end = f'update_memory(id={old_id}, status="superseded")'
-    if is_beside == {True}:
-        calls = settle
-    elif is_beside == {False}:
-        calls = end
-    else:
-        calls = f"{settle}, or {end} for one in another scope"
-    if is_single:
-        return f"If it no longer holds because of this one, call {calls}. If both hold, leave it."
-    return (
-        f"If one of them no longer holds because of this one, call {calls}. Leave those that still"
-        " hold."
-    )
+    """Return the calls that settle whether a new memory replaces the memories that are named."""
+    own_id = view.shorten(receipt.id)
+    sentences = []
+    for old in receipt.replaces:
+        call = f'update_memory(id="{own_id}", supersedes=["{view.shorten(old.id)}"])'
+        sentences.append(f"It probably replaces {view.shorten(old.id)}: if it does, call {call}.")
+    for known in receipt.similar:
+        old_id = view.shorten(known.id)
+        call = f'update_memory(id="{own_id}", supersedes=["{old_id}"])'
+        if known.scope != receipt.scope:
+            call = f'update_memory(id="{old_id}", status="superseded")'
+        sentences.append(
+            f"Also known: {old_id}. If it no longer holds because of this one, call {call}."
+            " If both hold, leave it."
+        )
+    return " ".join(sentences)
 
 
 def _render_similar_memories(receipt: Receipt, view: View) -> str:
-    """Return the memories similar to the new memory, framed as data, with advice."""
-    number = len(receipt.similar)
-    if not number:
+    """Return what the new memory may replace, and what is similar, framed as data, with advice."""
+    named = [*receipt.replaces, *receipt.similar]
+    if not named:
         return ""
-    head = f" {number} similar {'memory' if number == 1 else 'memories'}, nearest first."
-    blocks = [
-        _render_similar(n, similar, receipt, view) for n, similar in enumerate(receipt.similar, 1)
-    ]
-    return "\n\n".join([f"{head} {advise_on_similar(receipt, view)} {NOTICE}", *blocks])
+    blocks = [_render_similar(n, similar, receipt, view) for n, similar in enumerate(named, 1)]
+    return "\n\n".join([f" {advise_on_similar(receipt, view)} {NOTICE}", *blocks])
 
 
 def _render_similar(number: int, similar: Similar, receipt: Receipt, view: View) -> str:

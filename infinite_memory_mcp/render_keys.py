@@ -15,8 +15,8 @@ def render_keys(receipt: Receipt, view: View = PLAIN) -> str:
         holders.append(receipt.nearest_key)
     if not holders:
         return ""
-    notice = "" if receipt.similar else f" {NOTICE}"
-    shown = {similar.id for similar in receipt.similar}
+    shown = {similar.id for similar in (*receipt.replaces, *receipt.similar)}
+    notice = "" if shown else f" {NOTICE}"
     blocks = [_render_holder(holder, receipt, view) for holder in holders if holder.id not in shown]
     return "".join(f"\n\n{part}" for part in (f"{advise_on_keys(receipt, view)}{notice}", *blocks))
 

@@ -69,8 +69,8 @@ BEST_PRACTICES = """\
 - Never store passwords, keys or other secrets, and nothing that you have just retrieved.
 
 ## Keep it true
-- The receipt of a new memory names similar ones. If the new one replaces one of them, call
-  update_memory with its id and supersedes; if both hold, do nothing.
+- The receipt of a new memory names one that it probably replaces. If it does, call update_memory
+  with its id and supersedes; if both hold, do nothing.
 - A fact with a key, such as alice/job, replaces the earlier fact of that key in its scope.
 - To correct an error in a memory, call update_memory; to remove one, delete_memory. Earlier
   revisions are kept, and an undo is possible.

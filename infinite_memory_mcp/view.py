@@ -108,7 +108,7 @@ def receipt_ids(receipt: Receipt) -> Iterator[str]:
     yield receipt.id
     yield from receipt.superseded
     yield from receipt.conflicts
-    yield from (similar.id for similar in receipt.similar)
+    yield from (similar.id for similar in (*receipt.replaces, *receipt.similar))
     yield from (holder.id for holder in receipt.same_key)
     if receipt.nearest_key is not None:
         yield receipt.nearest_key.id

@@ -140,8 +140,9 @@ class MemoryStore(StoreGroups):
         must be aware and defaults to now. Every memory is stored, with two exceptions, within an
         hour and with nothing else stored in its scope since: an exact repeat without an id of your
         own strengthens the earlier memory, and a text that an assistant has just recalled is an
-        echo. Kind "message" is always stored. The receipt names up to three `similar` memories, and
-        those with a key near its key, unless False. `details` are those of
+        echo. Kind "message" is always stored. The receipt names a memory that it
+        probably `replaces`, a `similar` one, and those with a key near its key, unless `similar` is
+        False. `details` are those of
         `core.values.draft.Details`.
 
         Raises:

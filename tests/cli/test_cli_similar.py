@@ -1,4 +1,4 @@
-"""`remember` names similar memories: for a person, as JSON, and never for a file of them."""
+"""`remember` names what it may replace: for a person, as JSON, and never for a file of them."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ Run = Callable[..., Any]
 OLD, NEW = "The standup is at 9:00", "The standup has been moved to 10:30"
 
 
-def test_a_similar_memory_is_named_with_what_to_do_about_it(run: Run) -> None:
+def test_what_is_probably_replaced_is_named_with_what_to_do_about_it(run: Run) -> None:
     run("remember", OLD, "--id", "old", "--key", "standup", "--happened-at", "2026-01-02")
     lines = run("remember", NEW, "--id", "new").stdout.splitlines()
     assert lines[0] == "Stored new in Global: found by meaning and by words."
-    assert lines[1] == "1 similar memory:"
+    assert lines[1] == "Probably replaces:"
     assert lines[2].startswith("  0.")
     assert lines[2].endswith("  2026-01-02 00:00+01:00  Global  key standup")
     assert lines[3:] == [
         f"    {OLD}",
         "    old",
-        "If this replaces it: `infinite-memory revise new --supersedes old`.",
+        "If it does: `infinite-memory revise new --supersedes old`.",
     ]
 
 
-def test_several_similar_memories_agree_with_their_number(run: Run) -> None:
+def test_one_is_known_already(run: Run) -> None:
     for number in (1, 2):
-        run("remember", f"{OLD} in room {number}")
-    said = run("remember", f"{OLD} in room 3", "--id", "new").stdout
-    assert "\n2 similar memories:\n" in said
+        run("remember", f"{OLD} in room {number}", "--id", f"room-{number}")
+    said = run("remember", f"{OLD} in room 2, as every day", "--id", "new").stdout
+    assert "\nAlso known:\n" in said
     assert said.endswith(
-        "\nIf this replaces one of them: `infinite-memory revise new --supersedes ID`.\n"
+        "\nIf this replaces it: `infinite-memory revise new --supersedes room-2`.\n"
     )
 
 
@@ -54,20 +54,15 @@ def test_a_similar_memory_of_another_scope_is_ended_by_its_status(run: Run, ask:
     said = run("remember", NEW, "--scope", "work", "--id", "first").stdout
     (advice,) = re.findall("`infinite-memory (.*)`", said)
     assert advice == "revise old --status superseded"
-    run("forget", "first")
-    run("remember", OLD, "--scope", "work")
-    said = run("remember", NEW, "--scope", "work", "--id", "new").stdout
-    assert said.endswith(
-        ": `infinite-memory revise new --supersedes ID`; one in another scope: `infinite-memory"
-        " revise ID --status superseded`.\n"
-    )
     run(*advice.split())
-    assert [memory["scope"] for memory in ask("list", "--scope", "ALL")["memories"]] == ["work"] * 2
+    assert [memory["scope"] for memory in ask("list", "--scope", "ALL")["memories"]] == ["work"]
 
 
-def test_json_has_every_field_of_a_similar_memory(ask: Ask) -> None:
+def test_json_has_every_field_of_what_is_probably_replaced(ask: Ask) -> None:
     ask("remember", OLD, "--id", "old", "--happened-at", "2026-01-02T08:00Z")
-    (similar,) = ask("remember", NEW)["similar"]
+    receipt = ask("remember", NEW)
+    assert receipt["similar"] == []
+    (similar,) = receipt["replaces"]
     assert similar.pop("score") > 0.5
     assert similar == {
         "id": "old",
@@ -80,23 +75,27 @@ def test_json_has_every_field_of_a_similar_memory(ask: Ask) -> None:
 
 def test_an_unrelated_text_names_nothing(run: Run, ask: Ask) -> None:
     run("remember", OLD)
-    assert ask("remember", "Alice's cat is called Mimi")["similar"] == []
-    assert "similar" not in run("remember", "Glaciers lose their ice").stdout
+    receipt = ask("remember", "Alice's cat is called Mimi")
+    assert receipt["similar"] == receipt["replaces"] == []
+    said = run("remember", "Glaciers lose their ice").stdout
+    assert "known" not in said
+    assert "replaces" not in said
 
 
 def test_the_look_can_be_switched_off_and_is_never_made_for_a_file(
     run: Run, ask: Ask, tmp_path: Path
 ) -> None:
     run("remember", OLD)
-    assert ask("remember", NEW, "--no-similar")["similar"] == []
+    assert ask("remember", NEW, "--no-similar")["replaces"] == []
     lines = tmp_path / "lines.jsonl"
     lines.write_text(json.dumps({"text": "The standup is at noon"}), "utf-8")
     (receipt,) = ask("remember", "--from", str(lines))["receipts"]
-    assert receipt["similar"] == []
+    assert receipt["similar"] == receipt["replaces"] == []
 
 
 def test_a_stored_text_cannot_steer_the_terminal(run: Run) -> None:
-    run("remember", f"{OLD}\x1b[2J\n2 similar memories: none")
-    said = run("remember", NEW).stdout
+    run("remember", f"{OLD}\x1b[2J\nAlso known: none")
+    said = run("remember", f"{OLD} [2J, also known").stdout
+    assert OLD in said
     assert "\x1b" not in said
-    assert "\n2 similar" not in said
+    assert "\nAlso known: none" not in said

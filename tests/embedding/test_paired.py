@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 from infinite_memory import MemoryStore
+from infinite_memory.core.protocols import SupportsSimilar
+from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.search.embedding import OnnxEmbedder, PairedEmbedder, join_parts, open_embedder
 from infinite_memory.search.embedding.models import BUNDLED, find_model
 
@@ -98,8 +100,13 @@ def test_memories_in_two_languages_are_near_to_each_other(tmp_path: Path) -> Non
     with MemoryStore.open(tmp_path) as store:
         store.remember("The key to the cellar is under the red flower pot", id="english")
         store.remember("Der Zug nach Lissabon fährt um Viertel nach neun", id="train")
-        receipt = store.remember("Der Schlüssel zum Keller liegt unter dem roten Blumentopf")
-        assert [similar.id for similar in receipt.similar] == ["english"]
+        text = "Der Schlüssel zum Keller liegt unter dem roten Blumentopf"
+        receipt = store.remember(text)
+        search = store._services.models.answering().index
+        assert isinstance(search, SupportsSimilar)
+        criteria = Criteria(scopes=frozenset({"Global"}))
+        near = search.find_similar(receipt.id, text, criteria, ignored=(), limit=5)
+        assert [memory_id for memory_id, _ in near] == ["english"]
 
 
 @pytest.mark.process

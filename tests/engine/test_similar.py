@@ -18,13 +18,14 @@ from infinite_memory.search.embedding import open_embedder
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 
-OLD, NEW = "The standup is at 9:00", "The standup has been moved to 10:30"
+OLD, NEW = "The standup is at 9:00", "The standup is at 10:30"
+MOVED = "The standup has been moved to 10:30"
 
 
-def named(receipt_or_store: MemoryStore, text: str = NEW, **fields: object) -> list[str]:
+def named(store: MemoryStore, text: str = NEW, **fields: object) -> list[str]:
     """Store a text; return the ids that its receipt names."""
-    receipt = receipt_or_store.remember(text, **fields)  # type: ignore[arg-type]
-    return [similar.id for similar in receipt.similar]
+    receipt = store.remember(text, **fields)  # type: ignore[arg-type]
+    return [similar.id for similar in (*receipt.replaces, *receipt.similar)]
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,9 @@ def test_a_moved_standup_names_the_old_time(real_store: MemoryStore) -> None:
     moment = datetime(2026, 3, 1, 9, tzinfo=UTC)
     real_store.remember(OLD, id="old", happened_at=moment)
     real_store.remember("Alice's cat is called Mimi")
-    (similar,) = real_store.remember(NEW).similar
+    receipt = real_store.remember(MOVED)
+    assert receipt.similar == ()
+    (similar,) = receipt.replaces
     assert (similar.id, similar.text, similar.scope, similar.key) == ("old", OLD, "Global", None)
     assert similar.happened_at == moment
     assert 0.5 < similar.score <= 1
@@ -87,12 +90,12 @@ def week(real_store: MemoryStore) -> MemoryStore:
 
 
 @pytest.mark.parametrize(("old", "new"), CHANGED)
-def test_after_a_week_a_change_names_first_what_it_changes(
+def test_after_a_week_a_change_names_what_it_replaces(
     week: MemoryStore, old: str, new: str
 ) -> None:
     receipt = week.remember(new)
-    assert receipt.similar
-    assert receipt.similar[0].text == old
+    assert [similar.text for similar in receipt.replaces] == [old]
+    assert receipt.similar == ()
 
 
 @pytest.mark.parametrize(
@@ -109,13 +112,73 @@ def test_after_a_week_an_unrelated_text_names_nothing(week: MemoryStore, text: s
     assert named(week, text) == []
 
 
-def test_at_most_three_are_named_nearest_first(store: MemoryStore) -> None:
+TOLD_AGAIN = [
+    ("The release of Heron is planned for 30 March", "The release of Heron was moved to 13 April"),
+    ("Renew the practising certificate before 31 March", "Sent off the certificate renewal"),
+    (
+        "Die Chorprobe ist dienstags um 19:30 Uhr im Gemeindesaal",
+        "Die Chorprobe wurde auf Donnerstag um 20 Uhr verlegt",
+    ),
+    ("每周二晚上七点半在体育中心打羽毛球", "羽毛球改到周四晚上八点，体育中心在装修"),
+    ("Ibrahim s'entraîne le mercredi à 17 h 30", "L'entraînement d'Ibrahim est désormais le mardi"),
+]
+NEAR = [
+    (
+        "Invoice 4411 of the boatyard is 3,400 kronor",
+        "Invoice 4412 of the boatyard is 1,950 kronor",
+    ),
+    (
+        "Finn has his trumpet lesson on Tuesdays at 16:00",
+        "Isla has her violin lesson on Thursdays at 15:30",
+    ),
+    ("Miso the cat is fed at 7 and at 18", "Miso the cat gets 60 grams at 7 and 40 at 18"),
+    (
+        "Die Rechnung 4411 der Werft beträgt 3.400 Euro",
+        "Die Rechnung 4412 der Werft beträgt 1.950 Euro",
+    ),
+    ("爷爷住在厦门", "奶奶住在杭州"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), TOLD_AGAIN)
+def test_what_was_told_again_is_probably_replaced(week: MemoryStore, old: str, new: str) -> None:
+    week.remember(old)
+    assert [similar.text for similar in week.remember(new).replaces] == [old]
+
+
+@pytest.mark.parametrize(("old", "new"), NEAR)
+def test_what_is_near_and_holds_is_not_replaced(week: MemoryStore, old: str, new: str) -> None:
+    week.remember(old)
+    assert week.remember(new).replaces == ()
+
+
+def test_nothing_is_replaced_in_another_scope(real_store: MemoryStore) -> None:
+    real_store.remember(OLD)
+    assert real_store.remember(MOVED, scope="work").replaces == ()
+    (similar,) = real_store.remember(MOVED).replaces
+    assert (similar.scope, similar.text) == ("Global", OLD)
+
+
+@pytest.mark.parametrize("kind", ["message", "problem", "solution", "code_change"])
+def test_a_record_of_what_was_said_or_happened_is_not_replaced(
+    real_store: MemoryStore, kind: str
+) -> None:
+    real_store.remember(OLD, kind=kind)
+    assert real_store.remember(MOVED).replaces == ()
+    real_store.remember(OLD)
+    assert real_store.remember(MOVED, kind=kind).replaces == ()
+
+
+def test_another_model_is_not_judged(store: MemoryStore) -> None:
+    store.remember(OLD)
+    assert store.remember(MOVED).replaces == ()
+
+
+def test_at_most_one_is_known_already_the_nearest(store: MemoryStore) -> None:
     for number in range(5):
         store.remember(f"The standup is at {number}:00 sharp", id=f"s{number}")
-    receipt = store.remember("The standup is at 6:00 sharp")
-    scores = [similar.score for similar in receipt.similar]
-    assert len(scores) == 3
-    assert scores == sorted(scores, reverse=True)
+    store.remember("The standup is at 6:00 sharp on Mondays", id="nearest")
+    assert named(store, "The standup is at 7:00 sharp on Mondays") == ["nearest"]
 
 
 def test_only_current_memories_are_named(store: MemoryStore) -> None:
@@ -178,22 +241,32 @@ def test_an_import_names_none(store: MemoryStore) -> None:
 def test_the_look_can_be_switched_off(store: MemoryStore) -> None:
     store.remember(OLD, id="old")
     assert named(store, similar=False) == []
-    assert "old" in named(store, "The standup is at noon")
+    assert named(store, "The standup is at 11:30")
     with pytest.raises(InvalidInput, match="similar must be true or false"):
         store.remember("another", similar="no")  # type: ignore[arg-type]
     assert store.stats().memories == 3
 
 
-def test_its_scope_its_parents_and_global_are_looked_at_and_no_others(store: MemoryStore) -> None:
+@pytest.mark.parametrize(
+    ("scope", "seen"),
+    [
+        ("team", ["Global", "company", "team"]),
+        ("diary", ["Global", "diary"]),
+        ("Global", ["Global"]),
+    ],
+)
+def test_its_scope_its_parents_and_global_are_looked_at_and_no_others(
+    store: MemoryStore, scope: str, seen: list[str]
+) -> None:
     store.scopes.create("company")
     store.scopes.create("team", parent="company")
     store.scopes.create("diary", sensitivity="private")
-    for scope in ("Global", "company", "team", "diary", "elsewhere"):
-        store.remember(OLD, id=f"in-{scope}", scope=scope, similar=False)
-    later = "The standup is at 10:30"
-    assert {*named(store, later, scope="team")} == {"in-Global", "in-company", "in-team"}
-    assert {*named(store, later, scope="diary")} == {"in-diary", "in-Global"}
-    assert named(store, later) == ["in-Global"]
+    for place in ("Global", "company", "team", "diary", "elsewhere"):
+        store.remember(OLD, id=place, scope=place, similar=False)
+        found = named(store, scope=scope, id=f"beside-{place}")
+        assert found == ([place] if place in seen else [])
+        for memory_id in (place, f"beside-{place}"):
+            store.forget(memory_id)
 
 
 def test_a_confined_store_names_nothing_from_outside() -> None:
@@ -252,7 +325,7 @@ def test_with_a_broken_embedder_words_alone_name_it() -> None:
         for number in range(9):
             store.remember(f"word{number} of topic{number}", similar=False)
         embedder.is_broken = True
-        receipt = store.remember(NEW)
+        receipt = store.remember(f"{OLD} sharp")
     assert receipt.searchable is Searchable.WORDS
     assert [similar.id for similar in receipt.similar] == ["old"]
     assert not any("similar" in sentence for sentence in receipt.pending)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 from mcp import Client
 from talking import call, text
 
-from infinite_memory import MemoryStore, Status
+from infinite_memory import MemoryStore, Outcome, Receipt, Status
+from infinite_memory.core.values.receipt import Searchable, Similar
 from infinite_memory.search.text.quotation import NOTICE
+from infinite_memory_mcp.data import receipt_to_data
+from infinite_memory_mcp.render import render_receipt
+from infinite_memory_mcp.view import receipt_ids
 
 pytestmark = pytest.mark.anyio
 Connect = Callable[[], Client]
@@ -27,7 +32,7 @@ async def test_a_stored_memory_names_one_similar_memory_and_how_to_settle_it(
     assert said.startswith("Stored: id new · ")
     head, block = said.split("\n\n")
     assert head.endswith(
-        " 1 similar memory, nearest first. If it no longer holds because of this one, call"
+        " Also known: old. If it no longer holds because of this one, call"
         f' update_memory(id="new", supersedes=["old"]). If both hold, leave it. {NOTICE}'
     )
     first, quote = block.split("\n")
@@ -41,12 +46,39 @@ async def test_the_structured_receipt_is_complete_by_itself(connect: Connect) ->
             await call(client, "store_memory", text=f"{OLD} {number}", id=f"old-{number}")
         receipt = await call(client, "store_memory", text=NEW, id="new")
     assert receipt["notice"] == NOTICE
-    assert "one of them" in receipt["advice"]
-    assert {similar["id"] for similar in receipt["similar"]} == {"old-1", "old-2"}
-    for similar in receipt["similar"]:
-        assert {*similar} == {"id", "text", "happened_at", "scope", "score"}
-        assert similar["text"].startswith(OLD)
-        assert 0 < similar["score"] <= 1
+    assert receipt["advice"].startswith("Also known: old-")
+    (similar,) = receipt["similar"]
+    assert {*similar} == {"id", "text", "happened_at", "scope", "score"}
+    assert similar["text"].startswith(OLD)
+    assert 0 < similar["score"] <= 1
+
+
+def test_what_is_probably_replaced_comes_first_with_its_call() -> None:
+    moment = datetime(2026, 1, 2, tzinfo=UTC)
+    old, known = (
+        Similar(id=i, text=OLD, happened_at=moment, scope="Global", key=None, score=0.9)
+        for i in ("old", "known")
+    )
+    receipt = Receipt(
+        id="new",
+        outcome=Outcome.STORED,
+        revision=1,
+        scope="Global",
+        stored_at=moment,
+        searchable=Searchable.MEANING,
+        replaces=(old,),
+        similar=(known,),
+    )
+    head, first, second = render_receipt(receipt).split("\n\n")
+    call = 'update_memory(id="new", supersedes=["old"])'
+    assert f" It probably replaces old: if it does, call {call}. Also known: known. If" in head
+    assert head.endswith(NOTICE)
+    assert first.startswith("[1] 2026-01-02 · id old · ")
+    assert second.startswith("[2] 2026-01-02 · id known · ")
+    data = receipt_to_data(receipt)
+    assert [each["id"] for each in data["replaces"]] == ["old"]
+    assert data["advice"].startswith("It probably replaces old: ")
+    assert [*receipt_ids(receipt)] == ["new", "old", "known"]
 
 
 async def test_without_a_similar_memory_the_receipt_says_nothing_of_it(connect: Connect) -> None:

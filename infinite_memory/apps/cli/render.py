@@ -10,7 +10,7 @@ from infinite_memory.apps.cli.output import Line
 from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType
 from infinite_memory.core.values.memory import Memory, Status, present
 from infinite_memory.core.values.messages import format_count
-from infinite_memory.core.values.receipt import KeyHolder, Outcome, Receipt, Searchable
+from infinite_memory.core.values.receipt import KeyHolder, Outcome, Receipt, Searchable, Similar
 from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.search.text.lines import one_line
 
@@ -154,38 +154,35 @@ def list_hints(receipt: Receipt) -> Iterator[str]:
 
 
 def similar_lines(receipt: Receipt, zone: str | None) -> Iterator[Line]:
-    """Yield the memories similar to a new memory, and the command for a replacement."""
-    if not receipt.similar:
-        return
-    number = len(receipt.similar)
-    yield Line([(f"{format_count(number, 'similar memory', 'similar memories')}:", "bold")])
-    for similar in receipt.similar:
-        parts = [
-            (f"{similar.score:.2f}", "bold"),
-            (show_moment(similar.happened_at, zone), "cyan"),
-            (similar.scope, "magenta"),
-        ]
-        if similar.key is not None:
-            parts.append((f"key {similar.key}", ""))
-        yield Line([*_join_pieces(parts)], 2)
-        yield Line([(similar.text, "")], 4)
-        yield Line([(similar.id, "dim")], 4)
-    yield Line([(_advise_on_similar(receipt), "dim")])
+    """Yield what a new memory probably replaces and what is similar, each with its command."""
+    for old in receipt.replaces:
+        yield Line([("Probably replaces:", "bold")])
+        yield from _format_similar(old, zone)
+        yield Line([(f"If it does: {_settle(receipt, old)}.", "dim")])
+    for known in receipt.similar:
+        yield Line([("Also known:", "bold")])
+        yield from _format_similar(known, zone)
+        yield Line([(f"If this replaces it: {_settle(receipt, known)}.", "dim")])
 
 
-def _advise_on_similar(receipt: Receipt) -> str:
-    """Return the commands that settle which of the similar memories a new memory replaces."""
-    is_beside = {similar.scope == receipt.scope for similar in receipt.similar}
-    is_single = len(receipt.similar) == 1
-    old_id = receipt.similar[0].id if is_single else "ID"
-    settle = f"`infinite-memory revise {receipt.id} --supersedes {old_id}`"
-    end = f"`infinite-memory revise {old_id} --status superseded`"
-    head = f"If this replaces {'it' if is_single else 'one of them'}: "
-    if is_beside == {True}:
-        return f"{head}{settle}."
-    if is_beside == {False}:
-        return f"{head}{end}."
-    return f"{head}{settle}; one in another scope: {end}."
+def _format_similar(similar: Similar, zone: str | None) -> Iterator[Line]:
+    parts = [
+        (f"{similar.score:.2f}", "bold"),
+        (show_moment(similar.happened_at, zone), "cyan"),
+        (similar.scope, "magenta"),
+    ]
+    if similar.key is not None:
+        parts.append((f"key {similar.key}", ""))
+    yield Line([*_join_pieces(parts)], 2)
+    yield Line([(similar.text, "")], 4)
+    yield Line([(similar.id, "dim")], 4)
+
+
+def _settle(receipt: Receipt, old: Similar) -> str:
+    """Return the command that says that the new memory replaces `old`."""
+    if old.scope == receipt.scope:
+        return f"`infinite-memory revise {receipt.id} --supersedes {old.id}`"
+    return f"`infinite-memory revise {old.id} --status superseded`"
 
 
 def key_lines(receipt: Receipt, zone: str | None) -> Iterator[Line]:
@@ -211,7 +208,7 @@ def key_lines(receipt: Receipt, zone: str | None) -> Iterator[Line]:
 
 def _format_holder(holder: KeyHolder, receipt: Receipt, zone: str | None) -> Iterator[Line]:
     """Yield the date, the text and the id of a memory, unless it is shown as similar."""
-    if holder.id in {similar.id for similar in receipt.similar}:
+    if holder.id in {similar.id for similar in (*receipt.replaces, *receipt.similar)}:
         return
     parts = [(show_moment(holder.happened_at, zone), "cyan"), (holder.scope, "magenta")]
     yield Line([*_join_pieces(parts)], 2)

@@ -35,7 +35,7 @@ class Searchable(StrEnum):
 
 @frozen(kw_only=True)
 class Similar(PlainData):
-    """A current memory that is similar to a new memory, which may replace it.
+    """A current memory that is similar to a new memory, or is probably replaced by it.
 
     `text` is its beginning on one line, at most 240 characters, with "…" at the end where it is
     cut. `score` in [0, 1] grows with the nearness.
@@ -71,8 +71,9 @@ class Receipt(PlainData):
     The outcome `unchanged` means that the same request was carried out before; `strengthened` that
     an equal memory was stored within the hour, with nothing else in its scope since: nothing was
     stored again, and `id` is the id of that memory; `echo` that the text came back from a recall
-    within the hour. `similar` names at most three current memories near the new one, nearest first;
-    the caller decides whether the new memory replaces one of them. If its key is new in its scope,
+    within the hour. `replaces` names at most one current memory of its scope that it probably
+    replaces, which the caller settles with `supersedes`; `similar` at most one other that says
+    nearly the same. If its key is new in its scope,
     `nearest_key` has a memory whose key may stand for the same fact; `same_key` names at most three
     memories with its key in a parent scope, in `Global` or in a child scope, which stay current.
     `erased` lists in words what a hard forget removed, such as "3 revisions". `superseded` are the
@@ -93,6 +94,7 @@ class Receipt(PlainData):
     superseded: tuple[str, ...] = ()
     superseded_by: str | None = None
     conflicts: tuple[str, ...] = ()
+    replaces: tuple[Similar, ...] = ()
     similar: tuple[Similar, ...] = ()
     nearest_key: KeyHolder | None = None
     same_key: tuple[KeyHolder, ...] = ()

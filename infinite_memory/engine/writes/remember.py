@@ -16,24 +16,20 @@ from infinite_memory.core.errors import (
     InvalidInput,
     OutOfTime,
 )
-from infinite_memory.core.protocols import SupportsSimilar
 from infinite_memory.core.values.checks import check_flag, check_labels
 from infinite_memory.core.values.commit import Commit, Expect, merge_commits
-from infinite_memory.core.values.criteria import Criteria, Depth
 from infinite_memory.core.values.draft import Draft
 from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.ids import is_import_id
-from infinite_memory.core.values.memory import GLOBAL, Kind, Memory, Status, shorten
-from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable, Similar
+from infinite_memory.core.values.memory import GLOBAL, Memory, Status
+from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
 from infinite_memory.core.values.record import Record, Usage
-from infinite_memory.core.values.scope import Scope, fold_name, visible_from
+from infinite_memory.core.values.scope import Scope, fold_name
 from infinite_memory.engine.after_commit import AfterCommit
 from infinite_memory.engine.conversation_scopes import create_missing_scopes, may_have_own_scope
 from infinite_memory.engine.embed import embed_new
 from infinite_memory.engine.journal import with_entry
 from infinite_memory.engine.keys import add_key_holders
-from infinite_memory.engine.load_memories import load_memories
-from infinite_memory.engine.retrieval.validity import in_tense, tense_of
 from infinite_memory.engine.retry import attempts
 from infinite_memory.engine.scopes import with_known_spelling
 from infinite_memory.engine.services import Services
@@ -41,16 +37,11 @@ from infinite_memory.engine.visibility import quote_text
 from infinite_memory.engine.writes.attachments import link_attachments
 from infinite_memory.engine.writes.duplicates import Duplicates, NewMemory, find_duplicates
 from infinite_memory.engine.writes.receipts import has_vectors, receipt_of
+from infinite_memory.engine.writes.similar import add_similar
 from infinite_memory.engine.writes.supersession import Placement, Supersession
 from infinite_memory.engine.writes.validation import build_memory
 from infinite_memory.search.document import count_long_text
-from infinite_memory.search.similarity import score_cosines
 
-_MOST = 3
-_COMPARED = 50
-_TEXT_CHARS = 240
-# A message is similar to the messages around it, and never replaces them.
-_KINDS = frozenset(Kind) - {Kind.MESSAGE}
 Progress = Callable[[int, int], None]
 """Called from time to time with the number of memories that are done, and their total."""
 
@@ -409,62 +400,3 @@ def _has_same_request_fields(new: Memory, stored: Memory, *, timed: bool) -> boo
         happened_at=stored.happened_at if timed else new.happened_at,
     )
     return new == adopted
-
-
-def add_similar(services: Services, receipt: Receipt, memory: Memory) -> Receipt:
-    """Return the receipt of a new memory with the memories that are similar to it.
-
-    Similar memories are current, visible to a search of the scope, and neither messages nor topic
-    summaries. A message or a topic summary gets none, nor does a memory that was not stored or is
-    superseded already. The memory is durable, so an error here is reported in `pending`. Naming a
-    memory counts neither as recall nor as use.
-    """
-    is_new = receipt.outcome is Outcome.STORED and receipt.superseded_by is None
-    if not is_new or memory.kind not in _KINDS or memory.is_dreamed:
-        return receipt
-    with AfterCommit("the search for similar memories") as step:
-        return evolve(receipt, similar=_list_similar(services, receipt, memory))
-    advice = f"{step.failure}; search for memories on the same subject before you rely on it"
-    return evolve(receipt, pending=(*receipt.pending, advice))
-
-
-def _list_similar(services: Services, receipt: Receipt, memory: Memory) -> tuple[Similar, ...]:
-    """Return the memories similar to a new memory, most similar first."""
-    # A search of the scope would return these memories beside the new one.
-    scopes = frozenset(visible_from(receipt.scope, services.storage.scopes()))
-    criteria = in_tense(
-        Criteria(scopes=scopes, kinds=_KINDS, topic_summaries=False),
-        tense_of(services, None, None),
-        Depth.NORMAL,
-        statuses_given=False,
-    )
-    similar = _find_similar(services, receipt, memory, criteria)
-    memories = load_memories(services, [memory_id for memory_id, _ in similar])
-    return tuple(
-        Similar(
-            id=memory_id,
-            text=shorten(memories[memory_id].text, _TEXT_CHARS),
-            happened_at=memories[memory_id].happened_at,
-            scope=memories[memory_id].scope,
-            key=memories[memory_id].key,
-            score=score,
-        )
-        for memory_id, score in similar
-        # Another process may have changed or erased one since the index was read.
-        if memory_id in memories and criteria.admit(memories[memory_id])
-    )
-
-
-def _find_similar(
-    services: Services, receipt: Receipt, memory: Memory, criteria: Criteria
-) -> list[tuple[str, float]]:
-    """Return the ids and scores of similar memories, by the search of the model that answers."""
-    model = services.models.answering()
-    # The receipt names conflicts itself, and a memory is similar to its sources by intention.
-    ignored = {*receipt.conflicts, *memory.sources}
-    search = model.index
-    if isinstance(search, SupportsSimilar):
-        return search.find_similar(receipt.id, memory.text, criteria, ignored=ignored, limit=_MOST)
-    nearest = search.nearest(receipt.id, criteria, limit=_COMPARED)
-    similar = score_cosines(nearest, background=model.embedder.background)
-    return [(memory_id, score) for memory_id, score in similar if memory_id not in ignored][:_MOST]
