@@ -24,6 +24,7 @@ from infinite_memory.store.ids import Ids
 from infinite_memory.store.journal import Journal
 from infinite_memory.store.keys import AccessKeys
 from infinite_memory.store.models import EmbeddingModels
+from infinite_memory.store.moments import Moments
 from infinite_memory.store.profile import Profiles
 from infinite_memory.store.projects import Projects
 from infinite_memory.store.scopes import Scopes
@@ -180,6 +181,13 @@ class AsyncKeys(Awaited[AccessKeys]):
     list = awaited(AccessKeys.list)
     revoke = awaited(AccessKeys.revoke)
     check = awaited(AccessKeys.check)
+
+
+class AsyncMoments(Awaited[Moments]):
+    """`Moments`, awaited."""
+
+    begin_session = awaited(Moments.begin_session)
+    recall_for_prompt = awaited(Moments.recall_for_prompt)
 
 
 class AsyncProfiles(Awaited[Profiles]):

@@ -21,6 +21,7 @@ from infinite_memory.store.async_groups import (
     AsyncJournal,
     AsyncKeys,
     AsyncModels,
+    AsyncMoments,
     AsyncProfiles,
     AsyncProjects,
     AsyncScopes,
@@ -69,6 +70,11 @@ class AsyncMemoryStore(Awaited[MemoryStore]):
     def journal(self) -> AsyncJournal:
         """See `MemoryStore.journal`."""
         return AsyncJournal(self._blocking.journal, self._threads)
+
+    @cached_property
+    def moments(self) -> AsyncMoments:
+        """See `MemoryStore.moments`."""
+        return AsyncMoments(self._blocking.moments, self._threads)
 
     @cached_property
     def profile(self) -> AsyncProfiles:

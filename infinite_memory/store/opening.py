@@ -116,7 +116,7 @@ def open_lifetime(
             actor=Actor(client=check_label(client, "client"), process=_name_process(os.getpid())),
             usage=owned.enter_context(closing(UsageCounter(storage))) if counts_usage else None,
             backend=place.backend,
-            find_project_scope=_find_project(project, effective),
+            find_project_scope=find_project(project, effective),
             data_folder=place.folder,
             reads=reads,
             recorder=recorder,
@@ -126,7 +126,7 @@ def open_lifetime(
         return Lifetime(services, owned.pop_all())
 
 
-def _find_project(
+def find_project(
     folder: str | os.PathLike[str] | None, config: Config
 ) -> Callable[[], Scope | None]:
     """Return a function that returns the scope of the repository that holds `folder`, if any."""
