@@ -61,7 +61,8 @@ class Moments(Group):
             InvalidInput: the budget cannot be used.
         """
         services = self._services
-        briefing = brief_scope(services, existing_project_scope(services, folder), budget=budget)
+        scope = existing_project_scope(services, folder)
+        briefing = brief_scope(services, scope, budget=budget, folder=folder)
         shown = ShownMemories(services.config.home, session)
         shown.forget()
         moment = Moment(

@@ -14,7 +14,7 @@ from infinite_memory.engine.scopes import create_scope
 from infinite_memory.engine.services import Services
 from infinite_memory.features.sessions.repository import (
     PROJECTS,
-    name_project_scope,
+    find_repository,
     scope_of_folder,
 )
 
@@ -43,8 +43,9 @@ def existing_project_scope(services: Services, folder: str) -> str | None:
 
 
 def find_project_scope(services: Services, folder: str) -> ProjectScope:
-    """Return where the messages of a session in `folder` go."""
-    name = name_project_scope(Path(folder)) if folder else None
+    """Return where the messages of a session in `folder` go: to its repository, if it has one."""
+    place = Path(folder)
+    name = scope_of_folder(place) if folder and find_repository(place) is not None else None
     if name is None:
         return ProjectScope()
     scopes = services.storage.scopes()
