@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.criteria import Cut
 from infinite_memory.core.values.hits import Hit
-from infinite_memory.core.values.memory import shorten
+from infinite_memory.core.values.memory import Kind, Memory, Origin, shorten
 from infinite_memory.engine.id_endings import shorten_ids
 from infinite_memory.engine.retrieval.search import find_hits
 from infinite_memory.engine.retrieval.search_request import SearchRequest
@@ -93,8 +93,7 @@ class Moments(Group):
         new = [
             hit
             for hit in find_hits(at_work, request)
-            if hit.memory.id not in known
-            and not (session and hit.memory.conversation_id == session)
+            if hit.memory.id not in known and _may_enter(hit.memory, session)
         ]
         moment = _write_hits(at_work, new)
         if moment.ids:
@@ -102,6 +101,12 @@ class Moments(Group):
             services.note_returned(recalled, is_recall=True)
             shown.add("prompt", moment.ids, tokens=moment.tokens)
         return moment
+
+
+def _may_enter(memory: Memory, session: str) -> bool:
+    """Return whether a memory is neither of the session itself nor the talk of an assistant."""
+    is_talk = memory.kind is Kind.MESSAGE and memory.origin is Origin.ASSISTANT
+    return not is_talk and not (session and memory.conversation_id == session)
 
 
 def _write_hits(services: Services, hits: Sequence[Hit]) -> Moment:
