@@ -154,7 +154,7 @@ def push(folder: Path, model: Embedder) -> Iterator[str]:
 
             def count(asked: Sequence[Mapping[str, Any]]) -> list[int]:
                 return [
-                    store.moments.recall_for_prompt(row["text"], session=row["id"]).tokens
+                    store.conversations.recall_for_prompt(row["text"], session=row["id"]).tokens
                     for row in asked
                 ]
 

@@ -8,9 +8,9 @@ import os
 import socket
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
+from contextlib import AbstractContextManager, closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory.features.sessions.hook_socket import (
@@ -21,11 +21,21 @@ from infinite_memory.features.sessions.hook_socket import (
 
 if TYPE_CHECKING:
     from infinite_memory.store.memory_store import MemoryStore
-    from infinite_memory_mcp.lazy_store import LazyStore
 
 _log = logging.getLogger(__name__)
 _REQUEST_SECONDS = 2.0
 _MOST_AT_ONCE = 16
+
+
+class ServedStore(Protocol):
+    """The store of a server, as a call uses it."""
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether what runs is to end at its next step."""
+
+    def call(self, client: str | None = None) -> AbstractContextManager[MemoryStore]:
+        """Give the store for the duration of a call."""
 
 
 class HookServer:
@@ -35,7 +45,7 @@ class HookServer:
     can be no socket, such as on Windows or in a folder that is read-only, hooks do without.
     """
 
-    def __init__(self, memory: LazyStore, home: Path, *, ingests: bool) -> None:
+    def __init__(self, memory: ServedStore, home: Path, *, ingests: bool) -> None:
         """Answer from `memory`, the store of the folder `home`.
 
         `ingests` says whether what hooks have noted is taken in.
@@ -112,13 +122,13 @@ class HookServer:
 
     def _begin_session(self, store: MemoryStore, request: Mapping[str, Any]) -> dict[str, Any]:
         self._ingest(store)
-        moment = store.moments.begin_session(
+        moment = store.conversations.begin_session(
             _read_text(request, "folder"), session=_read_text(request, "session")
         )
         return {"text": moment.text}
 
     def _recall_for_prompt(self, store: MemoryStore, request: Mapping[str, Any]) -> dict[str, Any]:
-        moment = store.moments.recall_for_prompt(
+        moment = store.conversations.recall_for_prompt(
             _read_text(request, "prompt"),
             folder=_read_text(request, "folder"),
             session=_read_text(request, "session"),

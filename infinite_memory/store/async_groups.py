@@ -24,7 +24,6 @@ from infinite_memory.store.ids import Ids
 from infinite_memory.store.journal import Journal
 from infinite_memory.store.keys import AccessKeys
 from infinite_memory.store.models import EmbeddingModels
-from infinite_memory.store.moments import Moments
 from infinite_memory.store.profile import Profiles
 from infinite_memory.store.projects import Projects
 from infinite_memory.store.scopes import Scopes
@@ -183,13 +182,6 @@ class AsyncKeys(Awaited[AccessKeys]):
     check = awaited(AccessKeys.check)
 
 
-class AsyncMoments(Awaited[Moments]):
-    """`Moments`, awaited."""
-
-    begin_session = awaited(Moments.begin_session)
-    recall_for_prompt = awaited(Moments.recall_for_prompt)
-
-
 class AsyncProfiles(Awaited[Profiles]):
     """`Profiles`, awaited."""
 
@@ -258,6 +250,8 @@ class AsyncConversations(Awaited[Conversations]):
     analyze_patterns = awaited(Conversations.analyze_patterns)
     search = awaited(Conversations.search)
     ingest_spool = awaited(Conversations.ingest_spool)
+    begin_session = awaited(Conversations.begin_session)
+    recall_for_prompt = awaited(Conversations.recall_for_prompt)
     project_scope = awaited(Conversations.project_scope)
 
 

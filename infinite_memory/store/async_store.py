@@ -21,7 +21,6 @@ from infinite_memory.store.async_groups import (
     AsyncJournal,
     AsyncKeys,
     AsyncModels,
-    AsyncMoments,
     AsyncProfiles,
     AsyncProjects,
     AsyncScopes,
@@ -70,11 +69,6 @@ class AsyncMemoryStore(Awaited[MemoryStore]):
     def journal(self) -> AsyncJournal:
         """See `MemoryStore.journal`."""
         return AsyncJournal(self._blocking.journal, self._threads)
-
-    @cached_property
-    def moments(self) -> AsyncMoments:
-        """See `MemoryStore.moments`."""
-        return AsyncMoments(self._blocking.moments, self._threads)
 
     @cached_property
     def profile(self) -> AsyncProfiles:

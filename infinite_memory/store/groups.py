@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from infinite_memory.store.journal import Journal
     from infinite_memory.store.keys import AccessKeys
     from infinite_memory.store.models import EmbeddingModels
-    from infinite_memory.store.moments import Moments
     from infinite_memory.store.profile import Profiles
     from infinite_memory.store.projects import Projects
     from infinite_memory.store.scopes import Scopes
@@ -77,13 +76,6 @@ class StoreGroups(OpenStore):
         from infinite_memory.store.journal import Journal
 
         return Journal(self._lifetime)
-
-    @_load_once
-    def moments(self) -> Moments:
-        """What enters a session of a client unasked."""
-        from infinite_memory.store.moments import Moments
-
-        return Moments(self._lifetime)
 
     @_load_once
     def profile(self) -> Profiles:

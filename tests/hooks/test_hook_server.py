@@ -8,6 +8,7 @@ import socket
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -99,7 +100,7 @@ def test_a_session_that_begins_anew_is_shown_again_what_it_was_shown(
     assert ask(home, "prompt", session="s1", prompt=question) == ""
     ask(home, "start", session="s1", folder="/nowhere")
     with memory.call() as store:
-        shown = store.moments.begin_session("/nowhere", session="s9").ids
+        shown = store.conversations.begin_session("/nowhere", session="s9").ids
     again = ask(home, "prompt", session="s1", prompt=question)
     assert ("November 27" in again) == ("launch" not in shown)
 
@@ -146,7 +147,7 @@ def test_the_socket_is_in_a_folder_of_the_user_alone(home: Path) -> None:
 def test_a_long_path_has_its_sockets_in_the_folder_of_the_system(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/1")
+    monkeypatch.setattr(tempfile, "tempdir", "/run/user/1")
     folder = find_socket_folder(tmp_path / ("x" * 100))
     assert folder.parent == Path("/run/user/1")
     assert folder != find_socket_folder(tmp_path / ("y" * 100))

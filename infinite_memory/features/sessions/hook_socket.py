@@ -35,9 +35,8 @@ def find_socket_folder(home: Path) -> Path:
     folder = home / _RUN
     if len(os.fsencode(folder)) <= _MAX_PATH_BYTES:
         return folder
-    runtime = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
     digest = sha256(os.fsencode(home)).hexdigest()[:16]
-    return Path(runtime) / f"infinite-memory-{os.getuid() if os.name == 'posix' else ''}-{digest}"
+    return Path(tempfile.gettempdir()) / f"infinite-memory-{digest}"
 
 
 def ask_server(

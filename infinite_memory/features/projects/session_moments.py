@@ -1,4 +1,4 @@
-"""`store.moments`: what enters a session of a client unasked, at its moments."""
+"""What enters a session of a client unasked: a briefing at its start, and memories at a prompt."""
 
 from __future__ import annotations
 
@@ -17,15 +17,10 @@ from infinite_memory.engine.services import Services
 from infinite_memory.features.overviews.sections import count_tokens, describe_origin, write_memory
 from infinite_memory.features.overviews.values import ShownMemory
 from infinite_memory.features.projects.session_context import brief_scope
-from infinite_memory.features.sessions.project_scope import existing_project_scope
+from infinite_memory.features.sessions.project_scope import existing_project_scope, find_project
 from infinite_memory.features.sessions.shown import ShownMemories
 from infinite_memory.search.text.quotation import NOTICE
 from infinite_memory.search.text.token_estimate import estimate_tokens
-from infinite_memory.store.lifetime import Group
-from infinite_memory.store.opening import find_project
-
-SESSION_TOKENS = 500
-"""The budget of the briefing at the start of a session."""
 
 _PROMPT_TOKENS = 150
 _TEXT_CHARS = 240
@@ -45,62 +40,43 @@ class Moment(PlainData):
     tokens: int = 0
 
 
-class Moments(Group):
-    """What enters a session of a client unasked.
+def begin_session(services: Services, folder: str, *, session: str, budget: int) -> Moment:
+    """Return the briefing for a session; see `Conversations.begin_session`.
 
-    A session is named by its client, and `folder` is the one that it works in. What a session was
-    shown is noted in the home folder and is not shown to it again.
+    Raises:
+        InvalidInput: the budget cannot be used.
     """
+    scope = existing_project_scope(services, folder)
+    briefing = brief_scope(services, scope, budget=budget, folder=folder)
+    moment = Moment(
+        text=briefing.text,
+        ids=tuple(item.id for section in briefing.sections for item in section.items),
+        tokens=briefing.tokens,
+    )
+    shown = ShownMemories(services.config.home, session)
+    shown.forget()
+    shown.add("start", moment.ids, tokens=moment.tokens)
+    return moment
 
-    def begin_session(
-        self, folder: str, *, session: str = "", budget: int = SESSION_TOKENS
-    ) -> Moment:
-        """Return the briefing for a session that begins in `folder`, or begins anew.
 
-        Raises:
-            InvalidInput: the budget cannot be used.
-        """
-        services = self._services
-        scope = existing_project_scope(services, folder)
-        briefing = brief_scope(services, scope, budget=budget, folder=folder)
-        shown = ShownMemories(services.config.home, session)
-        shown.forget()
-        moment = Moment(
-            text=briefing.text,
-            ids=tuple(item.id for section in briefing.sections for item in section.items),
-            tokens=briefing.tokens,
-        )
-        shown.add("start", moment.ids, tokens=moment.tokens)
-        return moment
-
-    def recall_for_prompt(self, prompt: str, *, folder: str = "", session: str = "") -> Moment:
-        """Return the memories that almost surely help with a prompt, at most three, else nothing.
-
-        They are of the project in `folder`, of its parents, of `Global`, and of the scopes that the
-        prompt names. What the session was shown before, and what it said itself, is left out.
-        """
-        text = _shorten_prompt(prompt)
-        services = self._services
-        if not text:
-            return Moment()
-        at_work = evolve(services, find_project_scope=find_project(folder or None, services.config))
-        scope = None if at_work.project is not None else services.default_scope
-        request = SearchRequest(
-            text=text, conditions={"scope": scope}, cut=Cut.PUSHED, may_miss=True
-        )
-        shown = ShownMemories(services.config.home, session)
-        known = shown.read()
-        new = [
-            hit
-            for hit in find_hits(at_work, request)
-            if hit.memory.id not in known and _may_enter(hit.memory, session)
-        ]
-        moment = _write_hits(at_work, new)
-        if moment.ids:
-            recalled = (hit.memory for hit in new if hit.memory.id in moment.ids)
-            services.note_returned(recalled, is_recall=True)
-            shown.add("prompt", moment.ids, tokens=moment.tokens)
-        return moment
+def recall_for_prompt(services: Services, prompt: str, *, folder: str, session: str) -> Moment:
+    """Return what almost surely helps with a prompt; see `Conversations.recall_for_prompt`."""
+    text = _shorten_prompt(prompt)
+    if not text:
+        return Moment()
+    project = find_project(folder, services.config)
+    scope = None if project is not None else services.default_scope
+    request = SearchRequest(text=text, conditions={"scope": scope}, cut=Cut.PUSHED, may_miss=True)
+    shown = ShownMemories(services.config.home, session)
+    known = shown.read()
+    hits = find_hits(evolve(services, find_project_scope=lambda: project), request)
+    new = [hit for hit in hits if hit.memory.id not in known and _may_enter(hit.memory, session)]
+    moment = _write_hits(services, new)
+    if moment.ids:
+        recalled = (hit.memory for hit in new if hit.memory.id in moment.ids)
+        services.note_returned(recalled, is_recall=True)
+        shown.add("prompt", moment.ids, tokens=moment.tokens)
+    return moment
 
 
 def _may_enter(memory: Memory, session: str) -> bool:
