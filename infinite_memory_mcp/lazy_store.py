@@ -14,6 +14,7 @@ from infinite_memory.core.clock import Deadline, within
 from infinite_memory.core.errors import InfiniteMemoryError, StoreClosed
 from infinite_memory.core.observe.recorder import Recorder
 from infinite_memory.engine.calls import Calls
+from infinite_memory_mcp.hook_server import HookServer
 from infinite_memory_mcp.settings import CLIENT
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class LazyStore:
         quiet_seconds: float = _QUIET_SECONDS,
         ingests: bool = False,
         works: bool = False,
+        answers_hooks: bool = False,
         client: str | None = None,
         key_name: str | None = None,
         recorder: Recorder | None = None,
@@ -53,6 +55,7 @@ class LazyStore:
 
         `ingests` also takes in, in the background, the notes of hooks in the home folder. `works`
         does the upkeep in the background, unless `upkeep.worker` of the configuration is False.
+        `answers_hooks` answers the hooks of the user on a socket, once the store is open.
         `client` is the name in the journal, not the name that a client gives itself. `key_name`
         names the access key of the clients. `recorder` records the calls of the tools. `folder` is
         the folder that the client works in, None if it is unknown. `stopping` is the event of the
@@ -64,6 +67,8 @@ class LazyStore:
         self.recorder = Recorder() if recorder is None else recorder
         self._ingests = ingests
         self._works = works
+        self._answers_hooks = answers_hooks
+        self._hooks: HookServer | None = None
         self._worker: threading.Thread | None = None
         self._opener = opener
         self.client = CLIENT if client is None else client
@@ -109,7 +114,13 @@ class LazyStore:
                 raise StoreClosed(_STOPPING)
             if self._store is None:
                 self._store = self._opener()
+                self._start_hooks(self._store)
             return self._store
+
+    def _start_hooks(self, store: MemoryStore) -> None:
+        if self._answers_hooks:
+            self._hooks = HookServer(self, store.config.home, ingests=self._works)
+            self._hooks.start()
 
     @contextmanager
     def call(
@@ -182,6 +193,9 @@ class LazyStore:
             self._working.release()
         with self._opening:
             store, self._store = self._store, None
+            hooks, self._hooks = self._hooks, None
+        if hooks is not None:
+            hooks.close()
         if store is not None:
             store.close()
 

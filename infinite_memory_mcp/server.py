@@ -12,12 +12,11 @@ from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware
 
 from infinite_memory_mcp.call_rates import COUNTED_METHODS, CallRates, count_request
-from infinite_memory_mcp.completions import add_completions
 from infinite_memory_mcp.foreign.tools import suggest_call
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.observe.requests import observe_requests
 from infinite_memory_mcp.prompts import add_prompts
-from infinite_memory_mcp.resources import add_resources
+from infinite_memory_mcp.resources import add_completions, add_resources
 from infinite_memory_mcp.settings import DEFAULT_TOOLSETS, package_version
 from infinite_memory_mcp.tool import RunCall, ToolSpec
 from infinite_memory_mcp.tool_filter import ToolFilter

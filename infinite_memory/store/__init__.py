@@ -2,5 +2,7 @@
 
 BRIEFING_TOKENS = 1500
 """The default budget of a briefing, in tokens."""
+SESSION_TOKENS = 500
+"""The default budget of the briefing that a client's session begins with, in tokens."""
 KNOWLEDGE_TOKENS = 1000
 """The default budget of an overview of a topic, in tokens."""

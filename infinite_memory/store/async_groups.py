@@ -250,6 +250,8 @@ class AsyncConversations(Awaited[Conversations]):
     analyze_patterns = awaited(Conversations.analyze_patterns)
     search = awaited(Conversations.search)
     ingest_spool = awaited(Conversations.ingest_spool)
+    begin_session = awaited(Conversations.begin_session)
+    recall_for_prompt = awaited(Conversations.recall_for_prompt)
     project_scope = awaited(Conversations.project_scope)
 
 

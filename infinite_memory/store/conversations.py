@@ -34,9 +34,15 @@ from infinite_memory.features.chats.short_term.patterns import (
 from infinite_memory.features.chats.short_term.recalling import ShortTermRecall, search_short_term
 from infinite_memory.features.chats.short_term.tidying import Cleanup, clean_up, forget_short_term
 from infinite_memory.features.projects.session_chunks import ingest_noted
+from infinite_memory.features.projects.session_moments import (
+    Moment,
+    begin_session,
+    recall_for_prompt,
+)
 from infinite_memory.features.sessions.ingested import Ingested
 from infinite_memory.features.sessions.project_scope import existing_project_scope
 from infinite_memory.features.sessions.session_messages import ingest_spool
+from infinite_memory.store import SESSION_TOKENS
 from infinite_memory.store.lifetime import Group
 
 if TYPE_CHECKING:
@@ -274,6 +280,26 @@ class Conversations(Group):
         """
         services = self._services
         return ingest_spool(services, stop, partial(ingest_noted, services))
+
+    def begin_session(
+        self, folder: str, *, session: str = "", budget: int = SESSION_TOKENS
+    ) -> Moment:
+        """Return the briefing for a session of a client that begins in `folder`, or begins anew.
+
+        What it shows is noted in the home folder, and is not shown to the session again.
+
+        Raises:
+            InvalidInput: the budget is not between 200 and 100,000.
+        """
+        return begin_session(self._services, folder, session=session, budget=budget)
+
+    def recall_for_prompt(self, prompt: str, *, folder: str = "", session: str = "") -> Moment:
+        """Return the memories that almost surely help with a prompt, at most three, else nothing.
+
+        They are of the project in `folder`, of its parents, of `Global`, and of the scopes that the
+        prompt names. What the session was shown before, and what it said itself, is left out.
+        """
+        return recall_for_prompt(self._services, prompt, folder=folder, session=session)
 
     def project_scope(self, folder: str) -> str | None:
         """Return the scope of the repository that holds `folder`, None if there is none yet."""

@@ -20,7 +20,7 @@ from infinite_memory.core.values.access.scope_pattern import EVERYTHING, check_s
 from infinite_memory.core.values.checks import check_label
 from infinite_memory.core.values.entry import Actor
 from infinite_memory.core.values.ids import RandomBytes
-from infinite_memory.core.values.scope import Scope, Sensitivity
+from infinite_memory.core.values.scope import Scope
 from infinite_memory.engine.active_model import Model, Models
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.usage import UsageCounter
@@ -133,23 +133,11 @@ def _find_project(
 
     @cache
     def find_scope() -> Scope | None:
-        from infinite_memory.features.sessions.repository import (
-            PROJECTS,
-            find_repository,
-            scope_of_folder,
-        )
-
         if folder is None:
             return None
-        try:
-            place = Path(folder).absolute()
-        except OSError:  # the working folder does not exist any more
-            return None
-        if find_repository(place) is None:
-            return None
-        name = scope_of_folder(place)
-        sensitivity = config.projects.rules_of(name).sensitivity or Sensitivity.NORMAL
-        return Scope(name=name, parent=PROJECTS, sensitivity=sensitivity)
+        from infinite_memory.features.sessions.project_scope import find_project
+
+        return find_project(folder, config)
 
     return find_scope
 

@@ -24,7 +24,7 @@ def entries(name: str, **options: str) -> dict[str, object]:
 
 def test_claude_code_briefs_at_the_start_and_notes_every_turn() -> None:
     listed = entries("claude-code")
-    assert list(listed) == ["SessionStart", "PreCompact", "Stop", "SessionEnd"]
+    assert list(listed) == ["SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd"]
     assert listed["Stop"] == {
         "hooks": [
             {
@@ -80,10 +80,8 @@ def test_entries_are_added_beside_those_of_others_and_a_repetition_changes_nothi
     ours = entries("claude-code")
     listed = {"Stop": [SOUND], "PreToolUse": [SOUND]}
     changed = merge_entries(listed, ours)  # type: ignore[arg-type]
-    assert changed == {
-        "Stop": [SOUND, ours["Stop"]],
-        **{event: [ours[event]] for event in ("SessionStart", "PreCompact", "SessionEnd")},
-    }
+    others = {event: [entry] for event, entry in ours.items() if event != "Stop"}
+    assert changed == {"Stop": [SOUND, ours["Stop"]], **others}
     assert merge_entries({**listed, **changed}, ours) == {}  # type: ignore[arg-type]
 
 

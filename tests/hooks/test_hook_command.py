@@ -170,7 +170,8 @@ def test_noting_a_session_imports_the_standard_library_alone(tmp_path: Path) -> 
     modules = [
         *("", ".apps", ".apps.hooks", ".apps.hooks.command"),
         *(".core", ".core.errors", ".core.paths", ".core.standard_streams"),
-        *(".features", ".features.sessions", ".features.sessions.spool"),
+        *(".features", ".features.sessions"),
+        *(".features.sessions.hook_socket", ".features.sessions.spool"),
     ]
     own = [f"infinite_memory{module}" for module in modules]
     assert done.stdout.decode().strip() == f"['infinite_memory'] {own}"

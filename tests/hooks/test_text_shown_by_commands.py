@@ -13,8 +13,7 @@ from infinite_memory import Config, MemoryStore
 from infinite_memory.apps.cli.command_table import COMMANDS
 from infinite_memory.apps.cli.main import infinite_memory
 from infinite_memory.apps.hooks.clients import HOOK_CLIENTS
-from infinite_memory.apps.hooks.command import run_hook
-from infinite_memory.apps.hooks.session_start import format_context
+from infinite_memory.apps.hooks.command import format_context, run_hook
 from tests.harness.client_frames import PROSE, REPOSITORY, SCOPE, fill_with_frames, find_leaks
 
 FOR_MODELS = {

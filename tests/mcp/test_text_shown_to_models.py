@@ -24,10 +24,9 @@ from infinite_memory.core.values.memory import Kind
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory_mcp.arguments import input_schema
-from infinite_memory_mcp.completions import COMPLETED
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.prompts import PROMPTS
-from infinite_memory_mcp.resources import RESOURCES
+from infinite_memory_mcp.resources import COMPLETED, RESOURCES
 from infinite_memory_mcp.server import TOOLSETS, build_server
 from infinite_memory_mcp.settings import ALL_TOOLSETS
 from tests.harness.client_frames import (

@@ -43,7 +43,7 @@ HOOK_CLIENTS = (
         name="claude-code",
         files=("{CLAUDE_CONFIG_DIR}/settings.json", "{home}/.claude/settings.json"),
         project_file="{project}/.claude/settings.local.json",
-        events=("SessionStart", "PreCompact", "Stop", "SessionEnd"),
+        events=("SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd"),
     ),
     HookClient(
         name="codex",

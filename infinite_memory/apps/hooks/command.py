@@ -1,7 +1,9 @@
 """The command `infinite-memory-hook EVENT`, which a client runs and whose outcome is always 0.
 
-At the start of a session it prints a briefing; at any other event it notes the transcript of the
-session in the spool, and imports little but the standard library for that. Whatever fails is
+At the start of a session it prints a briefing, and at a prompt what surely helps with it. Both come
+from a server that already runs; without one, the briefing is made by a process of its own, and
+nothing is said to a prompt. Any other event notes the transcript of the session in the spool.
+Little but the standard library is imported for that. Whatever fails is
 written to `logs/hooks.log` in the home folder. It ends by itself if the client keeps its input
 open.
 """
@@ -21,10 +23,14 @@ from typing import Any
 from infinite_memory.core.errors import ConfigurationError, InfiniteMemoryError
 from infinite_memory.core.paths import absolute_path, expand_path, find_working_folder
 from infinite_memory.core.standard_streams import open_standard_streams
+from infinite_memory.features.sessions.hook_socket import ask_server
 from infinite_memory.features.sessions.spool import append_line
 
-_START = "sessionstart"
+_START, _PROMPT = "sessionstart", ("userpromptsubmit", "beforesubmitprompt")
 _START_SECONDS, _SPOOL_SECONDS = 15.0, 3.0
+# How long a server has for an answer. A prompt waits for its hook.
+_ASKED_SECONDS = {"start": 10.0, "prompt": 1.0, "noted": 0.2}
+_MAX_PROMPT_CHARS = 4096
 _MAX_INPUT_BYTES = 4 << 20
 _MAX_CHARS = 4096
 _MAX_LOG_BYTES = 1 << 20
@@ -75,8 +81,16 @@ def _handle_event(event: str, options: Mapping[str, str], home: Path, seconds: f
         values = {}
     event = event or _read_text(values, "hook_event_name")
     folder = _read_text(values, "cwd") or _read_first_root(values) or str(find_working_folder())
+    asked = {"client": client, "folder": folder, "session": _read_session(values)}
     if _is_start(event):
-        _print_briefing(client, event, folder, options, seconds)
+        text = _ask(home, options, {"moment": "start", **asked})
+        _print_context(client, event, text or _make_briefing(folder, options, seconds))
+        return
+    if _fold_event(event) in _PROMPT:
+        prompt = values.get("prompt")
+        if isinstance(prompt, str):
+            request = {"moment": "prompt", **asked, "prompt": _cut_prompt(prompt)}
+            _print_context(client, event, _ask(home, options, request))
         return
     transcript = _read_text(values, "transcript_path")
     if not transcript:
@@ -84,30 +98,61 @@ def _handle_event(event: str, options: Mapping[str, str], home: Path, seconds: f
     line = {
         "client": client,
         "event": event,
-        "session": _read_text(values, "session_id") or _read_text(values, "conversation_id"),
+        "session": asked["session"],
         "transcript": transcript,
         "folder": folder,
         "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
     append_line(home, line)
+    # So that another window knows in a moment what was said in this one.
+    _ask(home, options, {"moment": "noted", **asked})
 
 
-def _print_briefing(
-    client: str, event: str, folder: str, options: Mapping[str, str], seconds: float
-) -> None:
+def _ask(home: Path, options: Mapping[str, str], request: Mapping[str, str]) -> str:
+    """Return the text that a running server of the home folder answers, "" if none does."""
+    if options.keys() & {"--store", "--scopes"}:
+        return ""  # the servers of the home folder have another store, or more than these scopes
+    answer = ask_server(home, request, seconds=_ASKED_SECONDS[request["moment"]])
+    text = answer.get("text") if answer is not None else None
+    return text if isinstance(text, str) else ""
+
+
+def _make_briefing(folder: str, options: Mapping[str, str], seconds: float) -> str:
     # Late, since the other events do without a process.
-    from infinite_memory.apps.hooks.session_start import format_context, make_briefing  # noqa: PLC0415
+    from infinite_memory.apps.hooks.session_start import make_briefing  # noqa: PLC0415
 
     passed = [word for name in _PASSED if name in options for word in (name, options[name])]
-    text = make_briefing(folder, passed, timeout_seconds=seconds)
-    if text:
-        try:
-            sys.stdout.buffer.write(format_context(client, event, text))
-            sys.stdout.buffer.flush()
-        except OSError:
-            # The interpreter would write it again at its end, and end with 120.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            raise
+    return make_briefing(folder, passed, timeout_seconds=seconds)
+
+
+def format_context(client: str, event: str, text: str) -> bytes:
+    """Return the output of a hook that puts `text` into the context of the model of `client`."""
+    document: dict[str, object] = {
+        "hookSpecificOutput": {"hookEventName": event, "additionalContext": text}
+    }
+    if client == "cursor":
+        document = {"additional_context": text}
+    return json.dumps(document).encode() + b"\n"
+
+
+def _print_context(client: str, event: str, text: str) -> None:
+    if not text:
+        return
+    try:
+        sys.stdout.buffer.write(format_context(client, event, text))
+        sys.stdout.buffer.flush()
+    except OSError:
+        # The interpreter would write it again at its end, and end with 120.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        raise
+
+
+def _cut_prompt(prompt: str) -> str:
+    """Return the beginning and the end of a prompt, which together say what it asks for."""
+    if len(prompt) <= _MAX_PROMPT_CHARS:
+        return prompt
+    half = _MAX_PROMPT_CHARS // 2
+    return f"{prompt[:half]}\n{prompt[-half:]}"
 
 
 def _read_arguments(arguments: Sequence[str]) -> tuple[str, dict[str, str]]:
@@ -153,8 +198,16 @@ def _read_first_root(values: Mapping[str, Any]) -> str:
     return roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
 
 
+def _read_session(values: Mapping[str, Any]) -> str:
+    return _read_text(values, "session_id") or _read_text(values, "conversation_id")
+
+
 def _is_start(event: str) -> bool:
-    return event.replace("-", "").replace("_", "").lower() == _START
+    return _fold_event(event) == _START
+
+
+def _fold_event(event: str) -> str:
+    return event.replace("-", "").replace("_", "").lower()
 
 
 def _find_home(given: str | None) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -32,13 +31,3 @@ def make_briefing(folder: str, options: Sequence[str], *, timeout_seconds: float
             f"the briefing ended with {done.returncode}: {done.stderr.decode(errors='replace')}"
         )
     return done.stdout.decode(errors="replace").strip()
-
-
-def format_context(client: str, event: str, text: str) -> bytes:
-    """Return the output of a hook that puts `text` into the context of the model of `client`."""
-    document: dict[str, object] = {
-        "hookSpecificOutput": {"hookEventName": event, "additionalContext": text}
-    }
-    if client == "cursor":
-        document = {"additional_context": text}
-    return json.dumps(document).encode() + b"\n"

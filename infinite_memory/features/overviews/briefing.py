@@ -85,11 +85,17 @@ class Additions:
 
 
 def brief(
-    services: Services, scope: str | None, *, budget: int, add: Callable[[str], Additions]
+    services: Services,
+    scope: str | None,
+    *,
+    budget: int,
+    add: Callable[[str], Additions],
+    folder: str = "",
 ) -> Briefing:
     """Return the briefing for a scope; see `MemoryStore.briefing`.
 
-    `add` returns what is added to the briefing of the scope, whose name it is given.
+    `add` returns what is added to the briefing of the scope, whose name it is given. With a
+    `folder` that has no scope of its own, the last conversation is the last one there.
 
     Raises:
         InvalidInput: the budget cannot be used.
@@ -102,7 +108,8 @@ def brief(
     due = find_due(services, visible, code_seconds=_CODE_SECONDS, ahead_seconds=_AHEAD_SECONDS)
     moments = {entry.memory.id: moment for moment, entry in due.reminders}
     reminders = [entry.memory for _, entry in due.reminders]
-    memories = _collect_memories(services, visible, name, now, additions, reminders)
+    here = folder if scope is None else ""
+    memories = _collect_memories(services, visible, name, now, additions, reminders, here)
     shown = [memory for listed in memories.values() for memory in listed]
     short_ids = shorten_ids(services, [memory.id for memory in shown])
     services.note_returned(shown)
@@ -204,6 +211,7 @@ def _collect_memories(
     now: datetime,
     additions: Additions,
     reminders: Sequence[Memory],
+    folder: str,
 ) -> dict[BriefingPart, list[Memory]]:
     """Return the memories of every part, the most important first, each in one part alone."""
     texts = additions.texts
@@ -215,7 +223,7 @@ def _collect_memories(
         # The sort is stable.
         BriefingPart.HOLDS: sorted(holding, key=lambda memory: memory.id not in additions.first),
         BriefingPart.RECENT: _load_recent(services, visible, now, _EVENTS - set(additions.told)),
-        BriefingPart.CONVERSATION: _load_last_messages(services, visible),
+        BriefingPart.CONVERSATION: _load_last_messages(services, visible, folder),
         **{part: [added[id_] for id_ in texts[part] if id_ in added] for part in texts},
     }
     shown: set[str] = set()
@@ -267,10 +275,12 @@ def _load_recent(
     return [hit.memory for hit in hits if not (hit.outdated or hit.memory.id in told)]
 
 
-def _load_last_messages(services: Services, visible: frozenset[str]) -> list[Memory]:
-    """Return the last messages of the newest conversation, newest first."""
+def _load_last_messages(services: Services, visible: frozenset[str], folder: str) -> list[Memory]:
+    """Return the last messages of the newest conversation, in `folder` if given, newest first."""
     criteria = Criteria(scopes=visible, kinds=frozenset({Kind.MESSAGE}), statuses=_CURRENT)
-    newest = _load_memories(services, criteria, 1)
+    newest = _load_memories(services, criteria, _MOST_HOLDING if folder else 1)
+    if folder:
+        newest = [memory for memory in newest if memory.context.get("folder") == folder]
     if not newest or newest[0].conversation_id is None:
         return newest
     in_conversation = evolve(criteria, conversation_id=newest[0].conversation_id)

@@ -53,9 +53,16 @@ def build_session_context(
 
 
 def brief_scope(
-    services: Services, scope: str | None, *, budget: int, recent_days: int = DEFAULT_DAYS
+    services: Services,
+    scope: str | None,
+    *,
+    budget: int,
+    recent_days: int = DEFAULT_DAYS,
+    folder: str = "",
 ) -> Briefing:
     """Return the briefing for a scope, with further parts if it is that of a repository.
+
+    Without a scope it is that of a session in `folder`.
 
     Raises:
         InvalidInput: the budget cannot be used.
@@ -66,6 +73,7 @@ def brief_scope(
         scope,
         budget=budget,
         add=lambda name: _make_additions(services, name, recent_days),
+        folder=folder,
     )
 
 

@@ -75,10 +75,14 @@ class Conversation:
 
 
 def draft_messages(
-    events: Iterable[Event], limits: Limits
+    events: Iterable[Event], limits: Limits, folder: str = ""
 ) -> Iterator[tuple[Event, tuple[str, ...], Draft]]:
-    """Yield the messages among events as drafts, each with all ids by which it may be known."""
+    """Yield the messages among events as drafts, each with all ids by which it may be known.
+
+    Their context names the `folder`, unless it is "".
+    """
     conversations: dict[str, Conversation] = {}
+    details = {"folder": folder} if folder else {}
     for event in events:
         if event.kind is not EventKind.MESSAGE:
             continue
@@ -91,7 +95,7 @@ def draft_messages(
             speaker=event.speaker,
             text=event.text,
             said_at=event.at,
-            details={"branch": event.branch} if event.branch else {},
+            details=details | ({"branch": event.branch} if event.branch else {}),
         )
         for part, draft in enumerate(drafts):
             yield event, message_ids(event, part), draft

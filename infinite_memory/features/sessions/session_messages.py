@@ -130,7 +130,9 @@ def _store_messages(
     place = find_project_scope(services, line.folder)
     if place.refusal is not None:
         raise _Unreadable(f"{line.transcript}: {place.refusal}")
-    messages = draft_messages(events, services.config.limits)
+    # Outside of a repository, a later session in the folder finds them by the folder.
+    folder = "" if place.scope is not None else line.folder
+    messages = draft_messages(events, services.config.limits, folder)
     count = 0
     while batch := list(islice(messages, _BATCH)):
         drafts = {ids: evolve(draft, scope=place.scope) for _, ids, draft in batch}

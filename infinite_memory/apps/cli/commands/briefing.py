@@ -39,7 +39,8 @@ def briefing_command(
     """
     if scope is not None and project is not None:
         raise click.UsageError("give --scope or --project, not both", context)
-    with open_store(context, ingests=False) as store:
+    # A session that begins in a project knows what the last one there left.
+    with open_store(context, ingests=project is not None) as store:
         if project is not None:
             scope = store.conversations.project_scope(str(absolute_path(project)))
         briefing = store.briefing(scope, budget=budget)

@@ -1,0 +1,118 @@
+"""What enters a session of a client unasked: a briefing at its start, and memories at a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import evolve, frozen
+
+from infinite_memory.core.plain import PlainData
+from infinite_memory.core.values.criteria import Cut
+from infinite_memory.core.values.hits import Hit
+from infinite_memory.core.values.memory import Kind, Memory, Origin, shorten
+from infinite_memory.engine.id_endings import shorten_ids
+from infinite_memory.engine.retrieval.search import find_hits
+from infinite_memory.engine.retrieval.search_request import SearchRequest
+from infinite_memory.engine.services import Services
+from infinite_memory.features.overviews.sections import count_tokens, describe_origin, write_memory
+from infinite_memory.features.overviews.values import ShownMemory
+from infinite_memory.features.projects.session_context import brief_scope
+from infinite_memory.features.sessions.project_scope import existing_project_scope, find_project
+from infinite_memory.features.sessions.shown import ShownMemories
+from infinite_memory.search.text.quotation import NOTICE
+from infinite_memory.search.text.token_estimate import estimate_tokens
+
+_PROMPT_TOKENS = 150
+_TEXT_CHARS = 240
+# What a prompt asks for stands at its beginning or at its end.
+_PROMPT_CHARS = 1000
+
+
+@frozen(kw_only=True)
+class Moment(PlainData):
+    """What is shown at a moment of a session: the `text`, "" for nothing, framed as stored data.
+
+    `ids` are the memories in it, and `tokens` what it takes by estimate.
+    """
+
+    text: str = ""
+    ids: tuple[str, ...] = ()
+    tokens: int = 0
+
+
+def begin_session(services: Services, folder: str, *, session: str, budget: int) -> Moment:
+    """Return the briefing for a session; see `Conversations.begin_session`.
+
+    Raises:
+        InvalidInput: the budget cannot be used.
+    """
+    scope = existing_project_scope(services, folder)
+    briefing = brief_scope(services, scope, budget=budget, folder=folder)
+    moment = Moment(
+        text=briefing.text,
+        ids=tuple(item.id for section in briefing.sections for item in section.items),
+        tokens=briefing.tokens,
+    )
+    shown = ShownMemories(services.config.home, session)
+    shown.forget()
+    shown.add("start", moment.ids, tokens=moment.tokens)
+    return moment
+
+
+def recall_for_prompt(services: Services, prompt: str, *, folder: str, session: str) -> Moment:
+    """Return what almost surely helps with a prompt; see `Conversations.recall_for_prompt`."""
+    text = _shorten_prompt(prompt)
+    if not text:
+        return Moment()
+    project = find_project(folder, services.config)
+    scope = None if project is not None else services.default_scope
+    request = SearchRequest(text=text, conditions={"scope": scope}, cut=Cut.PUSHED, may_miss=True)
+    shown = ShownMemories(services.config.home, session)
+    known = shown.read()
+    hits = find_hits(evolve(services, find_project_scope=lambda: project), request)
+    new = [hit for hit in hits if hit.memory.id not in known and _may_enter(hit.memory, session)]
+    moment = _write_hits(services, new)
+    if moment.ids:
+        recalled = (hit.memory for hit in new if hit.memory.id in moment.ids)
+        services.note_returned(recalled, is_recall=True)
+        shown.add("prompt", moment.ids, tokens=moment.tokens)
+    return moment
+
+
+def _may_enter(memory: Memory, session: str) -> bool:
+    """Return whether a memory is neither of the session itself nor the talk of an assistant."""
+    is_talk = memory.kind is Kind.MESSAGE and memory.origin is Origin.ASSISTANT
+    return not is_talk and not (session and memory.conversation_id == session)
+
+
+def _write_hits(services: Services, hits: Sequence[Hit]) -> Moment:
+    """Return as many of `hits` as fit in the budget of a prompt, the best first."""
+    endings = shorten_ids(services, [hit.memory.id for hit in hits])
+    zone, usual = services.config.time_zone, services.default_scope
+    lines, ids = [f"From the memory. {NOTICE}"], []
+    left = _PROMPT_TOKENS - count_tokens(lines[0])
+    for hit in hits:
+        memory, text = hit.memory, shorten(_choose_text(hit), _TEXT_CHARS)
+        item = ShownMemory.of(memory, endings[memory.id], text)
+        line = write_memory(item, describe_origin(item), usual=usual, zone=zone)
+        left -= count_tokens(line)
+        if left < 0:
+            break
+        lines.append(line)
+        ids.append(memory.id)
+    if not ids:
+        return Moment()
+    text = "\n".join(lines)
+    return Moment(text=text, ids=tuple(ids), tokens=estimate_tokens(text))
+
+
+def _choose_text(hit: Hit) -> str:
+    start, end = hit.highlight or (0, len(hit.memory.text))
+    return hit.memory.text[start:end]
+
+
+def _shorten_prompt(prompt: str) -> str:
+    text = prompt.strip()
+    if len(text) <= 2 * _PROMPT_CHARS:
+        return text
+    return f"{text[:_PROMPT_CHARS]}\n{text[-_PROMPT_CHARS:]}"

@@ -1,0 +1,159 @@
+"""Answers hooks of the user on a socket of its own, beside the server's clients."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, closing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from infinite_memory.core.errors import InfiniteMemoryError
+from infinite_memory.features.sessions.hook_socket import (
+    SUFFIX,
+    find_socket_folder,
+    read_request,
+)
+
+if TYPE_CHECKING:
+    from infinite_memory.store.memory_store import MemoryStore
+
+_log = logging.getLogger(__name__)
+_REQUEST_SECONDS = 2.0
+_MOST_AT_ONCE = 16
+
+
+class ServedStore(Protocol):
+    """The store of a server, as a call uses it."""
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether what runs is to end at its next step."""
+
+    def call(self, client: str | None = None) -> AbstractContextManager[MemoryStore]:
+        """Give the store for the duration of a call."""
+
+
+class HookServer:
+    """A socket in the home folder on which hooks ask the store of a server.
+
+    It serves the user alone, since the folder of the socket is readable by nobody else. Where there
+    can be no socket, such as on Windows or in a folder that is read-only, hooks do without.
+    """
+
+    def __init__(self, memory: ServedStore, home: Path, *, ingests: bool) -> None:
+        """Answer from `memory`, the store of the folder `home`.
+
+        `ingests` says whether what hooks have noted is taken in.
+        """
+        self._memory, self._home, self._ingests = memory, home, ingests
+        self._path: Path | None = None
+        self._listener: socket.socket | None = None
+        self._slots = threading.BoundedSemaphore(_MOST_AT_ONCE)
+
+    def start(self) -> None:
+        """Listen in the background; without a socket, only a line in the log says why."""
+        if not hasattr(socket, "AF_UNIX"):
+            return
+        folder = find_socket_folder(self._home)
+        path = folder / f"{os.getpid()}{SUFFIX}"
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.chmod(0o700)
+            path.unlink(missing_ok=True)
+            listener.bind(os.fspath(path))
+            listener.listen(_MOST_AT_ONCE)
+        except OSError as error:
+            listener.close()
+            _log.warning("hooks are not answered: %s: %s", path, error)
+            return
+        self._path, self._listener = path, listener
+        threading.Thread(target=self._accept, args=(listener,), name="hooks", daemon=True).start()
+
+    def close(self) -> None:
+        """Stop listening and remove the socket. Closing twice does nothing."""
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            with suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)
+            listener.close()
+        if self._path is not None:
+            with suppress(OSError):
+                self._path.unlink(missing_ok=True)
+
+    def _accept(self, listener: socket.socket) -> None:
+        while self._listener is listener:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            if not self._slots.acquire(blocking=False):
+                connection.close()  # the hook asks another server, or does without
+                continue
+            threading.Thread(
+                target=self._answer, args=(connection,), name="hook", daemon=True
+            ).start()
+
+    def _answer(self, connection: socket.socket) -> None:
+        try:
+            with closing(connection):
+                request = read_request(connection, seconds=_REQUEST_SECONDS)
+                answer = self._handle(request)
+                connection.sendall(json.dumps(answer).encode() + b"\n")
+        except (OSError, ValueError, RecursionError, InfiniteMemoryError) as error:
+            _log.info("a hook got no answer: %s", error)
+        except Exception:  # noqa: BLE001 -- a thread of the server must not end with a trace
+            _log.exception("a hook got no answer")
+        finally:
+            self._slots.release()
+
+    def _handle(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the answer to a request; a moment that is not known has an empty one."""
+        handle = _MOMENTS.get(_read_text(request, "moment"))
+        if handle is None:
+            return {"text": ""}
+        with self._memory.call(_read_text(request, "client") or None) as store:
+            return handle(self, store, request)
+
+    def _begin_session(self, store: MemoryStore, request: Mapping[str, Any]) -> dict[str, Any]:
+        self._ingest(store)
+        moment = store.conversations.begin_session(
+            _read_text(request, "folder"), session=_read_text(request, "session")
+        )
+        return {"text": moment.text}
+
+    def _recall_for_prompt(self, store: MemoryStore, request: Mapping[str, Any]) -> dict[str, Any]:
+        moment = store.conversations.recall_for_prompt(
+            _read_text(request, "prompt"),
+            folder=_read_text(request, "folder"),
+            session=_read_text(request, "session"),
+        )
+        return {"text": moment.text}
+
+    def _take_in(self, store: MemoryStore, request: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        self._ingest(store)
+        return {"text": ""}
+
+    def _ingest(self, store: MemoryStore) -> None:
+        if self._ingests:
+            with suppress(OSError, InfiniteMemoryError):
+                store.conversations.ingest_spool(stop=lambda: self._memory.is_stopping)
+
+
+_Handle = Callable[["HookServer", "MemoryStore", Mapping[str, Any]], dict[str, Any]]
+
+_MOMENTS: Mapping[str, _Handle] = {
+    "start": HookServer._begin_session,
+    "prompt": HookServer._recall_for_prompt,
+    "noted": HookServer._take_in,
+}
+
+
+def _read_text(request: Mapping[str, Any], name: str) -> str:
+    value = request.get(name)
+    return value if isinstance(value, str) else ""

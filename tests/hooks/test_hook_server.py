@@ -1,0 +1,218 @@
+"""Hooks are answered by a server that runs: the briefing, and what surely helps with a prompt."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from infinite_memory import MemoryStore
+from infinite_memory.features.sessions.hook_socket import ask_server, find_socket_folder
+from infinite_memory.features.sessions.spool import append_line
+from infinite_memory_mcp import LazyStore
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no such sockets")
+HOOK = [sys.executable, "-m", "infinite_memory.apps.hooks.command"]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def memory(home: Path) -> Iterator[LazyStore]:
+    """A server's store, which answers hooks and knows of a cat, and of an answer of a tool."""
+    with LazyStore(
+        lambda: MemoryStore.open(home), quiet_seconds=600, works=True, answers_hooks=True
+    ) as memory:
+        store = memory.get()
+        store.remember("Marta's cat is called Kiki", id="cat", origin="user")
+        store.remember("The launch of the dashboard is on November 27", id="launch")
+        yield memory
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "work" / "apollo"
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git" / "config").write_text(
+        '[remote "origin"]\n\turl = git@github.com:alice/apollo.git\n'
+    )
+    return folder
+
+
+def ask(home: Path, moment: str, **values: str) -> str:
+    answer = ask_server(home, {"moment": moment, "client": "claude-code", **values}, seconds=30)
+    assert answer is not None
+    return str(answer["text"])
+
+
+def write_transcript(path: Path, session: str, *texts: str) -> Path:
+    path.write_text(
+        "".join(
+            json.dumps(
+                {
+                    "type": "user",
+                    "uuid": f"{session}-{number}",
+                    "sessionId": session,
+                    "timestamp": f"2026-11-26T10:00:{number:02}Z",
+                    "message": {"role": "user", "content": text},
+                }
+            )
+            + "\n"
+            for number, text in enumerate(texts)
+        ),
+        "utf-8",
+    )
+    return path
+
+
+def test_a_prompt_gets_what_helps_once_a_session_and_nothing_otherwise(
+    memory: LazyStore, home: Path
+) -> None:
+    question = "What is my cat called?"
+    first = ask(home, "prompt", session="s1", prompt=question)
+    assert "Kiki" in first
+    assert first.startswith("From the memory. What follows are stored records")
+    assert ask(home, "prompt", session="s1", prompt=question) == ""
+    assert "Kiki" in ask(home, "prompt", session="s2", prompt=question)
+    for idle in ("explain the difference between TCP and UDP", "", " \n"):
+        assert ask(home, "prompt", session="s3", prompt=idle) == ""
+    assert memory.is_open
+
+
+def test_a_session_that_begins_anew_is_shown_again_what_it_was_shown(
+    memory: LazyStore, home: Path
+) -> None:
+    question = "When is the launch of the dashboard?"
+    assert "November 27" in ask(home, "prompt", session="s1", prompt=question)
+    assert ask(home, "prompt", session="s1", prompt=question) == ""
+    ask(home, "start", session="s1", folder="/nowhere")
+    with memory.call() as store:
+        shown = store.conversations.begin_session("/nowhere", session="s9").ids
+    again = ask(home, "prompt", session="s1", prompt=question)
+    assert ("November 27" in again) == ("launch" not in shown)
+
+
+@pytest.mark.usefixtures("memory")
+def test_what_one_window_was_told_is_known_in_the_next(
+    home: Path, repository: Path, tmp_path: Path
+) -> None:
+    transcript = write_transcript(
+        tmp_path / "s1.jsonl", "s1", "Hi, I am Marta. My boat is called Havsvind."
+    )
+    folder = str(repository)
+    append_line(home, {"client": "claude-code", "transcript": str(transcript), "folder": folder})
+    assert "Havsvind" in ask(home, "start", session="s2", folder=folder)
+    assert "Havsvind" in ask(
+        home, "prompt", session="s3", folder=folder, prompt="What is my boat called?"
+    )
+    # What the session said itself is no news to it, and nothing of a project is told elsewhere.
+    asked = {"prompt": "What is my boat called?"}
+    assert "Havsvind" not in ask(home, "prompt", session="s1", folder=folder, **asked)
+    assert "Havsvind" not in ask(home, "prompt", session="s4", folder=str(tmp_path), **asked)
+
+
+@pytest.mark.usefixtures("memory")
+def test_a_plain_folder_finds_its_own_last_session(home: Path, tmp_path: Path) -> None:
+    for number, (name, text) in enumerate(
+        {"boat": "The backstay is 10 m.", "garden": "The roses are red."}.items()
+    ):
+        path = write_transcript(tmp_path / f"{name}.jsonl", f"s{number}", text)
+        folder = str(tmp_path / name)
+        append_line(home, {"client": "claude-code", "transcript": str(path), "folder": folder})
+    briefed = ask(home, "start", session="s9", folder=str(tmp_path / "boat"))
+    assert "backstay" in briefed
+    assert "roses" not in briefed
+
+
+@pytest.mark.usefixtures("memory")
+def test_the_socket_is_in_a_folder_of_the_user_alone(home: Path) -> None:
+    folder = find_socket_folder(home)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert [path.name for path in folder.glob("*.sock")] == [f"{os.getpid()}.sock"]
+
+
+def test_a_long_path_has_its_sockets_in_the_folder_of_the_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/run/user/1")
+    folder = find_socket_folder(tmp_path / ("x" * 100))
+    assert folder.parent == Path("/run/user/1")
+    assert folder != find_socket_folder(tmp_path / ("y" * 100))
+
+
+def test_a_socket_that_nobody_listens_on_is_removed(home: Path) -> None:
+    folder = find_socket_folder(home)
+    folder.mkdir(parents=True)
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(folder / "1.sock"))
+    assert ask_server(home, {"moment": "prompt"}, seconds=1) is None
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("said", [b"", b"\nno json\n", b"\n[]\n", b"?", b"\n"])
+def test_a_server_that_hangs_or_answers_rubbish_is_no_answer(home: Path, said: bytes) -> None:
+    folder = find_socket_folder(home)
+    folder.mkdir(parents=True)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(folder / "1.sock"))
+        listener.listen()
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.sendall(said)
+                time.sleep(1)
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        assert ask_server(home, {"moment": "prompt"}, seconds=0.3) is None
+        thread.join(5)
+
+
+@pytest.mark.process
+@pytest.mark.usefixtures("memory")
+def test_the_hook_prints_what_the_server_answers(home: Path) -> None:
+    def fire(prompt: str) -> bytes:
+        values = {"session_id": "s1", "cwd": "/", "prompt": prompt}
+        done = subprocess.run(
+            [*HOOK, "UserPromptSubmit", "--home", str(home)],
+            input=json.dumps(values).encode(),
+            capture_output=True,
+            timeout=60,
+            check=True,
+        )
+        assert done.stderr == b""
+        return done.stdout
+
+    output = json.loads(fire("What is my cat called?"))["hookSpecificOutput"]
+    assert output["hookEventName"] == "UserPromptSubmit"
+    assert "Kiki" in output["additionalContext"]
+    assert fire("x " * 1_000_000) == b""
+    assert fire("") == b""
+
+
+@pytest.mark.process
+def test_without_a_server_a_prompt_gets_nothing(home: Path) -> None:
+    with MemoryStore.open(home) as store:
+        store.remember("Marta's cat is called Kiki")
+    done = subprocess.run(
+        [*HOOK, "UserPromptSubmit", "--home", str(home)],
+        input=json.dumps({"session_id": "s1", "prompt": "What is my cat called?"}).encode(),
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    assert (done.stdout, done.stderr) == (b"", b"")
