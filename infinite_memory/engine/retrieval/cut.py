@@ -22,12 +22,12 @@ _BROUGHT_IN = frozenset({Origin.IMPORT, Origin.TOOL})
 _ADDRESSES_MODEL = re.compile(
     r"\b(?:ignore|disregard|forget|override|ignorier|vergiss|missachte|ignora|olvida|oublie)\w{0,3}\b"
     r"(?=[^.\n]{0,60}\b(?:previous|prior|above|earlier|vorherig|bisherig|obig|anterior|précédent))"
-    r"[^.\n]{0,60}\b(?:instruc|prompt|rule|message|anweisung|regel|regla|consigne|règle)"
+    r"[^.\n]{0,60}\b(?:instruc|prompt|rules\b|messages\b|anweisung|regeln|reglas|consigne|règles)"
     r"|(?:忽略|无视|忘记)[^。\n]{0,10}(?:指令|指示|提示|规则)"
-    r"|\byou are now (?:an?|in|the|free)\b|\bdu bist (?:jetzt|nun) ein|\bahora eres una?\b"
+    r"|\byou are now (?:an?|in developer)\b|\bdu bist (?:jetzt|nun) ein|\bahora eres una?\b"
     r"|\btu es (?:maintenant|désormais) une?\b|你现在是一个|\bdo not tell the user\b"
     r"|</?(?:system|assistant|user|human|instructions?|(?:tool|function|system)[_-]\w+)>"
-    r"|<\|\w+\|>|\[/?INST\]|^[# ]{0,8}(?:system|assistant)(?: prompt)?:",
+    r"|<\|\w+\|>|\[/?INST\]|^[# ]{0,8}system(?: prompt|: ?you\b)",
     re.IGNORECASE | re.MULTILINE,
 )
 
