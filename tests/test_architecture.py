@@ -53,7 +53,7 @@ ARROWS = {
 # Within a room that has an order of its own, a part imports from the parts before it.
 PARTS = {
     "core": (
-        *("errors", "paths", "standard_streams", "clock", "plain", "files"),
+        *("errors", "paths", "standard_streams", "clock", "secrets", "plain", "files"),
         *("values", "protocols", "config", "observe"),
     ),
     "search": ("text", "embedding"),

@@ -122,7 +122,7 @@ class Exchange(Group):
         with _raise_typed_errors(location), open_source(location) as source:
             chosen = choose_format(source, format)
             config = self._services.config
-            options = Options(limits=config.limits, zone=config.time_zone)
+            options = Options(limits=config.limits, zone=config.time_zone, home=config.home)
             request = ImportRequest(
                 path=location,
                 format=chosen,

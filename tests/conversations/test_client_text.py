@@ -13,6 +13,8 @@ from infinite_memory.features.sessions.events.builder import remove_client_text
         "<ide_selection>The lines 1 to 3 are selected</ide_selection>",
         "<task-notification>\n<task-id>7</task-id>\n</task-notification>",
         '<teammate-message teammate_id="mara">hello</teammate-message>',
+        "<turn_aborted>The user interrupted the turn</turn_aborted>",
+        "<subagent_notification>{}</subagent_notification>",
         "<command-name>/clear</command-name>\n  <command-args></command-args>",
         "<permissions instructions>\nnone\n</permissions instructions>",
         "<skill>\n<name>paint</name>\nMix the colours.\n</skill>",

@@ -185,7 +185,7 @@ def test_a_transcript_that_cannot_be_read_is_kept_said_by_the_doctor_and_tried_a
 ) -> None:
     path = write_transcript(tmp_path / "s.jsonl", record("1", "one"))
 
-    def refuse(_: object) -> None:
+    def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
     store = open_home()

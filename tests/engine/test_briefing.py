@@ -204,6 +204,18 @@ def test_what_a_recent_summary_tells_is_not_told_again(store: MemoryStore) -> No
     assert set(shown(store.briefing(), "recent")) == {"e0", "e1", "e2"}
 
 
+def test_a_secret_is_in_no_part_and_still_found(store: MemoryStore) -> None:
+    secret = "the password of the router is Blau-Wal-77"
+    for part, kind in {"d": "decision", "n": "note", "m": "message"}.items():
+        store.remember(f"For the {kind}: {secret}", kind=kind, id=part)
+    store.remember("The router is blue", kind="fact", id="f")
+    store.remember(f"Renew it: {secret}", kind="reminder", id="r", valid_from=NOW)
+    briefing = store.briefing()
+    assert [item.id for section in briefing.sections for item in section.items] == ["f"]
+    assert "Blau" not in briefing.text
+    assert "d" in {hit.id for hit in store.search("password of the router")}
+
+
 class Broken(HashingEmbedder):
     """A model that cannot be used."""
 

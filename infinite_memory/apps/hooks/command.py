@@ -24,7 +24,7 @@ from infinite_memory.core.errors import ConfigurationError, InfiniteMemoryError
 from infinite_memory.core.paths import absolute_path, expand_path, find_working_folder
 from infinite_memory.core.standard_streams import open_standard_streams
 from infinite_memory.features.sessions.hook_socket import ask_server
-from infinite_memory.features.sessions.spool import append_line
+from infinite_memory.features.sessions.spool import append_line, note_pause
 
 _START, _PROMPT = "sessionstart", ("userpromptsubmit", "beforesubmitprompt")
 _START_SECONDS, _SPOOL_SECONDS = 15.0, 3.0
@@ -36,8 +36,10 @@ _MAX_CHARS = 4096
 _MAX_LOG_BYTES = 1 << 20
 _DEFAULT_HOME, _HOME_VARIABLE = "~/.infinite-memory", "INFINITE_MEMORY_HOME"
 _DEFAULT_CLIENT = "claude-code"
-_OPTIONS = ("--client", "--home", "--store", "--scopes")
-_PASSED = _OPTIONS[1:]
+_PASSED = ("--home", "--store", "--scopes")
+_OPTIONS = ("--client", "--session", *_PASSED)
+_PAUSE = "pause"
+_SWITCHES = (_PAUSE, "resume")
 
 
 def main() -> int:
@@ -50,7 +52,8 @@ def run_hook(arguments: Sequence[str]) -> int:
     """Run the hook of an event and return 0.
 
     `arguments` are the event, and optionally --client NAME, --home DIR, and --store and --scopes,
-    which only a briefing uses. Unknown arguments are ignored.
+    which only a briefing uses. Unknown arguments are ignored. "pause" and "resume" in the place of
+    an event, optionally with --session ID, are for people and models: 1 says that it failed.
     """
     event, options = _read_arguments(arguments)
     try:
@@ -59,6 +62,8 @@ def run_hook(arguments: Sequence[str]) -> int:
         # There is no place for the log either; clients show this to a person at most.
         sys.stderr.write(f"infinite-memory-hook: {error}; nothing was noted\n")
         return 0
+    if event in _SWITCHES:
+        return _switch(home, options.get("--session", ""), paused=event == _PAUSE)
     seconds = _START_SECONDS if _is_start(event) else _SPOOL_SECONDS
     timer = threading.Timer(seconds + 0.5, _give_up, (home, event))
     timer.daemon = True
@@ -106,6 +111,19 @@ def _handle_event(event: str, options: Mapping[str, str], home: Path, seconds: f
     append_line(home, line)
     # So that another window knows in a moment what was said in this one.
     _ask(home, options, {"moment": "noted", **asked})
+
+
+def _switch(home: Path, session: str, *, paused: bool) -> int:
+    """Pause a session, or all of them, or let them go on; say so, and return the exit code."""
+    about = f"the session {session[:_MAX_CHARS]!r}" if session else "sessions"
+    try:
+        note_pause(home, session[:_MAX_CHARS], paused=paused)
+    except OSError as error:
+        sys.stderr.write(f"infinite-memory-hook: nothing changed: {error}\n")
+        return 1
+    said = "is kept until you resume" if paused else "is kept again"
+    sys.stdout.write(f"From now on {'nothing' if paused else 'what is said'} of {about} {said}.\n")
+    return 0
 
 
 def _ask(home: Path, options: Mapping[str, str], request: Mapping[str, str]) -> str:

@@ -12,6 +12,7 @@ from infinite_memory.core.values.memory import Kind, Memory, Status
 from infinite_memory.core.values.question import Question
 from infinite_memory.core.values.scope import fold_name
 from infinite_memory.engine.load_memories import get_memory
+from infinite_memory.engine.retrieval.cut import may_be_pushed
 from infinite_memory.engine.retrieval.feedback import rank_with_feedback
 from infinite_memory.engine.retrieval.predecessors import successor_ids
 from infinite_memory.engine.retrieval.search import find_hits
@@ -58,8 +59,10 @@ def _apply_cut(services: Services, request: SearchRequest, cut: Cut, absence: Ab
     """Return `absence` of a memory that a search finds, with the cut if that leaves it out."""
     if absence.id in {hit.id for hit in find_hits(services, request)}:
         return absence
+    is_low = cut is not Cut.PUSHED or may_be_pushed(get_memory(services, absence.id))
+    because = "too low for" if is_low else "but what it is or holds is not for"
     reason = (
-        f"it matches at rank {absence.rank} with the score {absence.score:.2f}, too low for the cut"
+        f"it matches at rank {absence.rank} with the score {absence.score:.2f}, {because} the cut"
         f" {cut}; the threshold 0 shows it"
     )
     return evolve(absence, step=Step.CUT, reason=reason)

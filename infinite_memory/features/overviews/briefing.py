@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from attrs import evolve, field, frozen
 
+from infinite_memory.core.secrets import find_secrets
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.hits import Hit
 from infinite_memory.core.values.memory import GLOBAL, Kind, Memory, Status, shorten
@@ -58,6 +59,8 @@ _EMPTY = (
     " decisions with their reasons, facts, and what the user prefers."
 )
 _TEXT_CHARS = 240
+# A secret is shown to whoever asks for it, so it is looked for in more than is shown of a text.
+_LOOKED_AT_CHARS = 8 * _TEXT_CHARS
 _CURRENT = frozenset({Status.CURRENT})
 # Kinds that hold until something replaces them; everything else but messages is an event.
 _HOLDING = frozenset({Kind.FACT, Kind.DECISION, Kind.LESSON})
@@ -115,7 +118,7 @@ def brief(
     services.note_returned(shown)
 
     def make_item(memory: Memory, part: BriefingPart) -> BriefingItem:
-        text = additions.texts.get(part, {}).get(memory.id) or join_title(memory, memory.text)
+        text = _write_text(memory, part, additions)
         at = memory.held_from if part is BriefingPart.HOLDS else memory.happened_at
         at = moments.get(memory.id, at)
         return BriefingItem.of(memory, short_ids[memory.id], shorten(text, _TEXT_CHARS), at=at)
@@ -230,9 +233,19 @@ def _collect_memories(
     memories: dict[BriefingPart, list[Memory]] = {}
     for part in BriefingPart:
         seen = frozenset() if part in _OF_GROUPS else frozenset(shown)
-        memories[part] = [memory for memory in listed.get(part, ()) if memory.id not in seen]
+        memories[part] = [
+            memory
+            for memory in listed.get(part, ())
+            if memory.id not in seen
+            and not find_secrets(_write_text(memory, part, additions)[:_LOOKED_AT_CHARS])
+        ]
         shown.update(memory.id for memory in memories[part] if part not in _OF_GROUPS)
     return memories
+
+
+def _write_text(memory: Memory, part: BriefingPart, additions: Additions) -> str:
+    added = additions.texts.get(part, {}).get(memory.id)
+    return added or join_title(memory, memory.text)
 
 
 def _load_holding(

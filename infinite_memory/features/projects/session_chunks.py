@@ -46,7 +46,7 @@ from infinite_memory.features.sessions.events.reading import (
     read_session,
 )
 from infinite_memory.features.sessions.repository import find_work_tree, scope_of_folder
-from infinite_memory.features.sessions.spool_reader import SpoolLine
+from infinite_memory.features.sessions.spool_reader import SpoolLine, load_pauses
 
 _AROUND = timedelta(days=1)
 _log = logging.getLogger(__name__)
@@ -146,7 +146,7 @@ def _add_file(
     dry_run: bool,
 ) -> IngestedSessions:
     try:
-        events = read_session(file)
+        events = read_session(file, load_pauses(services.config.home))
     except OSError as error:
         sentence = f"{file.path}: {error.strerror or error}"
         return evolve(result, skipped=(*result.skipped, sentence))

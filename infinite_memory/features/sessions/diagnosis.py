@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from infinite_memory.core.files.regular import open_regular
+from infinite_memory.core.values.codec import iso
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.verification import Diagnosis, State
-from infinite_memory.features.sessions.spool_reader import Spool
+from infinite_memory.features.sessions.spool_reader import Spool, load_pauses
 
 _ABOUT = "hooks"
 _MAX_LOG_BYTES = 2 << 20
@@ -21,6 +22,7 @@ def diagnose_hooks(home: Path) -> Iterator[Diagnosis]:
     try:
         if spool.folder.exists():
             yield _check_spool(spool)
+            yield from _check_pauses(home)
         if log.exists():
             yield from _check_log(log)
     except OSError as error:
@@ -44,6 +46,15 @@ def _check_spool(spool: Spool) -> Diagnosis:
         sentence = f"{number} for the next server or command, which takes it in."
         return Diagnosis(_ABOUT, State.OK, sentence)
     return Diagnosis(_ABOUT, State.OK, "Everything that hooks have noted is taken in.")
+
+
+def _check_pauses(home: Path) -> Iterator[Diagnosis]:
+    for session, spans in load_pauses(home).spans.items():
+        begin, end = spans[-1] if spans else (None, None)
+        if begin is not None and end is None:
+            about = f"The session {session!r:.80} is" if session else "All sessions are"
+            sentence = f"{about} paused since {iso(begin)}: `infinite-memory hook resume` ends it."
+            yield Diagnosis(_ABOUT, State.OK, sentence)
 
 
 def _check_log(log: Path) -> Iterator[Diagnosis]:

@@ -21,7 +21,13 @@ from infinite_memory.features.sessions.events.event import Event
 from infinite_memory.features.sessions.events.reading import CLIENTS, SessionFile, read_session
 from infinite_memory.features.sessions.ingested import Ingested
 from infinite_memory.features.sessions.project_scope import find_project_scope
-from infinite_memory.features.sessions.spool_reader import READER_LOCK, Spool, SpoolLine
+from infinite_memory.features.sessions.spool_reader import (
+    READER_LOCK,
+    Spool,
+    SpoolLine,
+    load_pauses,
+)
+from infinite_memory.features.sessions.withheld import Pauses
 from infinite_memory.storage.inmemory import InMemoryStorage
 
 Stop = Callable[[], bool]
@@ -60,7 +66,7 @@ def _ingest_claimed(services: Services, spool: Spool, stop: Stop, on_read: OnRea
         if stop():
             return evolve(ingested, finished=False)
         try:
-            events = _read_events(line)
+            events = _read_events(line, load_pauses(spool.home))
             count, is_whole = _store_messages(services, line, events, stop)
         except (Conflict, InvalidInput) as error:
             failures.append(_fail_line(line, error, str(error)))
@@ -105,8 +111,8 @@ def _skip_session(ingested: Ingested, sentence: str) -> Ingested:
     return evolve(ingested, skipped=(*ingested.skipped, sentence))
 
 
-def _read_events(line: SpoolLine) -> list[Event]:
-    """Return the events of a transcript.
+def _read_events(line: SpoolLine, pauses: Pauses) -> list[Event]:
+    """Return what may be kept of the events of a transcript.
 
     Raises:
         OSError: the file cannot be read.
@@ -116,7 +122,7 @@ def _read_events(line: SpoolLine) -> list[Event]:
     path = Path(line.transcript)
     if not path.is_absolute() or not stat.S_ISREG(path.stat().st_mode):
         raise _Unreadable(f"{line.transcript} is no file with a full path")
-    return read_session(SessionFile(path=path, client=line.client))
+    return read_session(SessionFile(path=path, client=line.client), pauses)
 
 
 def _store_messages(

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 if sys.platform == "win32":  # pragma: no cover
@@ -24,6 +25,7 @@ FOLDER = "spool"
 """The folder of the spool in the home folder."""
 
 SPOOL = "spool.jsonl"
+PAUSES = "pauses.jsonl"
 LOCK = "append.lock"
 
 _MAX_BYTES = 16 << 20
@@ -31,36 +33,46 @@ _LOCK_SECONDS = 1.0
 _STEP_SECONDS = 0.001
 
 
-def append_line(home: Path, values: Mapping[str, object]) -> None:
-    """Append `values` as one line to the spool in `home`, which is created if it does not exist.
+def append_line(home: Path, values: Mapping[str, object], *, name: str = SPOOL) -> None:
+    """Append `values` as one line to a file of the spool in `home`, created if it does not exist.
 
     Raises:
-        OSError: the line could not be written, or the spool is full because nothing reads it.
+        OSError: the line could not be written, or the file is full because nothing reads it.
     """
     folder = home / FOLDER
     # The line feed before it ends a line that a full disk has cut.
     line = f"\n{json.dumps(values)}\n".encode()
     try:
-        _append_bytes(folder, line)
+        _append_bytes(folder, name, line)
     except FileNotFoundError:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
-        _append_bytes(folder, line)
+        _append_bytes(folder, name, line)
 
 
-def _append_bytes(folder: Path, line: bytes) -> None:
+def note_pause(home: Path, session: str, *, paused: bool) -> None:
+    """Note that a session, "" for all sessions, is paused or goes on from now on.
+
+    Raises:
+        OSError: it could not be written.
+    """
+    at = datetime.now(UTC).isoformat()
+    append_line(home, {"at": at, "session": session, "paused": paused}, name=PAUSES)
+
+
+def _append_bytes(folder: Path, name: str, line: bytes) -> None:
     with _hold_shared_lock(folder / LOCK):
         # A pipe that nobody reads would keep the client waiting.
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
-        descriptor = os.open(folder / SPOOL, flags, 0o600)
+        descriptor = os.open(folder / name, flags, 0o600)
         try:
             if os.fstat(descriptor).st_size > _MAX_BYTES:
-                raise OSError(f"{folder / SPOOL} is full: no server or command has read it")
+                raise OSError(f"{folder / name} is full: no server or command has read it")
             written = os.write(descriptor, line)
         finally:
             os.close(descriptor)
     if written < len(line):
-        raise OSError(f"{folder / SPOOL}: only {written} of {len(line)} bytes were written")
+        raise OSError(f"{folder / name}: only {written} of {len(line)} bytes were written")
 
 
 @contextmanager

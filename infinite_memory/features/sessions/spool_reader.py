@@ -11,16 +11,19 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from attrs import field, frozen
 
-from infinite_memory.core.errors import StorageUnavailable
+from infinite_memory.core.errors import InvalidInput, StorageUnavailable
 from infinite_memory.core.files.atomic import write_atomically
 from infinite_memory.core.files.locks import FileLock
 from infinite_memory.core.files.regular import open_regular
-from infinite_memory.features.sessions.spool import FOLDER, LOCK, SPOOL
+from infinite_memory.core.values.timestamps import read_moment
+from infinite_memory.features.sessions.spool import FOLDER, LOCK, PAUSES, SPOOL
+from infinite_memory.features.sessions.withheld import Pauses
 
 READER_LOCK = "reader.lock"
 
@@ -104,8 +107,43 @@ class Spool:
         return self.folder.glob(f"{_CLAIMED}*.jsonl")
 
 
+def load_pauses(home: Path) -> Pauses:
+    """Return the pauses that were noted in the spool of `home`.
+
+    Raises:
+        OSError: their file cannot be read.
+    """
+    spans: dict[str, list[tuple[datetime, datetime | None]]] = {}
+    for values in _read_objects(home / FOLDER / PAUSES):
+        try:
+            at = read_moment(_read_text(values, "at"), "UTC")
+        except InvalidInput:
+            continue
+        session = _read_text(values, "session")
+        listed = spans.setdefault(session, [])
+        if values.get("paused") is True and not (listed and listed[-1][1] is None):
+            listed.append((at, None))
+        elif values.get("paused") is False:
+            # Without a session it ends every pause.
+            for each in [listed] if session else spans.values():
+                if each and each[-1][1] is None:
+                    each[-1] = (each[-1][0], at)
+    return Pauses({session: tuple(listed) for session, listed in spans.items()})
+
+
 def _read_lines(path: Path) -> Iterator[SpoolLine]:
     """Yield the lines of a file that name a transcript; none if there is no file."""
+    for values in _read_objects(path):
+        if _read_text(values, "transcript"):
+            yield SpoolLine(
+                client=_read_text(values, "client"),
+                transcript=_read_text(values, "transcript"),
+                folder=_read_text(values, "folder"),
+                reason=_read_text(values, "reason"),
+            )
+
+
+def _read_objects(path: Path) -> Iterator[Mapping[str, Any]]:
     try:
         with open_regular(path) as file:
             content = file.read(_MAX_SPOOL_BYTES)
@@ -116,13 +154,8 @@ def _read_lines(path: Path) -> Iterator[SpoolLine]:
             values = json.loads(line)
         except (ValueError, RecursionError):
             continue  # a full disk has cut it
-        if isinstance(values, dict) and _read_text(values, "transcript"):
-            yield SpoolLine(
-                client=_read_text(values, "client"),
-                transcript=_read_text(values, "transcript"),
-                folder=_read_text(values, "folder"),
-                reason=_read_text(values, "reason"),
-            )
+        if isinstance(values, dict):
+            yield values
 
 
 def _read_text(values: Mapping[str, Any], name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from attrs import frozen
@@ -22,10 +23,14 @@ _MILLISECONDS_FROM = 100_000_000_000
 
 @frozen(kw_only=True)
 class Options:
-    """How to read a source: the limits of a memory, and the zone of times without an offset."""
+    """How to read a source: the limits of a memory, and the zone of times without an offset.
+
+    `home` is the home folder of the memory, which names the pauses of sessions.
+    """
 
     limits: Limits
     zone: str | None
+    home: Path
 
     @property
     def max_line_bytes(self) -> int:

@@ -161,7 +161,7 @@ class EventBuilder:
         call = Call(
             tool=waiting.tool,
             arguments=waiting.arguments,
-            output=storable(output[:_MAX_OUTPUT_CHARS]),
+            output=storable(_remove_reminders(output[:_MAX_OUTPUT_CHARS])),
             ok=ok,
             at=waiting.at,
             position=waiting.position,

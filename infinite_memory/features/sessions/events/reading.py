@@ -19,6 +19,7 @@ from infinite_memory.features.sessions.events.builder import EventBuilder, text_
 from infinite_memory.features.sessions.events.claude_code import read_claude_code
 from infinite_memory.features.sessions.events.codex import read_codex
 from infinite_memory.features.sessions.events.event import Event
+from infinite_memory.features.sessions.withheld import NO_PAUSES, Pauses, withhold
 
 _SPEAKERS = {"user": "user", "gemini": "assistant", "model": "assistant"}
 _EXIT = re.compile(r"^Exit Code: (-?\d+)", re.MULTILINE)
@@ -212,19 +213,24 @@ def _holds_keys(stream: IO[bytes]) -> bool:
     return not missing
 
 
-def read_session(file: SessionFile) -> list[Event]:
-    """Return the events of a session file, in the order of time.
+def read_session(file: SessionFile, pauses: Pauses = NO_PAUSES) -> list[Event]:
+    """Return what may be kept of the events of a session file, in the order of time.
 
     Raises:
         OSError: the file cannot be read.
     """
     with open_regular(file.path) as stream:
         changed_at = datetime.fromtimestamp(file.path.stat().st_mtime, UTC)
-        return list(read_stream(stream, file.client, file.path.name, changed_at).events)
+        name = file.path.name
+        return list(read_stream(stream, file.client, name, changed_at, pauses).events)
 
 
-def read_stream(stream: IO[bytes], client: str, name: str, changed_at: datetime) -> Reading:
+def read_stream(
+    stream: IO[bytes], client: str, name: str, changed_at: datetime, pauses: Pauses
+) -> Reading:
     """Read the session file of a client called `name`, which was changed at a time.
+
+    What is not to be kept is left out; see `withhold`.
 
     Raises:
         OSError: the file cannot be read.
@@ -239,8 +245,9 @@ def read_stream(stream: IO[bytes], client: str, name: str, changed_at: datetime)
     except ValueError as error:
         builder.problems.append((0, str(error)))
     # The sort is stable; a clock that was set back does not reorder a session much.
-    events = tuple(sorted(builder.finish(), key=lambda event: event.at))
-    return Reading(events=events, problems=tuple(builder.problems), is_document=is_document)
+    events = sorted(builder.finish(), key=lambda event: event.at)
+    kept = tuple(withhold(events, pauses))
+    return Reading(events=kept, problems=tuple(builder.problems), is_document=is_document)
 
 
 def _read_lines(stream: IO[bytes], builder: EventBuilder) -> Iterator[tuple[int, Any]]:

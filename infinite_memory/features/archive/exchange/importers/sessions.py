@@ -1,6 +1,7 @@
 """Session files of Claude Code, Codex CLI and Gemini CLI: what the person and the assistant wrote.
 
-Calls of tools, their results, thoughts, and texts that the program added are left out.
+Calls of tools, their results, thoughts, and texts that the program added are left out, and what is
+not to be kept.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from infinite_memory.features.archive.exchange.records import DraftRecord, Item
 from infinite_memory.features.archive.exchange.source import Source
 from infinite_memory.features.sessions.conversation import draft_messages
 from infinite_memory.features.sessions.events.reading import read_stream, recognise_client
+from infinite_memory.features.sessions.spool_reader import load_pauses
 
 _LINES, _DOCUMENT = ".jsonl", ".json"
 _LOOKED_AT = 100
@@ -36,6 +38,7 @@ def read_sessions(client: str, source: Source, options: Options) -> Iterator[Ite
     Raises:
         OSError: a file cannot be read.
     """
+    pauses = load_pauses(options.home)
     files = source.with_ending(_LINES, _DOCUMENT)
     for file in sorted(files, key=lambda file: (source.changed_at(file), file)):
         found, shown = _recognise_client(source, file), source.show(file)
@@ -43,7 +46,7 @@ def read_sessions(client: str, source: Source, options: Options) -> Iterator[Ite
         if found != client and (found is not None or not file.lower().endswith(_LINES)):
             continue
         with source.open(file) as stream:
-            reading = read_stream(stream, client, file, source.changed_at(file))
+            reading = read_stream(stream, client, file, source.changed_at(file), pauses)
         for position, what in reading.problems:
             yield ImportProblem(file=shown, where=reading.place(position), what=what)
         for event, ids, draft in draft_messages(reading.events, options.limits):
