@@ -67,12 +67,13 @@ def _select_shown(cut: Cut, hits: Hits) -> list[Hit]:
 def may_be_pushed(memory: Memory) -> bool:
     """Return whether a memory may enter a conversation unasked.
 
-    It was said or stored on purpose, has no secret, and does not address the model. This holds back
-    nothing that is asked for.
+    It was said or stored on purpose, or made of what was said; it has no secret, and does not
+    address the model. This holds back nothing that is asked for.
     """
     text = f"{memory.title or ''}\n{memory.text}"
+    is_made = memory.origin is Origin.TOOL and bool(memory.sources)
     return (
-        memory.origin not in _BROUGHT_IN
+        (is_made or memory.origin not in _BROUGHT_IN)
         and _ADDRESSES_MODEL.search(text) is None
         and not find_secrets(text)
     )

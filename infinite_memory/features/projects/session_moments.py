@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.criteria import Cut
 from infinite_memory.core.values.hits import Hit
-from infinite_memory.core.values.memory import Kind, Memory, Origin, shorten
+from infinite_memory.core.values.memory import shorten
 from infinite_memory.engine.id_endings import shorten_ids
 from infinite_memory.engine.retrieval.search import find_hits
 from infinite_memory.engine.retrieval.search_request import SearchRequest
@@ -70,8 +70,13 @@ def recall_for_prompt(services: Services, prompt: str, *, folder: str, session: 
     shown = ShownMemories(services.config.home, session)
     known = shown.read()
     hits = find_hits(evolve(services, find_project_scope=lambda: project), request)
-    new = [hit for hit in hits if hit.memory.id not in known and _may_enter(hit.memory, session)]
-    moment = _write_hits(services, new)
+    new = [
+        hit
+        for hit in hits
+        if hit.memory.id not in known and not (session and hit.memory.conversation_id == session)
+    ]
+    usual = services.default_scope if project is None else project.name
+    moment = _write_hits(services, new, usual)
     if moment.ids:
         recalled = (hit.memory for hit in new if hit.memory.id in moment.ids)
         services.note_returned(recalled, is_recall=True)
@@ -79,16 +84,15 @@ def recall_for_prompt(services: Services, prompt: str, *, folder: str, session: 
     return moment
 
 
-def _may_enter(memory: Memory, session: str) -> bool:
-    """Return whether a memory is neither of the session itself nor the talk of an assistant."""
-    is_talk = memory.kind is Kind.MESSAGE and memory.origin is Origin.ASSISTANT
-    return not is_talk and not (session and memory.conversation_id == session)
+def _write_hits(services: Services, hits: Sequence[Hit], usual: str) -> Moment:
+    """Return as many of `hits` as fit in the budget of a prompt, the best first.
 
-
-def _write_hits(services: Services, hits: Sequence[Hit]) -> Moment:
-    """Return as many of `hits` as fit in the budget of a prompt, the best first."""
-    endings = shorten_ids(services, [hit.memory.id for hit in hits])
-    zone, usual = services.config.time_zone, services.default_scope
+    The scope of a memory is named unless it is the `usual` one.
+    """
+    endings, zone = (
+        shorten_ids(services, [hit.memory.id for hit in hits]),
+        services.config.time_zone,
+    )
     lines, ids = [f"From the memory. {NOTICE}"], []
     left = _PROMPT_TOKENS - count_tokens(lines[0])
     for hit in hits:
