@@ -19,11 +19,14 @@ from infinite_memory.features.overviews.values import ShownMemory
 from infinite_memory.features.projects.session_context import brief_scope
 from infinite_memory.features.sessions.project_scope import existing_project_scope, find_project
 from infinite_memory.features.sessions.shown import ShownMemories
+from infinite_memory.search.text.question_terms import split_terms
 from infinite_memory.search.text.quotation import NOTICE
 from infinite_memory.search.text.token_estimate import estimate_tokens
 
 _PROMPT_TOKENS = 150
 _TEXT_CHARS = 240
+# "Thanks!" and "next" ask for nothing, whatever is stored.
+_LEAST_TERMS = 2
 # What a prompt asks for stands at its beginning or at its end.
 _PROMPT_CHARS = 1000
 
@@ -62,7 +65,7 @@ def begin_session(services: Services, folder: str, *, session: str, budget: int)
 def recall_for_prompt(services: Services, prompt: str, *, folder: str, session: str) -> Moment:
     """Return what almost surely helps with a prompt; see `Conversations.recall_for_prompt`."""
     text = _shorten_prompt(prompt)
-    if not text:
+    if len(split_terms(text)[0]) < _LEAST_TERMS:
         return Moment()
     project = find_project(folder, services.config)
     scope = None if project is not None else services.default_scope
