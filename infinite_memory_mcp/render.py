@@ -9,7 +9,7 @@ from attrs import evolve
 
 from infinite_memory.core.values.criteria import Depth
 from infinite_memory.core.values.hits import Explanation, Hit, Hits
-from infinite_memory.core.values.memory import SAID_IN_SESSION, Kind, Memory, Status
+from infinite_memory.core.values.memory import Kind, Memory, Status
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable, Similar
 from infinite_memory.search.text.lines import one_line
@@ -338,7 +338,7 @@ def _list_header_fields(memory: Memory, view: View, *, ended: bool = False) -> I
     if memory.important:
         yield "important"
     if memory.is_inferred:
-        yield SAID_IN_SESSION
+        yield "said in a session"
     yield from _list_validity_fields(memory, view, ended=ended)
     if memory.tags:
         yield f"tags {', '.join(quote_label(tag) for tag in memory.tags)}"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from infinite_memory.apps.cli.output import Line
 from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType
-from infinite_memory.core.values.memory import SAID_IN_SESSION, Memory, Status, present
+from infinite_memory.core.values.memory import Memory, Status, present
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import KeyHolder, Outcome, Receipt, Searchable
 from infinite_memory.core.values.timestamps import show_moment
@@ -96,7 +96,7 @@ def provenance(memory: Memory, zone: str | None, *, ended: bool = False) -> list
     if memory.important:
         parts.append(("important", "yellow"))
     if memory.is_inferred:
-        parts.append((SAID_IN_SESSION, ""))
+        parts.append(("said in a session", ""))
     if memory.speaker:
         parts.append((f"{memory.speaker}:", "green"))
     if memory.title:

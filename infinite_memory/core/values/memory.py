@@ -19,9 +19,6 @@ GLOBAL = "Global"
 INFERRED = "inferred"
 """The name in a context that tells from what a memory was inferred, which nobody stored."""
 
-SAID_IN_SESSION = "said in a session"
-"""How an inferred memory is called beside its text."""
-
 NOT_USEFUL_FOR = "not_useful_for"
 """The name in a context of the questions that `Memory.not_useful_for` returns."""
 

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from attrs import evolve, frozen
 
 from infinite_memory.core.values.checks import check_count
-from infinite_memory.core.values.memory import SAID_IN_SESSION, Kind, Memory, shorten
+from infinite_memory.core.values.memory import Kind, Memory, shorten
 from infinite_memory.core.values.timestamps import in_zone, show_moment
 from infinite_memory.features.overviews.values import ShownMemory
 from infinite_memory.search.text.quotation import quote_label, quote_lines
@@ -132,6 +132,6 @@ def write_memory(
     when = show_moment(item.at, zone) if timed else in_zone(item.at, zone).date().isoformat()
     scope = [quote_label(item.scope)] if item.scope != usual else []
     important = ["important"] if item.important else []
-    inferred = [SAID_IN_SESSION] if item.inferred else []
+    inferred = ["said in a session"] if item.inferred else []
     names = ", ".join([*about, *scope, *important, *inferred])
     return f"{when} [{item.short_id}]{names and f' ({names})'}\n{quote_lines(item.text)}"
