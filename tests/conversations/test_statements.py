@@ -76,6 +76,10 @@ def test_questions_code_and_quotations_are_no_statements(text: str) -> None:
     assert find_statements(text) == []
 
 
+def test_the_name_behind_a_greeting_is_a_statement() -> None:
+    assert find_statements("Hi, I am Marta. How are you?") == ["Hi, I am Marta."]
+
+
 def test_an_ordinal_number_of_german_ends_no_sentence() -> None:
     text = "Danke. Der Start ist am 27. November. Mach weiter."
     assert find_statements(text) == ["Der Start ist am 27. November."]

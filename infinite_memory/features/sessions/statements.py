@@ -42,8 +42,8 @@ _WORD = re.compile(r"[^\W\d_]+")
 _REFUSED = re.compile(rf"[?？{_HIDDEN}]|[a-z]Error\b|[a-z]Exception\b")
 _AMOUNT = re.compile(r"\d")
 _SPOKEN_TO = re.compile(
-    r"^(?:(?:and|also|then|now|good|right|yes|no|ok|okay|please|und|bitte|y|por favor|et|s'il te"
-    r" plait)[,.!:]? )+"
+    r"^(?:(?:hi|hello|hey|hallo|hola|bonjour|salut|and|also|then|now|good|right|yes|no|ok|okay"
+    r"|please|und|bitte|y|por favor|et|s'il te plait)[,.!:]? )+"
 )
 
 
@@ -77,7 +77,7 @@ _STATING = {
         r"|drink|moved|switched|was born|cannot (?:eat|drink|stand|hear|see)|get \w+sick|have"
         r" (?!questions?|errors?|problems?|ideas?|doubts?)\w+"
         r" (?!questions?|errors?|problems?|ideas?|doubts?))",
-        theirs=r"(?:is|are|was) (?:my|our)|(?:with|of|by|for|in|to) our",
+        theirs=r"(?:is|are|was) (?:my|our)|(?:with|of|by|for|in|to) our|the only",
         finite=r"is|are|was|were|has|have|had|must|cannot|can|will|needs?|may|costs?|takes?"
         r"|leaves?|lives?|works?|drives?|starts?|ends?|expires?|belongs?|lies|weighs|gets|pays"
         r"|means",
