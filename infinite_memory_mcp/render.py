@@ -334,6 +334,8 @@ def _list_header_fields(memory: Memory, view: View, *, ended: bool = False) -> I
         yield str(memory.kind)
     if memory.important:
         yield "important"
+    if memory.is_inferred:
+        yield "said in a session"
     yield from _list_validity_fields(memory, view, ended=ended)
     if memory.tags:
         yield f"tags {', '.join(quote_label(tag) for tag in memory.tags)}"

@@ -63,7 +63,7 @@ class Document:
     held_from: int
     held_to: int
     is_question: bool
-    important: bool
+    important: int
     canonical_hash: int
     terms: Mapping[int, int]
     labels: frozenset[int]
@@ -86,7 +86,7 @@ def describe(record: Record, *, model: str, dimensions: int) -> Document:
         held_from=to_micros(memory.held_from),
         held_to=NEVER if memory.valid_to is None else to_micros(memory.valid_to),
         is_question=memory.text.rstrip().endswith(QUESTION_MARKS),
-        important=memory.important,
+        important=-1 if memory.is_inferred else int(memory.important),
         canonical_hash=_hash_canonical(memory),
         terms=_count_terms(memory),
         labels=frozenset(hash_tag(tag) for tag in memory.tags),

@@ -8,7 +8,8 @@ each is among the nearest of the other.
 
 `put_later_first` compares the first ten memories: one that was told later than a near one, and has
 at least three quarters of its total, gets the same total, and equal totals are ordered by time. A
-memory that matches clearly better keeps its rank. So does one that says the question itself, or has
+memory that matches clearly better keeps its rank. So does one that somebody stored before a
+statement that was found in a session, and one that says the question itself, or has
 a name or a number of the question which the later memory lacks: "Invoice 4411" is not "Invoice
 4412". A solution passes the earlier problem that it belongs to by the same step, with half of its
 total: whoever asks about a problem wants to know what helped. `find_retold` names the near memories
@@ -188,6 +189,9 @@ def put_later_first(
         passes &= neighbors.is_later.T & (totals <= passed)
     else:
         passes |= neighbors.find_solutions() & (totals >= _SOLUTION_SHARE * passed)
+        # What was said in a session does not pass what somebody stored.
+        is_inferred = np.array([_is_inferred(group.lead) for group in groups])
+        passes &= ~is_inferred | is_inferred[:, np.newaxis]
         passes &= neighbors.is_later & (totals < passed)
     if not passes.any():
         return scores, explain
@@ -251,6 +255,11 @@ def _record(steps: Explanation, gain: float, total: float) -> Explanation:
 def _id_of(scored_doc: ScoredDoc) -> str:
     segment_scores, position = scored_doc
     return segment_scores.segment.id_of(segment_scores.doc_filter.doc_at(position))
+
+
+def _is_inferred(scored_doc: ScoredDoc) -> bool:
+    segment_scores, position = scored_doc
+    return bool(segment_scores.segment.important[segment_scores.doc_filter.doc_at(position)] < 0)
 
 
 def _cosine_of(scored_doc: ScoredDoc) -> float:

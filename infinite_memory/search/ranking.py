@@ -573,8 +573,9 @@ def _list_steps(
         own = sum(steps.values())
         steps.update(dict.fromkeys(_IN_CONTEXT, 0.0))
         alone = total / (1 + weights.conversation)
-        if segment_scores.segment.important[segment_scores.doc_filter.doc_at(int(positions[0]))]:
-            steps["important"] = alone - alone / (1 + weights.important)
+        doc = segment_scores.doc_filter.doc_at(int(positions[0]))
+        mark = int(segment_scores.segment.important[doc])
+        steps["important"] = alone - alone / (1 + weights.important * mark)
         steps["is_question"] = alone - own - steps["important"]
         steps["conversation"] = total - alone
     return {**steps, "total": total}

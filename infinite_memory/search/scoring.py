@@ -62,7 +62,8 @@ class Weights:
     - `is_question`: the share that a memory loses if its text ends with a question mark.
     - `quoted`: the share of the quoted phrases of the question that the memory contains.
     - `important`: the share that an important memory gains. It is small, so that it only decides
-      between nearly equal memories.
+      between nearly equal memories. A statement that was found in a session, and that nobody
+      stored, loses as much.
     - `time`: the share that a memory gains if it happened in the time that the question names.
     - `named_scope` and `active_scope`: the shares that a memory gains if the question names its
       scope, and if the caller is at work in its scope.
@@ -226,7 +227,8 @@ def _compute_totals(
     if weights.is_question:
         total[np.flatnonzero(is_question)] *= np.float32(1 - weights.is_question)
     if weights.important:
-        total[np.flatnonzero(important)] *= np.float32(1 + weights.important)
+        marked = np.flatnonzero(important)
+        total[marked] *= np.float32(1) + np.float32(weights.important) * important[marked]
     # Alone, a memory is the best of its conversation: (1 + important) (1 + conversation), where the
     # scores in context have 1 + important + conversation.
     total *= np.float32(1 + weights.conversation)

@@ -34,7 +34,7 @@ class Segment:
     - `kind` and `status` int8, positions in `KINDS` and `STATUSES`;
     - `happened`, `stored`, `held_from` and `held_to` int64, microseconds since the epoch, `NEVER`
       for a validity without an end;
-    - `is_question` and `important` int8, 0 or 1;
+    - `is_question` int8, 0 or 1; `important` int8, also -1 for a statement found in a session;
     - `canonical_hash` uint64, equal for memories with the same canonical text (see `Document`);
     - `length` int32, the number of terms with repetition.
 

@@ -1,4 +1,4 @@
-"""The memories that quote others: summaries, and the pieces of work of sessions."""
+"""The memories that quote others: summaries, and the statements and pieces of work of sessions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from infinite_memory.core.errors import StoreDamaged
 from infinite_memory.core.protocols import Storage
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.link import LinkType
-from infinite_memory.core.values.memory import Kind, Memory, Origin
+from infinite_memory.core.values.memory import INFERRED, Kind, Memory, Origin
 
 _PAGE = 500
 # A tool makes a piece of work, or a short-term memory, out of what others said; what a person or an
@@ -19,16 +19,17 @@ _KINDS = frozenset(Kind) - {Kind.MESSAGE, Kind.NOTE, Kind.FACT, Kind.REMINDER, K
 def quoting_summaries(storage: Storage, ids: Iterable[str]) -> dict[str, Memory]:
     """Return by id the summaries made from the memories `ids`, directly or through summaries.
 
-    A piece of work that a session was cut into counts as a summary of its messages, and so does a
-    short-term memory. A summary names its sources in `Memory.sources`, even if they were erased
-    meanwhile, or has a link "derived_from" to them, or both. A short-term memory that was stored
-    before a message was logged names no source, and is known by its text. A topic summary that was
-    written anew quotes the sources of its earlier revisions too. All summaries of the storage are
-    read.
+    A piece of work that a session was cut into counts as a summary of its messages, and so do a
+    short-term memory and a statement that was found in a message. A summary names its sources in
+    `Memory.sources`, even if they were erased meanwhile, or has a link "derived_from" to them, or
+    both. A short-term memory that was stored before a message was logged names no source, and is
+    known by its text. A topic summary that was written anew quotes the sources of its earlier
+    revisions too. All summaries of the storage are read.
     """
     quoting: dict[str, Memory] = {}
     seen = level = frozenset(ids)
     summaries = {summary.id: summary for summary in _read_summaries(storage)} if level else {}
+    summaries |= {memory.id: memory for memory in _read_statements(storage, level)}
     sources = {name: _list_sources(storage, summary) for name, summary in summaries.items()}
     lines = _read_lines(storage, level) if any(map(_is_stretch, summaries.values())) else {}
     while level and summaries:
@@ -103,11 +104,24 @@ def _read_sound(storage: Storage, ids: Sequence[str]) -> Iterator[Memory]:
 
 
 def _read_summaries(storage: Storage) -> Iterator[Memory]:
-    criteria = Criteria(kinds=_KINDS)
+    return filter(_is_derived, _read_all(storage, Criteria(kinds=_KINDS)))
+
+
+def _read_statements(storage: Storage, ids: Iterable[str]) -> Iterator[Memory]:
+    """Yield the statements that were found in the sessions of the messages among `ids`."""
+    sessions = {
+        m.conversation_id for m in _read_sound(storage, list(ids)) if m.kind is Kind.MESSAGE
+    }
+    for session in sorted(filter(None, sessions)):
+        facts = Criteria(kinds=frozenset({Kind.FACT}), conversation_id=session)
+        yield from (fact for fact in _read_all(storage, facts) if INFERRED in fact.context)
+
+
+def _read_all(storage: Storage, criteria: Criteria) -> Iterator[Memory]:
     after: str | None = None
     while True:
         page = storage.find(criteria, limit=_PAGE, after=after)
-        yield from filter(_is_derived, page.memories)
+        yield from filter(criteria.admit, page.memories)
         after = page.next
         if after is None:
             return

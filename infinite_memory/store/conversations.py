@@ -42,6 +42,7 @@ from infinite_memory.features.projects.session_moments import (
 from infinite_memory.features.sessions.ingested import Ingested
 from infinite_memory.features.sessions.project_scope import existing_project_scope
 from infinite_memory.features.sessions.session_messages import ingest_spool
+from infinite_memory.features.sessions.session_undo import SessionUndone, undo_session
 from infinite_memory.store import SESSION_TOKENS
 from infinite_memory.store.lifetime import Group
 
@@ -268,8 +269,9 @@ class Conversations(Group):
         """Store the messages of the sessions that hooks have noted in the home folder.
 
         Each message becomes a memory of kind message, with its conversation, in the scope of the
-        repository that the session worked in, or in the default scope. Its pieces of work in a
-        repository become chunks too, unless `projects.sessions` of the configuration is False. A
+        repository that the session worked in, or in the default scope. The statements of the user
+        in it become facts, word for word, and its pieces of work in a repository chunks, unless
+        `projects.sessions` of the configuration is False. A
         message that was taken in before is not stored again, even if it was revised, forgotten or
         erased since. One process reads at a time; any other returns at once. A store that is
         confined to scopes, or that ends with the process, takes nothing in. `stop` is asked from
@@ -300,6 +302,23 @@ class Conversations(Group):
         prompt names. What the session was shown before, and what it said itself, is left out.
         """
         return recall_for_prompt(self._services, prompt, folder=folder, session=session)
+
+    @count_call
+    def undo(self, session: str, *, dry_run: bool = False) -> SessionUndone:
+        """Take back everything that a session left, in one change that can be undone itself.
+
+        These are its messages, the statements that were found in them, pieces of work, summaries
+        and short-term memories. What somebody stored on purpose meanwhile stays. What a hook has
+        noted by now is taken in first, so that none of it comes later; nothing of it is stored
+        again, and what is said from now on is. A `dry_run` changes nothing.
+
+        Raises:
+            NotFound: nothing was ever stored of the session, or all of it was erased.
+            Conflict: all that it left is forgotten already.
+        """
+        if not dry_run:
+            self.ingest_spool()
+        return undo_session(self._services, session, dry_run=dry_run)
 
     def project_scope(self, folder: str) -> str | None:
         """Return the scope of the repository that holds `folder`, None if there is none yet."""

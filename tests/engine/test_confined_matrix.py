@@ -489,6 +489,10 @@ ROWS: Mapping[str, list[Call]] = {
         *(lambda s, c=c: s.conversations.search(c) for c in CONVERSATIONS),
     ],
     "conversations.ingest_spool": [lambda s: s.conversations.ingest_spool()],
+    "conversations.undo": [
+        *(lambda s, c=c: s.conversations.undo(c) for c in CONVERSATIONS),
+        lambda s: s.conversations.undo("talk", dry_run=True),
+    ],
     "conversations.project_scope": [lambda s: s.conversations.project_scope("/")],
     "config": [lambda s: s.config],
     "confine": [

@@ -74,7 +74,7 @@ def test_a_piece_of_work_names_the_messages_that_it_quotes(
     note(store, session, checkout)
     memories = store.browse(scope="ALL", limit=50).memories
     messages = {memory.id for memory in memories if memory.kind == "message"}
-    (work,) = [memory for memory in memories if memory.kind != "message"]
+    (work,) = [memory for memory in memories if memory.kind not in ("message", "fact")]
     assert set(work.sources) == messages
     assert len(messages) == 2
 
@@ -83,8 +83,9 @@ def test_a_hard_forget_of_a_message_erases_the_work_that_quotes_it(
     store: MemoryStore, session: Path, checkout: Path
 ) -> None:
     note(store, session, checkout)
-    (message,) = [m for m in store.browse(scope="ALL").memories if m.text == SECRET]
-    (work,) = [m for m in store.browse(scope="ALL").memories if m.kind != "message"]
+    memories = store.browse(scope="ALL").memories
+    (message,) = [m for m in memories if m.text == SECRET and m.kind == "message"]
+    (work,) = [m for m in memories if m.kind not in ("message", "fact")]
     receipt = store.forget(message.id, hard=True)
     assert f"piece of work {work.id}, which quoted it" in receipt.erased
     assert stored(store) == {"message assistant": "Empty rows are skipped."}
@@ -135,3 +136,18 @@ def test_what_an_assistant_stored_with_sources_is_no_copy(store: MemoryStore) ->
     decision = store.remember("Skip empty rows", kind="decision", sources=[source.id])
     store.forget(source.id, hard=True)
     assert store.get(decision.id).text == "Skip empty rows"
+
+
+def test_one_undo_takes_back_the_work_of_a_session_too(
+    store: MemoryStore, session: Path, checkout: Path
+) -> None:
+    note(store, session, checkout)
+    own = store.remember("We read with csv.", kind="decision", conversation_id="s1")
+    done = store.conversations.undo("s1")
+    kinds = sorted(store.get(memory_id).kind for memory_id in done.memories)
+    assert kinds == ["discussion", "fact", "message", "message"]
+    assert stored(store) == {"decision": store.get(own.id).text}
+    with session.open("a") as file:
+        file.write(record(59, "user", "Now write the guide please", checkout))
+    note(store, session, checkout)
+    assert "Nordlys" not in repr(stored(store))

@@ -65,6 +65,7 @@ CALLS: dict[str, Callable[[MemoryStore], object]] = {
     "conversations.analyze_patterns": lambda store: store.conversations.analyze_patterns("talk"),
     "conversations.search": lambda store: store.conversations.search("talk"),
     "conversations.ingest_spool": lambda store: store.conversations.ingest_spool(),
+    "conversations.undo": lambda store: store.conversations.undo("talk"),
     "conversations.project_scope": lambda store: store.conversations.project_scope("/"),
     "scopes.__iter__": lambda store: list(store.scopes),
     "scopes.__getitem__": lambda store: store.scopes["Global"],

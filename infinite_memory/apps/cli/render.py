@@ -95,6 +95,8 @@ def provenance(memory: Memory, zone: str | None, *, ended: bool = False) -> list
         parts.append((f"ended {until}", "red") if ended else (f"until {until}", ""))
     if memory.important:
         parts.append(("important", "yellow"))
+    if memory.is_inferred:
+        parts.append(("said in a session", ""))
     if memory.speaker:
         parts.append((f"{memory.speaker}:", "green"))
     if memory.title:

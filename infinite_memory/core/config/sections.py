@@ -204,7 +204,8 @@ class Chunking(Section):
 class Projects(Section):
     """The memory of what was done in repositories.
 
-    - `sessions`: whether the sessions that hooks note are cut into chunks.
+    - `sessions`: whether the sessions that hooks note are cut into chunks, and the statements
+      in them stored as facts.
     - `exclude`: patterns of files whose names and contents are never stored in chunks.
     - `repositories`: rules by the name of a repository, "HOST/OWNER/NAME".
     """

@@ -16,6 +16,9 @@ from infinite_memory.core.values.messages import format_size
 GLOBAL = "Global"
 """The scope that always exists."""
 
+INFERRED = "inferred"
+"""The name in a context that tells from what a memory was inferred, which nobody stored."""
+
 NOT_USEFUL_FOR = "not_useful_for"
 """The name in a context of the questions that `Memory.not_useful_for` returns."""
 
@@ -131,6 +134,14 @@ class Memory(PlainData):
             and self.origin is Origin.DREAM
             and isinstance(self.context.get("dreamed"), Mapping)
         )
+
+    @property
+    def is_inferred(self) -> bool:
+        """Whether it is a statement that was found in a session, and that nobody stored.
+
+        Its context has `inferred` "session". Who marks it as important has confirmed it.
+        """
+        return self.context.get(INFERRED) == "session" and not self.important
 
     @property
     def not_useful_for(self) -> tuple[str, ...]:

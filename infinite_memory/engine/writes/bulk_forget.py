@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 
 from infinite_memory.core.errors import Conflict, InvalidInput
 from infinite_memory.core.values.checks import check_field, check_label
-from infinite_memory.core.values.commit import Commit, Put
+from infinite_memory.core.values.commit import Commit, Expect, Put
 from infinite_memory.core.values.criteria import Conditions, Criteria, Inherited, Mode
 from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.hits import LIKELY
@@ -196,16 +196,25 @@ def _count_elsewhere(services: Services, selection: _Selection) -> dict[str, int
     return dict(sorted(counts.items()))
 
 
-def forget_all(services: Services, memories: Sequence[Memory]) -> None:
+def forget_all(
+    services: Services,
+    memories: Sequence[Memory],
+    *,
+    number: int | None = None,
+    reason: str = "",
+) -> None:
     """Forget memories with their attachments, in one commit with one entry of the journal.
+
+    `number`, if given, must be that of the entry, and `reason` its reason.
 
     Raises:
         Conflict: another client changed one of them; nothing was changed.
     """
     attachments = {put.memory.id: put for put in hide_attachments(services, memories)}
     puts = attachments | {put.memory.id: put for put in _make_puts(services, memories)}
-    commit = Commit(puts=tuple(puts.values()))
-    services.storage.commit(with_entry(services, Operation.FORGET, commit))
+    expect = Expect() if number is None else Expect(entry_number=number)
+    commit = Commit(expect=expect, puts=tuple(puts.values()))
+    services.storage.commit(with_entry(services, Operation.FORGET, commit, reason=reason))
 
 
 def _make_puts(services: Services, memories: Sequence[Memory]) -> Iterator[Put]:

@@ -162,6 +162,8 @@ def _describe_erased(memory: Memory) -> str:
     if memory.kind is Kind.ATTACHMENT:
         return f"attachment {memory.id}"
     noun = "summary" if memory.kind is Kind.SUMMARY else "piece of work"
+    if memory.kind is Kind.FACT:
+        noun = "statement"
     if "short_term" in memory.context:
         noun = "short-term memory"
     return f"{noun} {memory.id}, which quoted it"

@@ -251,7 +251,10 @@ def _write_text(memory: Memory, part: BriefingPart, additions: Additions) -> str
 def _load_holding(
     services: Services, visible: frozenset[str], own: str, now: datetime
 ) -> list[Memory]:
-    """Return the memories that hold now: important, then of the scope itself, newest first."""
+    """Return the memories that hold now: important, then of the scope itself, newest first.
+
+    What was said in sessions comes behind what was stored.
+    """
     criteria = Criteria(
         scopes=visible, kinds=_HOLDING, statuses=_CURRENT, begun_at=now, unended_at=now
     )
@@ -260,7 +263,7 @@ def _load_holding(
     # The sort is stable, so the newest stay first.
     return sorted(
         (memory for memory in memories if not is_profile_fact(memory)),
-        key=lambda memory: (not memory.important, memory.scope != own),
+        key=lambda memory: (not memory.important, memory.is_inferred, memory.scope != own),
     )
 
 

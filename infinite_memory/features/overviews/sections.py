@@ -132,5 +132,6 @@ def write_memory(
     when = show_moment(item.at, zone) if timed else in_zone(item.at, zone).date().isoformat()
     scope = [quote_label(item.scope)] if item.scope != usual else []
     important = ["important"] if item.important else []
-    names = ", ".join([*about, *scope, *important])
+    inferred = ["said in a session"] if item.inferred else []
+    names = ", ".join([*about, *scope, *important, *inferred])
     return f"{when} [{item.short_id}]{names and f' ({names})'}\n{quote_lines(item.text)}"

@@ -17,7 +17,7 @@ class ShownMemory(PlainData):
     """A memory in an overview; `short_id` is the shortest ending that stands for its `id`.
 
     `text` is the part of its title and its text that is shown, on one line. `at` is the moment that
-    it is shown with.
+    it is shown with. `inferred` says that it was said in a session, and not stored on purpose.
     """
 
     id: str
@@ -28,6 +28,7 @@ class ShownMemory(PlainData):
     text: str
     important: bool = False
     speaker: str | None = None
+    inferred: bool = False
 
     @classmethod
     def of(cls, memory: Memory, short_id: str, text: str, **fields: Any) -> Self:
@@ -41,6 +42,7 @@ class ShownMemory(PlainData):
             "text": text,
             "important": memory.important,
             "speaker": memory.speaker,
+            "inferred": memory.is_inferred,
         }
         return cls(**{**shown, **fields})
 

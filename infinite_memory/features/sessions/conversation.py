@@ -15,7 +15,7 @@ from infinite_memory.features.sessions.events.event import Event, EventKind
 
 _MICROSECOND = timedelta(microseconds=1)
 _MILLISECOND = timedelta(milliseconds=1)
-_MAX_ID_CHARS = 128
+MAX_ID_CHARS = 128
 _MAX_LABEL_CHARS = 200
 
 
@@ -56,7 +56,7 @@ class Conversation:
                 kind=Kind.MESSAGE,
                 speaker=speaker,
                 origin=Origin.ASSISTANT if speaker == "assistant" else Origin.USER,
-                conversation_id=self.id[:_MAX_ID_CHARS],
+                conversation_id=self.id[:MAX_ID_CHARS],
                 happened_at=self.last,
                 context=context,
             )

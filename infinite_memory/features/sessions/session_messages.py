@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -13,6 +13,8 @@ from attrs import evolve
 from infinite_memory.core.errors import Conflict, InfiniteMemoryError, InvalidInput
 from infinite_memory.core.files.locks import FileLock
 from infinite_memory.core.values.draft import Draft
+from infinite_memory.core.values.ids import import_id
+from infinite_memory.core.values.memory import INFERRED, Kind
 from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.remember import remember_many
@@ -27,6 +29,7 @@ from infinite_memory.features.sessions.spool_reader import (
     SpoolLine,
     load_pauses,
 )
+from infinite_memory.features.sessions.statements import find_statements
 from infinite_memory.features.sessions.withheld import Pauses
 from infinite_memory.storage.inmemory import InMemoryStorage
 
@@ -158,16 +161,38 @@ def _store_new(
     if not new:
         return 0
     prepare()
+    is_wanted = services.config.projects.sessions
+    groups = [[draft, *(draft_statements(draft) if is_wanted else ())] for draft in new]
     try:
-        return len(remember_many(services, new))
+        remember_many(services, [draft for group in groups for draft in group])
     except InvalidInput as error:
         _log.info("the messages are stored one by one: %s", error)
-    return sum(_store_single(services, draft) for draft in new)
+        return sum(_store_single(services, group) for group in groups)
+    return len(new)
 
 
-def _store_single(services: Services, draft: Draft) -> int:
+def _store_single(services: Services, group: Sequence[Draft]) -> int:
     try:
-        return len(remember_many(services, [draft]))
+        remember_many(services, group)
     except InvalidInput as error:
-        _log.warning("a message of %s is left out: %s", draft.conversation_id, error)
+        _log.warning("a message of %s is left out: %s", group[0].conversation_id, error)
         return 0
+    return 1
+
+
+def draft_statements(message: Draft) -> Iterator[Draft]:
+    """Yield the statements in a message of the user as drafts of facts, of any other none.
+
+    They have the time and the place of the message, which is their source.
+    """
+    if message.speaker != "user":
+        return
+    for number, sentence in enumerate(find_statements(message.text)):
+        yield evolve(
+            message,
+            id=import_id([message.id, "statement", number]),
+            kind=Kind.FACT,
+            text=sentence,
+            sources=(message.id or "",),
+            context={**message.context, INFERRED: "session"},
+        )

@@ -48,13 +48,15 @@ def find_conversation_turns(
     """Return the documents `doc` of the segments `segment_index`, with their adjacent turns.
 
     Turns are in order of `happened`, then `stored`. Two turns in a row by one speaker are not
-    adjacent: neither answers the other. Only selected documents count, so that hidden
-    documents do not change the scores.
+    adjacent: neither answers the other. A statement that was found in a message is no turn: its
+    message is. Only selected documents count, so that hidden documents do not change the scores.
     """
     in_conversation = np.zeros(len(segment_index), np.bool_)
     for number, segment in enumerate(segments):
         here = np.flatnonzero(segment_index == number)
-        in_conversation[here] = segment.conversation[doc[here]] != segment.code_of.get("", NONE)
+        docs = doc[here]
+        in_conversation[here] = segment.conversation[docs] != segment.code_of.get("", NONE)
+        in_conversation[here] &= segment.important[docs] >= 0
     lone_segment_index, lone_doc = segment_index[~in_conversation], doc[~in_conversation]
     members = _find_members(
         segments, doc_filters, segment_index[in_conversation], doc[in_conversation]
@@ -106,7 +108,7 @@ def _find_members(
         code_pairs = sorted(pair for pair in code_pairs if pair[0] != NONE)
         codes, name_numbers = np.array(code_pairs, np.int32).reshape(-1, 2).T
         docs = segment.find_in_conversations(codes).astype(np.intp)
-        docs = docs[doc_filter.contains(docs)]
+        docs = docs[doc_filter.contains(docs) & (segment.important[docs] >= 0)]
         columns.append(
             (
                 np.full(len(docs), number, np.intp),

@@ -107,16 +107,27 @@ _LISTED = 5
 
 @click.command("undo")
 @click.argument("entry", type=int, required=False)
+@click.option("--session", metavar="ID", help="Take back everything that this session left.")
 @click.option("--dry-run", is_flag=True, help="Show what the undo would do, and change nothing.")
 @common_options
 @click.pass_context
-def undo_command(context: click.Context, entry: int | None, *, dry_run: bool) -> None:
+def undo_command(
+    context: click.Context, entry: int | None, *, session: str | None, dry_run: bool
+) -> None:
     """Reverse the change of an ENTRY of the log, by default the last change made with this program.
 
     Memories that it stored are forgotten; memories that it changed or forgot are as before. The
     undo is an entry of its own, and can be undone. Without an ENTRY, changes that cannot be undone
     are skipped and named.
+
+    With --session all that a session of a client left is forgotten in one change: its messages, the
+    statements found in them, and its pieces of work.
     """
+    if session is not None:
+        if entry is not None:
+            raise click.UsageError("give an ENTRY or --session, not both")
+        _undo_session(context, session, dry_run=dry_run)
+        return
     with open_store(context) as store:
         # Each command is a process of its own.
         done = store.undo(entry, dry_run=dry_run, last_of="machine")
@@ -130,6 +141,23 @@ def undo_command(context: click.Context, entry: int | None, *, dry_run: bool) ->
         remark(
             f"Skipped {format_count(len(done.skipped) - _LISTED, 'more entry', 'more entries')}."
         )
+
+
+def _undo_session(context: click.Context, session: str, *, dry_run: bool) -> None:
+    with open_store(context) as store:
+        done = store.conversations.undo(session, dry_run=dry_run)
+    if wants_json(context):
+        emit_json(done.to_dict())
+        return
+    others = len(done.memories) - done.messages - done.statements
+    counts = [
+        format_count(done.messages, "message"),
+        format_count(done.statements, "statement"),
+        *([f"{others:,} more"] if others else []),
+    ]
+    verb = "Would forget" if done.entry is None else "Forgot"
+    redo = "" if done.entry is None else f" To bring it back: infinite-memory undo {done.entry}"
+    emit_lines([Line([(f"{verb} what the session left: {', '.join(counts)}.{redo}", "")])])
 
 
 def _format_undo(done: Undone) -> Iterator[Line]:

@@ -66,7 +66,9 @@ def load_conversation(storage: Storage, scope: str, conversation_id: str) -> lis
         scopes=frozenset({scope}), conversation_id=conversation_id, statuses=_STATUSES
     )
     memories = [
-        memory for memory in _read_memories(storage, criteria) if memory.kind is not Kind.SUMMARY
+        memory
+        for memory in _read_memories(storage, criteria)
+        if memory.kind is not Kind.SUMMARY and not memory.is_inferred
     ]
     return [
         Material(scope=scope, sources=part, conversation_id=conversation_id)
