@@ -132,6 +132,7 @@ def write_memory(
     when = show_moment(item.at, zone) if timed else in_zone(item.at, zone).date().isoformat()
     scope = [quote_label(item.scope)] if item.scope != usual else []
     important = ["important"] if item.important else []
-    inferred = ["said in a session"] if item.inferred else []
-    names = ", ".join([*about, *scope, *important, *inferred])
+    # Of what was said in a session, everything is a fact that the user stated.
+    about = ["said in a session"] if item.inferred else about
+    names = ", ".join([*about, *scope, *important])
     return f"{when} [{item.short_id}]{names and f' ({names})'}\n{quote_lines(item.text)}"
