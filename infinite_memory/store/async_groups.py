@@ -250,6 +250,7 @@ class AsyncConversations(Awaited[Conversations]):
     analyze_patterns = awaited(Conversations.analyze_patterns)
     search = awaited(Conversations.search)
     ingest_spool = awaited(Conversations.ingest_spool)
+    undo = awaited(Conversations.undo)
     project_scope = awaited(Conversations.project_scope)
 
 
