@@ -1,18 +1,20 @@
-"""Load memories by their ids."""
+"""Load memories by their ids, or all that meet criteria."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from infinite_memory.core.errors import NotFound, StoreDamaged
+from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.ids import ENDING_CHARS, check_id
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.record import Record
 from infinite_memory.engine.services import Services
 
 _log = logging.getLogger(__name__)
+_PAGE = 1000
 
 
 def load_memories(services: Services, ids: Iterable[str]) -> dict[str, Memory]:
@@ -66,3 +68,14 @@ def not_found(memory_id: str) -> NotFound:
     if len(memory_id) < ENDING_CHARS:
         reason = f"ids are given whole or by at least the last {ENDING_CHARS} characters"
     return NotFound(f"there is no memory {memory_id!r}: {reason}")
+
+
+def iterate_memories(services: Services, criteria: Criteria) -> Iterator[Memory]:
+    """Yield all memories that meet the criteria, newest first."""
+    after: str | None = None
+    while True:
+        page = services.storage.find(criteria, limit=_PAGE, after=after)
+        yield from filter(criteria.admit, page.memories)
+        after = page.next
+        if after is None:
+            return

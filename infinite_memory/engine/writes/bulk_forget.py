@@ -12,14 +12,14 @@ from attrs import evolve, frozen
 from infinite_memory.core.errors import Conflict, InvalidInput
 from infinite_memory.core.values.checks import check_field, check_label
 from infinite_memory.core.values.commit import Commit, Expect, Put
-from infinite_memory.core.values.criteria import Conditions, Criteria, Inherited, Mode
+from infinite_memory.core.values.criteria import Conditions, Inherited, Mode
 from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.hits import LIKELY
 from infinite_memory.core.values.memory import Memory, Status, is_content
 from infinite_memory.core.values.receipt import PREVIEWED, BulkReceipt, Preview, make_token
 from infinite_memory.engine.conversation_scopes import unnamed_scopes
 from infinite_memory.engine.journal import with_entry
-from infinite_memory.engine.load_memories import load_memories
+from infinite_memory.engine.load_memories import iterate_memories, load_memories
 from infinite_memory.engine.retrieval.search import find_hits
 from infinite_memory.engine.retrieval.search_request import SearchRequest, build_criteria
 from infinite_memory.engine.scopes import ALL
@@ -163,7 +163,7 @@ def _name_scopes(services: Services, selection: _Selection) -> _Selection:
 def _list_matching(services: Services, selection: _Selection) -> list[Memory]:
     criteria = build_criteria(services, "", selection.conditions)
     memories: list[Memory] = []
-    for memory in _find_memories(services, criteria):
+    for memory in iterate_memories(services, criteria):
         memories.append(memory)
         if len(memories) > _MOST:
             start = memory.happened_at + _MICROSECOND
@@ -174,16 +174,6 @@ def _list_matching(services: Services, selection: _Selection) -> list[Memory]:
     return memories
 
 
-def _find_memories(services: Services, criteria: Criteria) -> Iterator[Memory]:
-    after: str | None = None
-    while True:
-        page = services.storage.find(criteria, limit=_PAGE, after=after)
-        yield from filter(criteria.admit, page.memories)
-        after = page.next
-        if after is None:
-            return
-
-
 def _count_elsewhere(services: Services, selection: _Selection) -> dict[str, int]:
     """Return the number of memories by open scope that meet all conditions except the scope."""
     narrowing = set(_NARROWING) - {"scope"}
@@ -191,7 +181,7 @@ def _count_elsewhere(services: Services, selection: _Selection) -> dict[str, int
         return {}
     conditions: Conditions = {**selection.conditions, "scope": ALL}
     counts = Counter(
-        m.scope for m in _find_memories(services, build_criteria(services, "", conditions))
+        m.scope for m in iterate_memories(services, build_criteria(services, "", conditions))
     )
     return dict(sorted(counts.items()))
 

@@ -13,9 +13,10 @@ from infinite_memory.core.values.checks import check_choice, check_count, check_
 from infinite_memory.core.values.conversation.choices import Order, Term
 from infinite_memory.core.values.conversation.message import check_conversation_id
 from infinite_memory.core.values.memory import FoundMemory, Kind, Memory
+from infinite_memory.engine.load_memories import iterate_memories
 from infinite_memory.engine.services import Services
 from infinite_memory.features.attachments.similarity import compare_all
-from infinite_memory.features.chats.log.reading import conversation_criteria, iterate_memories
+from infinite_memory.features.chats.log.reading import conversation_criteria
 from infinite_memory.features.chats.short_term.entry import entries_of
 from infinite_memory.features.chats.text_pattern import contains_phrase
 from infinite_memory.search.text.segmenter import WordSegmenter

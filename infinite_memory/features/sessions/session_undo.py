@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 
 from attrs import frozen
@@ -13,12 +12,12 @@ from infinite_memory.core.values.checks import check_flag
 from infinite_memory.core.values.conversation.message import check_conversation_id
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.memory import INFERRED, Kind, Memory, Origin, Status
+from infinite_memory.engine.load_memories import iterate_memories
 from infinite_memory.engine.retry import attempts
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.bulk_forget import forget_all
 from infinite_memory.features.sessions.conversation import MAX_ID_CHARS
 
-_PAGE = 1000
 # Pieces of work begin and end with the messages of their session, or near them.
 _AROUND = timedelta(days=1)
 _WORK = frozenset(Kind) - {Kind.MESSAGE, Kind.NOTE, Kind.FACT, Kind.REMINDER, Kind.ATTACHMENT}
@@ -50,11 +49,10 @@ def undo_session(services: Services, session: str, *, dry_run: bool) -> SessionU
         memories = [memory for memory in every if memory.status is not Status.FORGOTTEN]
         if not memories:
             raise _make_nothing_left_error(services, session, every)
-        if not dry_run:
-            with attempt:
-                forget_all(services, memories, number=number, reason=f"undo of session {session}")
-                break
-        else:
+        if dry_run:
+            break
+        with attempt:
+            forget_all(services, memories, number=number, reason=f"undo of session {session}")
             break
     return SessionUndone(
         session=session,
@@ -70,27 +68,17 @@ def _find_left(services: Services, session: str) -> list[Memory]:
 
     What somebody stored during the session on purpose is theirs.
     """
-    said = [m for m in _read_all(services, Criteria(conversation_id=session)) if _is_made(m)]
+    said = [m for m in iterate_memories(services, Criteria(conversation_id=session)) if _is_made(m)]
     if not said:
         return []
     times = [memory.happened_at for memory in said]
     during = Criteria(since=min(times) - _AROUND, until=max(times) + _AROUND, kinds=_WORK)
     work = (
         memory
-        for memory in _read_all(services, during)
+        for memory in iterate_memories(services, during)
         if memory.context.get("session") == session and _is_made(memory)
     )
     return list({memory.id: memory for memory in (*said, *work)}.values())
-
-
-def _read_all(services: Services, criteria: Criteria) -> Iterator[Memory]:
-    after: str | None = None
-    while True:
-        page = services.storage.find(criteria, limit=_PAGE, after=after)
-        yield from filter(criteria.admit, page.memories)
-        after = page.next
-        if after is None:
-            return
 
 
 def _is_made(memory: Memory) -> bool:

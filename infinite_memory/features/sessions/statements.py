@@ -36,7 +36,6 @@ _PASTED = re.compile(
 _QUOTED = re.compile(r'"[^"\n]{6,}"|[“„«「][^“”„«»「」\n]{6,}[“”»」]')
 _HIDDEN = "\ufffc"
 _ORDINAL = re.compile(r"\b(?:am|vom|zum|dem|den|der|ab|bis|seit) \d{1,2}\.\s*$", re.IGNORECASE)
-_ORDINAL_CHARS = 20
 _NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w+|(?<=[a-z0-9,] )[A-Z]{2,}\b")
 _WORD = re.compile(r"[^\W\d_]+")
 _REFUSED = re.compile(rf"[?？{_HIDDEN}]|[a-z]Error\b|[a-z]Exception\b")
@@ -169,17 +168,13 @@ def _hide(match: re.Match[str]) -> str:
 
 def _split(text: str) -> Iterator[tuple[int, int]]:
     """Yield where the sentences of a text begin and end, without white space around them."""
-    ends = [m.end() for m in SENTENCE_END.finditer(text) if not _ends_in_ordinal(text, m.end())]
+    ends = [match.end() for match in SENTENCE_END.finditer(text)]
+    ends = [end for end in ends if not _ORDINAL.search(text, max(0, end - 20), end)]
     for begin, end in pairwise([0, *ends, len(text)]):
         sentence = text[begin:end]
         if sentence.strip():
             start = begin + len(sentence) - len(sentence.lstrip())
             yield start, start + len(sentence.strip())
-
-
-def _ends_in_ordinal(text: str, end: int) -> bool:
-    """Return whether a text goes on behind `end`, as in "am 27. November"."""
-    return _ORDINAL.search(text, max(0, end - _ORDINAL_CHARS), end) is not None
 
 
 def _guess_languages(text: str) -> list[str]:

@@ -150,11 +150,8 @@ def _undo_session(context: click.Context, session: str, *, dry_run: bool) -> Non
         emit_json(done.to_dict())
         return
     others = len(done.memories) - done.messages - done.statements
-    counts = [
-        format_count(done.messages, "message"),
-        format_count(done.statements, "statement"),
-        *([f"{others:,} more"] if others else []),
-    ]
+    counts = [format_count(done.messages, "message"), format_count(done.statements, "statement")]
+    counts += [f"{others:,} more"] if others else []
     verb = "Would forget" if done.entry is None else "Forgot"
     redo = "" if done.entry is None else f" To bring it back: infinite-memory undo {done.entry}"
     emit_lines([Line([(f"{verb} what the session left: {', '.join(counts)}.{redo}", "")])])

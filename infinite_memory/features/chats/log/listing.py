@@ -11,10 +11,10 @@ from attrs import define, evolve, field
 from infinite_memory.core.values.checks import check_count
 from infinite_memory.core.values.memory import Kind, Memory
 from infinite_memory.core.values.record import Usage
+from infinite_memory.engine.load_memories import iterate_memories
 from infinite_memory.engine.retrieval.search_request import build_criteria
 from infinite_memory.engine.scopes import ALL
 from infinite_memory.engine.services import Services
-from infinite_memory.features.chats.log.reading import iterate_memories
 from infinite_memory.features.chats.log.values import Conversation, ConversationTerm
 from infinite_memory.features.chats.short_term.entry import is_short_term
 

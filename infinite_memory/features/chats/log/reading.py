@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from attrs import evolve
 
 from infinite_memory.core.errors import NotFound
 from infinite_memory.core.values.checks import check_count, check_flag
 from infinite_memory.core.values.conversation.message import check_conversation_id
 from infinite_memory.core.values.criteria import Conditions, Criteria
-from infinite_memory.core.values.memory import Kind, Memory, Status
+from infinite_memory.core.values.memory import Kind, Status
 from infinite_memory.core.values.receipt import BulkReceipt
+from infinite_memory.engine.load_memories import iterate_memories
 from infinite_memory.engine.retrieval.search_request import build_criteria
 from infinite_memory.engine.scopes import ALL
 from infinite_memory.engine.services import Services
@@ -43,17 +42,6 @@ def conversation_criteria(
     }
     criteria = build_criteria(services, "", conditions)
     return evolve(criteria, kinds=kinds, statuses=_LIVING, tense=None, unended_at=None)
-
-
-def iterate_memories(services: Services, criteria: Criteria) -> Iterator[Memory]:
-    """Yield all memories that meet the criteria, newest first."""
-    after: str | None = None
-    while True:
-        page = services.storage.find(criteria, limit=_PAGE, after=after)
-        yield from filter(criteria.admit, page.memories)
-        after = page.next
-        if after is None:
-            return
 
 
 def read_conversation(

@@ -14,9 +14,10 @@ from infinite_memory.core.values.checks import check_count
 from infinite_memory.core.values.conversation.message import check_conversation_id
 from infinite_memory.core.values.memory import Kind, Memory
 from infinite_memory.core.values.timestamps import in_zone
+from infinite_memory.engine.load_memories import iterate_memories
 from infinite_memory.engine.scopes import ALL
 from infinite_memory.engine.services import Services
-from infinite_memory.features.chats.log.reading import conversation_criteria, iterate_memories
+from infinite_memory.features.chats.log.reading import conversation_criteria
 from infinite_memory.features.chats.short_term.choosing import Candidate
 from infinite_memory.features.chats.short_term.entry import (
     ShortTermEntry,
