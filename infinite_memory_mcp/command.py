@@ -70,9 +70,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with infinite_memory_mcp.LazyStore(
         lambda: open_store(evolve(settings, client=memory.client)),
         # The spool and the hooks belong to the store of the home folder.
-        ingests=flags.store is None and not flags.read_only,
+        ingests=settings.is_of_home and not flags.read_only,
         works=flags.scopes is None and not flags.read_only,
-        answers_hooks=flags.scopes is None and flags.store is None,
+        answers_hooks=flags.scopes is None and settings.is_of_home,
         # A client starts its own server in the folder that it works in.
         folder=settings.folder,
     ) as memory:
@@ -118,7 +118,7 @@ def _serve_http(settings: Settings, flags: argparse.Namespace) -> int:
     with infinite_memory_mcp.LazyStore(
         lambda: open_store(whole, level=HTTP_LOG_LEVEL),
         works=flags.scopes is None and not flags.read_only,
-        answers_hooks=flags.scopes is None and flags.store is None,
+        answers_hooks=flags.scopes is None and settings.is_of_home,
     ) as memory:
         return infinite_memory_mcp.serve_http(memory, listener, options)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import socket
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, closing, suppress
 from pathlib import Path
@@ -15,7 +17,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory.features.sessions.hook_socket import (
     SUFFIX,
+    check_owner,
     find_socket_folder,
+    name_host,
     read_request,
 )
 
@@ -25,6 +29,11 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 _REQUEST_SECONDS = 2.0
 _MOST_AT_ONCE = 16
+_PAUSE_SECONDS = 0.05
+# A session waits for its briefing; what is left is taken in afterwards.
+_INGEST_SECONDS = 2.0
+# A prompt waits a second for its hook: a later answer is of no use to it.
+_PROMPT_SECONDS = 0.9
 
 
 class ServedStore(Protocol):
@@ -60,14 +69,17 @@ class HookServer:
         if not hasattr(socket, "AF_UNIX"):
             return
         folder = find_socket_folder(self._home)
-        path = folder / f"{os.getpid()}{SUFFIX}"
+        path = folder / f"{name_host()}-{os.getpid()}-{os.urandom(2).hex()}{SUFFIX}"
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            check_owner(folder)
             folder.chmod(0o700)
-            path.unlink(missing_ok=True)
-            listener.bind(os.fspath(path))
+            # Named only once it listens: a hook removes a socket that nobody listens on.
+            begun = path.with_suffix("")
+            listener.bind(os.fspath(begun))
             listener.listen(_MOST_AT_ONCE)
+            begun.rename(path)
         except OSError as error:
             listener.close()
             _log.warning("hooks are not answered: %s: %s", path, error)
@@ -91,13 +103,18 @@ class HookServer:
             try:
                 connection, _ = listener.accept()
             except OSError:
-                return
+                time.sleep(_PAUSE_SECONDS)  # too many files are open, or it was closed
+                continue
             if not self._slots.acquire(blocking=False):
                 connection.close()  # the hook asks another server, or does without
                 continue
-            threading.Thread(
-                target=self._answer, args=(connection,), name="hook", daemon=True
-            ).start()
+            try:
+                threading.Thread(
+                    target=self._answer, args=(connection,), name="hook", daemon=True
+                ).start()
+            except RuntimeError:  # no thread can be started at the moment
+                connection.close()
+                self._slots.release()
 
     def _answer(self, connection: socket.socket) -> None:
         try:
@@ -121,7 +138,7 @@ class HookServer:
             return handle(self, store, request)
 
     def _begin_session(self, store: MemoryStore, request: Mapping[str, Any]) -> dict[str, Any]:
-        self._ingest(store)
+        self._ingest(store, seconds=_INGEST_SECONDS)
         moment = store.conversations.begin_session(
             _read_text(request, "folder"), session=_read_text(request, "session")
         )
@@ -132,6 +149,7 @@ class HookServer:
             _read_text(request, "prompt"),
             folder=_read_text(request, "folder"),
             session=_read_text(request, "session"),
+            within=_PROMPT_SECONDS,
         )
         return {"text": moment.text}
 
@@ -139,10 +157,13 @@ class HookServer:
         self._ingest(store)
         return {"text": ""}
 
-    def _ingest(self, store: MemoryStore) -> None:
+    def _ingest(self, store: MemoryStore, *, seconds: float = math.inf) -> None:
         if self._ingests:
+            deadline = time.monotonic() + seconds
             with suppress(OSError, InfiniteMemoryError):
-                store.conversations.ingest_spool(stop=lambda: self._memory.is_stopping)
+                store.conversations.ingest_spool(
+                    stop=lambda: self._memory.is_stopping or time.monotonic() > deadline
+                )
 
 
 _Handle = Callable[["HookServer", "MemoryStore", Mapping[str, Any]], dict[str, Any]]

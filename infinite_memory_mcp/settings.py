@@ -62,6 +62,11 @@ class Settings:
     folder: str | None = field(factory=_find_working_folder)
     environment: Mapping[str, str] = field(factory=lambda: dict(os.environ), repr=False)
 
+    @property
+    def is_of_home(self) -> bool:
+        """Whether the store is that of the home folder, which the spool and the hooks belong to."""
+        return self.store is None and not self.environment.get("INFINITE_MEMORY_STORE")
+
     def config(self) -> infinite_memory.Config:
         """Return the configuration: flags override the environment, which overrides the file.
 

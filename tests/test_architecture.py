@@ -142,7 +142,7 @@ ADAPTER_TAKES = {
     "store": "KNOWLEDGE_TOKENS",
     # Left over: a method of the store should answer what they are taken for.
     "features.background.upkeep.report": "UpkeepReport",
-    "features.sessions.hook_socket": "SUFFIX find_socket_folder read_request",
+    "features.sessions.hook_socket": "SUFFIX check_owner find_socket_folder name_host read_request",
     "features.sessions.repository": "PREFIX find_work_tree is_folder",
 }
 FORBIDDEN_NAMES = {"utils", "helpers", "managers", "util", "helper", "manager", "misc", "common"}

@@ -75,8 +75,10 @@ def _find_numbers(text: str) -> Iterator[Secret]:
 
 def _find_named(text: str) -> Iterator[Secret]:
     """Yield the values behind a word such as "password" or "token"."""
-    lower = text.lower()
-    folded = lower if len(lower) == len(text) else text
+    # A few letters become two in lower case; they stay, so that places in both texts agree.
+    folded = text.lower()
+    if len(folded) != len(text):
+        folded = "".join(low if len(low := each.lower()) == 1 else each for each in text)
     for form in _NAMED:
         position = 0 if any(word in folded for word in form.anchors) else len(folded)
         while match := form.pattern.search(folded, position):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
+from infinite_memory.core.errors import Conflict
 from infinite_memory.core.observe.recorder import measure_calls
 from infinite_memory.core.values.receipt import BulkReceipt, Receipt
 from infinite_memory.engine.calls import count_call
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
     from infinite_memory.core.values.conversation.message import ChatMessage
 
     Messages = Iterable[ChatMessage | Mapping[str, Any]]
+
+
+_READER_SECONDS = 5.0
 
 
 def _answer_no() -> bool:
@@ -295,13 +299,18 @@ class Conversations(Group):
         """
         return begin_session(self._services, folder, session=session, budget=budget)
 
-    def recall_for_prompt(self, prompt: str, *, folder: str = "", session: str = "") -> Moment:
+    def recall_for_prompt(
+        self, prompt: str, *, folder: str = "", session: str = "", within: float | None = None
+    ) -> Moment:
         """Return the memories that almost surely help with a prompt, at most three, else nothing.
 
         They are of the project in `folder`, of its parents, of `Global`, and of the scopes that the
-        prompt names. What the session was shown before, and what it said itself, is left out.
+        prompt names whole or by a keyword. What the session was shown before, and what it said
+        itself, is left out. If it takes more than `within` seconds, nothing is returned or noted.
         """
-        return recall_for_prompt(self._services, prompt, folder=folder, session=session)
+        return recall_for_prompt(
+            self._services, prompt, folder=folder, session=session, within=within
+        )
 
     @count_call
     def undo(self, session: str, *, dry_run: bool = False) -> SessionUndone:
@@ -314,10 +323,17 @@ class Conversations(Group):
 
         Raises:
             NotFound: nothing was ever stored of the session, or all of it was erased.
-            Conflict: all that it left is forgotten already.
+            Conflict: all that it left is forgotten already, or another process takes in a session.
         """
         if not dry_run:
-            self.ingest_spool()
+            services = self._services
+            on_read = partial(ingest_noted, services)
+            ingested = ingest_spool(services, _answer_no, on_read, wait_seconds=_READER_SECONDS)
+            if not ingested.finished:
+                raise Conflict(
+                    "another process is taking in what hooks have noted: nothing was undone; try"
+                    " again in a moment"
+                )
         return undo_session(self._services, session, dry_run=dry_run)
 
     def project_scope(self, folder: str) -> str | None:

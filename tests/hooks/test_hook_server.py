@@ -16,8 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from infinite_memory import MemoryStore
-from infinite_memory.features.sessions.hook_socket import ask_server, find_socket_folder
+from infinite_memory import Config, MemoryStore
+from infinite_memory.features.sessions.hook_socket import (
+    ask_server,
+    find_socket_folder,
+    name_host,
+)
 from infinite_memory.features.sessions.spool import append_line
 from infinite_memory_mcp import LazyStore
 
@@ -124,6 +128,54 @@ def test_what_one_window_was_told_is_known_in_the_next(
     assert "Havsvind" not in ask(home, "prompt", session="s4", folder=str(tmp_path), **asked)
 
 
+def test_a_scope_that_is_private_or_inactive_stays_out_of_other_sessions(
+    home: Path, repository: Path, tmp_path: Path
+) -> None:
+    name = "repo/github.com/alice/apollo"
+    rules = {"repositories": {name: {"sensitivity": "private"}}}
+    config = Config(home=home, projects=rules)  # type: ignore[arg-type]
+    path = write_transcript(tmp_path / "s1.jsonl", "s1", "My boat is called Havsvind.")
+    folder = str(repository)
+    append_line(home, {"client": "claude-code", "transcript": str(path), "folder": folder})
+    with MemoryStore.open(config=config) as store:
+        store.conversations.ingest_spool()
+        assert {scope.name: scope.sensitivity for scope in store.scopes}[name] == "private"
+        asked, elsewhere = "What is my boat called?", str(tmp_path)
+        conversations = store.conversations
+        assert conversations.recall_for_prompt(asked, folder=elsewhere).ids == ()
+        assert "Havsvind" in conversations.recall_for_prompt(asked, folder=folder).text
+        assert "Havsvind" in conversations.begin_session(folder).text
+        store.scopes.update(name, active=False)
+        assert "Havsvind" not in conversations.recall_for_prompt(asked, folder=folder).text
+        assert "Havsvind" not in conversations.begin_session(folder).text
+
+
+def test_a_late_answer_is_none_and_is_not_noted(home: Path) -> None:
+    with MemoryStore.open(home) as store:
+        store.remember("Marta's cat is called Kiki")
+        question, conversations = "What is my cat called?", store.conversations
+        assert conversations.recall_for_prompt(question, session="s", within=0).text == ""
+        assert "Kiki" in conversations.recall_for_prompt(question, session="s").text
+
+
+@pytest.mark.usefixtures("memory")
+def test_another_project_is_named_whole_or_not_at_all(home: Path, tmp_path: Path) -> None:
+    for name, port in (("app", 7001), ("web", 9002)):
+        git = tmp_path / "src" / name / ".git"
+        git.mkdir(parents=True)
+        path = write_transcript(
+            tmp_path / f"{name}.jsonl", name, f"The port of the {name} server is {port}."
+        )
+        values = {"client": "claude-code", "transcript": str(path), "folder": str(git.parent)}
+        append_line(home, values)
+    ask(home, "noted")
+    asked = {"session": "s9", "folder": str(tmp_path / "src" / "web")}
+    question = "which port does the app server have"
+    assert "7001" not in ask(home, "prompt", **asked, prompt=question)
+    whole = f"{question}, of repo/local/src/app"
+    assert "7001" in ask(home, "prompt", **asked, prompt=whole)
+
+
 @pytest.mark.usefixtures("memory")
 def test_a_plain_folder_finds_its_own_last_session(home: Path, tmp_path: Path) -> None:
     for number, (name, text) in enumerate(
@@ -141,7 +193,8 @@ def test_a_plain_folder_finds_its_own_last_session(home: Path, tmp_path: Path) -
 def test_the_socket_is_in_a_folder_of_the_user_alone(home: Path) -> None:
     folder = find_socket_folder(home)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert [path.name for path in folder.glob("*.sock")] == [f"{os.getpid()}.sock"]
+    (name,) = [path.name for path in folder.iterdir()]
+    assert name.startswith(f"{name_host()}-{os.getpid()}-")
 
 
 def test_a_long_path_has_its_sockets_in_the_folder_of_the_system(
@@ -157,7 +210,7 @@ def test_a_socket_that_nobody_listens_on_is_removed(home: Path) -> None:
     folder = find_socket_folder(home)
     folder.mkdir(parents=True)
     with socket.socket(socket.AF_UNIX) as dead:
-        dead.bind(str(folder / "1.sock"))
+        dead.bind(str(folder / f"{name_host()}-1.sock"))
     assert ask_server(home, {"moment": "prompt"}, seconds=1) is None
     assert list(folder.iterdir()) == []
 
@@ -167,7 +220,7 @@ def test_a_server_that_hangs_or_answers_rubbish_is_no_answer(home: Path, said: b
     folder = find_socket_folder(home)
     folder.mkdir(parents=True)
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(folder / "1.sock"))
+        listener.bind(str(folder / f"{name_host()}-1.sock"))
         listener.listen()
 
         def answer() -> None:

@@ -29,11 +29,12 @@ from infinite_memory.features.sessions.spool import append_line, note_pause
 _START, _PROMPT = "sessionstart", ("userpromptsubmit", "beforesubmitprompt")
 _START_SECONDS, _SPOOL_SECONDS = 15.0, 3.0
 # How long a server has for an answer. A prompt waits for its hook.
-_ASKED_SECONDS = {"start": 10.0, "prompt": 1.0, "noted": 0.2}
+_ASKED_SECONDS = {"start": 6.0, "prompt": 1.0, "noted": 0.2}
 _MAX_PROMPT_CHARS = 4096
 _MAX_INPUT_BYTES = 4 << 20
 _MAX_CHARS = 4096
 _MAX_LOG_BYTES = 1 << 20
+_STORE_VARIABLE = "INFINITE_MEMORY_STORE"
 _DEFAULT_HOME, _HOME_VARIABLE = "~/.infinite-memory", "INFINITE_MEMORY_HOME"
 _DEFAULT_CLIENT = "claude-code"
 _PASSED = ("--home", "--store", "--scopes")
@@ -88,8 +89,10 @@ def _handle_event(event: str, options: Mapping[str, str], home: Path, seconds: f
     folder = _read_text(values, "cwd") or _read_first_root(values) or str(find_working_folder())
     asked = {"client": client, "folder": folder, "session": _read_session(values)}
     if _is_start(event):
+        begun = time.monotonic()
         text = _ask(home, options, {"moment": "start", **asked})
-        _print_context(client, event, text or _make_briefing(folder, options, seconds))
+        left = seconds - (time.monotonic() - begun)
+        _print_context(client, event, text or _make_briefing(folder, options, left))
         return
     if _fold_event(event) in _PROMPT:
         prompt = values.get("prompt")
@@ -128,7 +131,7 @@ def _switch(home: Path, session: str, *, paused: bool) -> int:
 
 def _ask(home: Path, options: Mapping[str, str], request: Mapping[str, str]) -> str:
     """Return the text that a running server of the home folder answers, "" if none does."""
-    if options.keys() & {"--store", "--scopes"}:
+    if options.keys() & {"--store", "--scopes"} or os.environ.get(_STORE_VARIABLE):
         return ""  # the servers of the home folder have another store, or more than these scopes
     answer = ask_server(home, request, seconds=_ASKED_SECONDS[request["moment"]])
     text = answer.get("text") if answer is not None else None

@@ -284,7 +284,7 @@ def _answer(services: Services, question: Question) -> Hits:
     result = note_empty_time(services, question, ranking.empty_time, result)
     result = cut_hits(question, result)
     if question.depth is Depth.NORMAL:
-        result = evolve(result, items=add_answers(services, result.items))
+        result = evolve(result, items=add_answers(services, question, result.items))
     if not question.explain:
         items, nearest = (
             tuple(evolve(hit, explanation=None) for hit in part)

@@ -45,16 +45,20 @@ _MAX_QUESTION_CHARS = 100_000
 _MAX_TIMED_CHARS = 4_000
 
 
-# Words that ask for what held before it changed. "Before" alone also names a time to come.
+# Words that ask for what held before it changed. Some mean that only beside a verb in the past:
+# "before" and "früher" may also name a time to come.
 _EARLIER = re.compile(
-    r"\b(?:at first|at the start|originally|initially|previously|formerly)\b"
-    r"|\bused? to (?:be|do|go|have|live|work)\b"
-    r"|\b(?:was|were|did|had)\b.+\bbefore (?:the|it|we|i|they|he|she)\b"
-    r"|\b(?:ursprünglich\w*|anfangs|zuerst|zunächst|früher|vorher)\b"
-    r"|\b(?:al principio|originalmente|inicialmente|anteriormente)\b"
-    r"|\b(?:au début|à l.origine|initialement|auparavant|autrefois)\b"
-    r"|\b(?:сначала|изначально|первоначально|раньше|прежде|поначалу)\b"
-    "|原来|最初|起初|一开始|原先|以前",
+    r"\b(?:at first|originally|initially|previously|formerly)\b"
+    r"|\bdid\b.{1,200}?\buse to\b|\b(?:i|we|you|he|she|it|they|there|what|who|where) used to\b"
+    r"|\b(?:was|were|had)\b.{1,200}?\bbefore (?:the|it|we|i|they|he|she)\b"
+    r"|\b(?:ursprünglich\w*|anfangs)\b"
+    r"|\b(?:war|waren|hatten?|wurden?|haben)\b.{1,200}?\b(?:zuerst|zunächst|früher|vorher)\b(?!.*\bzu\b)"
+    r"|\b(?:al principio(?! del? )|originalmente|inicialmente|anteriormente)\b"
+    r"|\b(?:au début(?! d)|à l.origine|initialement|auparavant|autrefois)\b"
+    r"|\b(?:изначально|первоначально|поначалу)\b"
+    r"|\w{2}л[аои]?\b.{1,200}?\b(?:сначала|раньше|прежде)\b"
+    r"|\b(?:сначала|раньше|прежде) \w{2,}л[аои]?\b"
+    "|原来|最初|起初|一开始|原先|(?:^|[，。])以前|以前(?:是|用|住|叫|的)",
     re.IGNORECASE,
 )
 

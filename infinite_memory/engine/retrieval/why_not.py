@@ -38,8 +38,8 @@ def why_not(services: Services, request: SearchRequest, memory_id: str) -> Absen
     question = build_question(services, request)
     memory = get_memory(services, memory_id)
     absence = _find_absence(services, question, request, memory)
-    if absence.step is Step.FOUND and question.cut is not Cut.WIDE:
-        return _apply_cut(services, request, question.cut, absence)
+    if absence.step is Step.FOUND:
+        return _find_on_page(services, request, question.cut, absence)
     # A memory that does not match is found at no depth.
     if absence.step in (Step.FOUND, Step.MATCH):
         return absence
@@ -55,9 +55,16 @@ def why_not(services: Services, request: SearchRequest, memory_id: str) -> Absen
     return absence
 
 
-def _apply_cut(services: Services, request: SearchRequest, cut: Cut, absence: Absence) -> Absence:
-    """Return `absence` of a memory that a search finds, with the cut if that leaves it out."""
-    if absence.id in {hit.id for hit in find_hits(services, request)}:
+def _find_on_page(
+    services: Services, request: SearchRequest, cut: Cut, absence: Absence
+) -> Absence:
+    """Return `absence` of a memory that a search finds, with what keeps it from being a hit."""
+    hits = find_hits(services, request)
+    quoting = [hit.id for hit in hits if absence.id in {told.id for told in hit.made_from}]
+    if quoting:
+        reason = f"it is quoted by {quoting[0]}, which was made from it and matches as well"
+        return evolve(absence, step=Step.TWIN, reason=reason)
+    if cut is Cut.WIDE or absence.id in {hit.id for hit in hits}:
         return absence
     is_low = cut is not Cut.PUSHED or may_be_pushed(get_memory(services, absence.id))
     because = "too low for" if is_low else "but what it is or holds is not for"

@@ -147,8 +147,8 @@ def _choose_memories(services: Services, selection: _Selection) -> list[Memory]:
     )
     # A search shows its first hits below the threshold too.
     hits = [hit for hit in find_hits(services, request) if hit.score >= threshold]
-    twins = load_memories(services, [twin for hit in hits for twin in hit.twins])
-    return [*(hit.memory for hit in hits), *twins.values()]
+    beside = [each for hit in hits for each in (*hit.twins, *(told.id for told in hit.made_from))]
+    return [*(hit.memory for hit in hits), *load_memories(services, beside).values()]
 
 
 def _name_scopes(services: Services, selection: _Selection) -> _Selection:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 from attrs import evolve, frozen
 
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.criteria import Cut
-from infinite_memory.core.values.hits import Hit
+from infinite_memory.core.values.hits import Hit, Hits
 from infinite_memory.core.values.memory import shorten
+from infinite_memory.core.values.scope import Scope, find_spelling, fold_name
 from infinite_memory.engine.id_endings import shorten_ids
 from infinite_memory.engine.retrieval.search import find_hits
 from infinite_memory.engine.retrieval.search_request import SearchRequest
@@ -17,7 +19,7 @@ from infinite_memory.engine.services import Services
 from infinite_memory.features.overviews.sections import count_tokens, describe_origin, write_memory
 from infinite_memory.features.overviews.values import ShownMemory
 from infinite_memory.features.projects.session_context import brief_scope
-from infinite_memory.features.sessions.project_scope import existing_project_scope, find_project
+from infinite_memory.features.sessions.project_scope import find_project
 from infinite_memory.features.sessions.shown import ShownMemories
 from infinite_memory.search.text.question_terms import split_terms
 from infinite_memory.search.text.quotation import NOTICE
@@ -49,7 +51,8 @@ def begin_session(services: Services, folder: str, *, session: str, budget: int)
     Raises:
         InvalidInput: the budget cannot be used.
     """
-    scope = existing_project_scope(services, folder)
+    project, scopes = _find_work(services, folder), services.storage.scopes()
+    scope = None if project is None else find_spelling(project.name, scopes)
     briefing = brief_scope(services, scope, budget=budget, folder=folder)
     moment = Moment(
         text=briefing.text,
@@ -62,21 +65,28 @@ def begin_session(services: Services, folder: str, *, session: str, budget: int)
     return moment
 
 
-def recall_for_prompt(services: Services, prompt: str, *, folder: str, session: str) -> Moment:
+def recall_for_prompt(
+    services: Services, prompt: str, *, folder: str, session: str, within: float | None
+) -> Moment:
     """Return what almost surely helps with a prompt; see `Conversations.recall_for_prompt`."""
-    text = _shorten_prompt(prompt)
+    begun, text = time.monotonic(), _shorten_prompt(prompt)
     if len(split_terms(text)[0]) < _LEAST_TERMS:
         return Moment()
-    project = find_project(folder, services.config)
+    project = _find_work(services, folder)
     scope = None if project is not None else services.default_scope
     request = SearchRequest(text=text, conditions={"scope": scope}, cut=Cut.PUSHED, may_miss=True)
     shown = ShownMemories(services.config.home, session)
     known = shown.read()
     hits = find_hits(evolve(services, find_project_scope=lambda: project), request)
+    if within is not None and time.monotonic() - begun > within:
+        return Moment()
+    named = _find_foreign_scopes(services, hits, text)
     new = [
         hit
         for hit in hits
-        if hit.memory.id not in known and not (session and hit.memory.conversation_id == session)
+        if hit.memory.id not in known
+        and hit.memory.scope not in named
+        and not (session and hit.memory.conversation_id == session)
     ]
     usual = services.default_scope if project is None else project.name
     moment = _write_hits(services, new, usual)
@@ -85,6 +95,31 @@ def recall_for_prompt(services: Services, prompt: str, *, folder: str, session: 
         services.note_returned(recalled, is_recall=True)
         shown.add("prompt", moment.ids, tokens=moment.tokens)
     return moment
+
+
+def _find_work(services: Services, folder: str) -> Scope | None:
+    """Return the scope of the repository in `folder`, None for none and for an inactive one."""
+    project = find_project(folder, services.config)
+    if project is None:
+        return None
+    scopes = services.storage.scopes()
+    spelling = find_spelling(project.name, scopes)
+    return None if spelling is not None and not scopes[spelling].active else project
+
+
+def _find_foreign_scopes(services: Services, hits: Hits, text: str) -> frozenset[str]:
+    """Return the scopes that a prompt names by the last part of their name alone.
+
+    "The app" names many an app by chance: unasked, another project has to be named whole, or by a
+    keyword.
+    """
+    scopes, folded = services.storage.scopes(), fold_name(text)
+    return frozenset(
+        name
+        for name in hits.named
+        if (scope := scopes.get(name)) is not None
+        and not any(fold_name(word) in folded for word in (scope.name, *scope.keywords))
+    )
 
 
 def _write_hits(services: Services, hits: Sequence[Hit], usual: str) -> Moment:

@@ -39,6 +39,22 @@ def find_socket_folder(home: Path) -> Path:
     return Path(tempfile.gettempdir()) / f"infinite-memory-{digest}"
 
 
+def name_host() -> str:
+    """Return a short name for this host, which begins the name of each of its sockets."""
+    return sha256(socket.gethostname().encode()).hexdigest()[:6]
+
+
+def check_owner(folder: Path) -> None:
+    """Refuse a folder of somebody else, or a link to one.
+
+    Raises:
+        PermissionError: it is no folder of this user.
+    """
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+        raise PermissionError(f"{folder} is no folder of this user")
+
+
 def ask_server(
     home: Path, request: Mapping[str, object], *, seconds: float
 ) -> dict[str, Any] | None:
@@ -57,18 +73,18 @@ def ask_server(
 
 
 def _list_sockets(home: Path) -> Iterator[Path]:
-    """Yield the sockets of this user, those of the newest servers first."""
+    """Yield the sockets of this user on this host, those of the newest servers first."""
     if not hasattr(socket, "AF_UNIX"):
         return
     folder = find_socket_folder(home)
     found = []
     with suppress(OSError):
-        if folder.stat().st_uid != os.getuid():
-            return
-        for entry in os.scandir(folder):
-            status = entry.stat(follow_symlinks=False)
-            if stat.S_ISSOCK(status.st_mode) and status.st_uid == os.getuid():
-                found.append((status.st_mtime, folder / entry.name))
+        check_owner(folder)
+        for path in folder.glob(f"{name_host()}-*{SUFFIX}"):
+            with suppress(OSError):  # a server that ends removes its own
+                status = path.lstat()
+                if stat.S_ISSOCK(status.st_mode) and status.st_uid == os.getuid():
+                    found.append((status.st_mtime, path))
     yield from (path for _, path in sorted(found, reverse=True))
 
 

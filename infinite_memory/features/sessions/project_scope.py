@@ -29,10 +29,12 @@ def _do_nothing() -> None:
 class ProjectScope:
     """Where the messages of a project go: a scope, None for the default scope.
 
-    `create` makes the scope if it does not exist. `refusal` says why nothing is stored.
+    `create` makes the scope if it does not exist. `refusal` says why nothing is stored. Nothing is
+    made of the messages of a project that the rules do not `enable`.
     """
 
     scope: str | None = None
+    is_enabled: bool = True
     create: Callable[[], None] = _do_nothing
     refusal: str | None = None
 
@@ -59,19 +61,25 @@ def find_project(folder: str | os.PathLike[str], config: Config) -> Scope | None
 
 def find_project_scope(services: Services, folder: str) -> ProjectScope:
     """Return where the messages of a session in `folder` go: to its repository, if it has one."""
-    place = Path(folder)
-    name = scope_of_folder(place) if folder and find_repository(place) is not None else None
-    if name is None:
+    project = find_project(folder, services.config)
+    if project is None:
         return ProjectScope()
+    is_enabled = services.config.projects.rules_of(project.name).enabled
     scopes = services.storage.scopes()
-    spelling = find_spelling(name, scopes)
+    spelling = find_spelling(project.name, scopes)
     if spelling is not None:
         if not scopes[spelling].active:
             return ProjectScope(refusal=f"the scope {spelling!r} is inactive")
-        return ProjectScope(scope=spelling)
+        return ProjectScope(scope=spelling, is_enabled=is_enabled)
     if services.config.strict_scopes:
-        return ProjectScope()
-    return ProjectScope(scope=name, create=lambda: create_project_scope(services, name))
+        return ProjectScope(is_enabled=is_enabled)
+    return ProjectScope(
+        scope=project.name,
+        is_enabled=is_enabled,
+        create=lambda: create_project_scope(
+            services, project.name, sensitivity=project.sensitivity
+        ),
+    )
 
 
 def create_project_scope(

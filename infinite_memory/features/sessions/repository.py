@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 from infinite_memory.core.files.regular import open_regular
@@ -58,7 +59,11 @@ def scope_of_folder(folder: Path) -> str:
     main = Path(os.path.normpath(git)) if git is not None else None
     top = main.parent if main is not None and main.name == ".git" else folder
     parts = [_NOT_IN_NAMES.sub("-", part) for part in top.parts[1:]][-2:]
-    return f"{_LOCAL}{'/'.join(parts) or 'root'}"
+    name = f"{_LOCAL}{'/'.join(parts) or 'root'}"
+    if len(name) > _MAX_NAME_CHARS:
+        digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        name = f"{name[: _MAX_NAME_CHARS - 13]}~{digest}"
+    return name
 
 
 def find_work_tree(folder: Path) -> Path | None:

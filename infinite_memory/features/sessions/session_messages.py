@@ -22,7 +22,7 @@ from infinite_memory.features.sessions.conversation import draft_messages
 from infinite_memory.features.sessions.events.event import Event
 from infinite_memory.features.sessions.events.reading import CLIENTS, SessionFile, read_session
 from infinite_memory.features.sessions.ingested import Ingested
-from infinite_memory.features.sessions.project_scope import find_project_scope
+from infinite_memory.features.sessions.project_scope import ProjectScope, find_project_scope
 from infinite_memory.features.sessions.spool_reader import (
     READER_LOCK,
     Spool,
@@ -43,8 +43,13 @@ _log = logging.getLogger(__name__)
 _BATCH = 64
 
 
-def ingest_spool(services: Services, stop: Stop, on_read: OnRead) -> Ingested:
-    """Read the transcripts that hooks have noted; see `Conversations.ingest_spool`."""
+def ingest_spool(
+    services: Services, stop: Stop, on_read: OnRead, *, wait_seconds: float = 0.0
+) -> Ingested:
+    """Read the transcripts that hooks have noted; see `Conversations.ingest_spool`.
+
+    Another reader is left to its work, or waited for; nothing is finished after `wait_seconds`.
+    """
     spool = Spool(services.config.home)
     # A confined handle may not have the scope of a session, a handle for a client may only read,
     # and a store in memory keeps nothing.
@@ -53,8 +58,8 @@ def ingest_spool(services: Services, stop: Stop, on_read: OnRead) -> Ingested:
     if not is_suited or spool.is_empty:
         return Ingested()
     lock = FileLock(spool.folder / READER_LOCK)
-    if not lock.try_acquire():
-        return Ingested()
+    if not lock.acquire(wait_seconds):
+        return Ingested(finished=not wait_seconds)
     try:
         return _ingest_claimed(services, spool, stop, on_read)
     finally:
@@ -71,7 +76,7 @@ def _ingest_claimed(services: Services, spool: Spool, stop: Stop, on_read: OnRea
         try:
             events = _read_events(line, load_pauses(spool.home))
             count, is_whole = _store_messages(services, line, events, stop)
-        except (Conflict, InvalidInput) as error:
+        except (Conflict, InvalidInput, ValueError) as error:
             failures.append(_fail_line(line, error, str(error)))
             continue
         except InfiniteMemoryError:
@@ -145,23 +150,29 @@ def _store_messages(
     count = 0
     while batch := list(islice(messages, _BATCH)):
         drafts = {ids: evolve(draft, scope=place.scope) for _, ids, draft in batch}
-        count += _store_new(services, drafts, place.create)
+        count += _store_new(services, drafts, place)
         if stop():
             return count, False
     return count, True
 
 
 def _store_new(
-    services: Services, drafts: Mapping[tuple[str, ...], Draft], prepare: Callable[[], None]
+    services: Services, drafts: Mapping[tuple[str, ...], Draft], place: ProjectScope
 ) -> int:
-    """Store the drafts that were never stored; a memory forgotten or erased since stays so."""
+    """Store the drafts that were never stored; a memory forgotten or erased since stays so.
+
+    A conversation goes on where its first messages are.
+    """
     every = [known_id for ids in drafts for known_id in ids]
-    known = load_memories(services, every).keys() | services.storage.erased(every)
+    stored = load_memories(services, every)
+    known = stored.keys() | services.storage.erased(every)
     new = [draft for ids, draft in drafts.items() if known.isdisjoint(ids)]
     if not new:
         return 0
-    prepare()
-    is_wanted = services.config.projects.sessions
+    homes = {memory.conversation_id: memory.scope for memory in stored.values()}
+    new = [evolve(draft, scope=homes.get(draft.conversation_id, draft.scope)) for draft in new]
+    place.create()
+    is_wanted = services.config.projects.sessions and place.is_enabled
     groups = [[draft, *(draft_statements(draft) if is_wanted else ())] for draft in new]
     try:
         remember_many(services, [draft for group in groups for draft in group])

@@ -86,7 +86,8 @@ def _is_made(memory: Memory) -> bool:
     return (
         memory.kind in (Kind.MESSAGE, Kind.SUMMARY)
         or memory.origin is Origin.TOOL
-        or INFERRED in memory.context
+        # What somebody has confirmed or corrected since is theirs.
+        or (memory.is_inferred and memory.revision == 1)
     )
 
 

@@ -15,6 +15,8 @@ from itertools import pairwise
 
 from attrs import frozen
 
+from infinite_memory.core.secrets import MASK
+from infinite_memory.features.sessions.withheld import PRIVATE
 from infinite_memory.search.text.analyzer import fold, has_han
 from infinite_memory.search.text.languages import function_words
 from infinite_memory.search.text.passages import SENTENCE_END
@@ -157,9 +159,14 @@ def find_statements(text: str) -> list[str]:
     found = [
         text[begin:end]
         for begin, end in _split(shown)
-        if _is_statement(shown[begin:end], languages)
+        if _is_statement(shown[begin:end], languages) and not _holds_back(text[begin:end])
     ]
     return list(dict.fromkeys(found))[:_MAX_STATEMENTS]
+
+
+def _holds_back(sentence: str) -> bool:
+    """Return whether a sentence is about a secret, or something private, that was left out."""
+    return MASK in sentence or PRIVATE in sentence
 
 
 def _hide(match: re.Match[str]) -> str:

@@ -80,9 +80,8 @@ def withhold(events: Iterable[Event], pauses: Pauses) -> list[Event]:
         masked = _mask_event(event, values)
         if event.is_request:
             masked = evolve(masked, text=_PRIVATE.sub(PRIVATE, masked.text))
-            silent[event.session] = is_paused or _is_off_the_record(masked.text)
-            if not masked.text.replace(PRIVATE, "").strip():
-                continue
+            is_empty = not masked.text.replace(PRIVATE, "").strip()
+            silent[event.session] = is_paused or is_empty or _is_off_the_record(masked.text)
         if not (is_paused or silent.get(event.session)):
             kept.append(masked)
     return [_mask_repeated(event, values) for event in kept] if values else kept
