@@ -3,11 +3,10 @@
 1. BM25 and the cosine of the high bytes of its vectors score every eligible memory alone
    (`scoring`). `rescore_best` compares the whole vectors of the best 1,000 memories.
 2. The best 300 memories and their adjacent turns are scored in context (`conversation`).
-3. A memory that happened in the time that the question names gains a share of its total, or comes
-   first, and in an overview a summary gains a share (`lift_totals` in `scoring`). A memory to which
-   links lead from a match has a part of its total (`linked`), and one that somebody marked as not
-   useful for such a question keeps a part of its own (`lowering`). A memory has at least the total
-   of what it superseded (`former`).
+3. What happened in the time that the question names gains a share of its total, or comes first,
+   and in an overview a summary gains a share (`lift_totals` in `scoring`). A memory to which links
+   lead from a match has a part of its total (`linked`), one that was marked as not useful for such
+   a question keeps a part of its own (`lowering`), and one has at least that of what it superseded.
 4. Memories with the same canonical text form a group, shown as its newest member (`collapsing`).
    Of memories near each other the later told comes first (`later_first`).
 5. The total becomes a score in [0, 1] (`calibration`).

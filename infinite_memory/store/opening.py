@@ -135,7 +135,7 @@ def _find_project(
     def find_scope() -> Scope | None:
         if folder is None:
             return None
-        from infinite_memory.features.sessions.project_scope import find_project
+        from infinite_memory.features.sessions.repository import find_project
 
         return find_project(folder, config)
 

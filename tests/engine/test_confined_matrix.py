@@ -488,6 +488,10 @@ ROWS: Mapping[str, list[Call]] = {
         ),
         *(lambda s, c=c: s.conversations.search(c) for c in CONVERSATIONS),
     ],
+    "conversations.begin_session": [lambda s: s.conversations.begin_session("/nowhere")],
+    "conversations.recall_for_prompt": [
+        *(lambda s, q=q: s.conversations.recall_for_prompt(q) for q in QUESTIONS),
+    ],
     "conversations.ingest_spool": [lambda s: s.conversations.ingest_spool()],
     "conversations.undo": [
         *(lambda s, c=c: s.conversations.undo(c) for c in CONVERSATIONS),

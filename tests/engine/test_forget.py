@@ -54,7 +54,7 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Storage]
 both = pytest.mark.parametrize("storage", ["memory", "sqlite"], indirect=True)
 
 
-@pytest.mark.parametrize(("call", "when"), [(4, "after"), (6, "before")], ids=["commit", "scrub"])
+@pytest.mark.parametrize(("call", "when"), [(5, "after"), (8, "before")], ids=["commit", "scrub"])
 def test_a_hard_forget_that_was_cut_after_erasing_is_finished_by_repeating_it(
     tmp_path: Path, call: int, when: str
 ) -> None:
@@ -112,7 +112,7 @@ def test_a_repeated_hard_forget_empties_the_log_that_the_first_one_left(tmp_path
     log = tmp_path / "home" / "memory.db-wal"
     with opened(tmp_path / "home", failing) as store:
         store.remember(f"the password is {SECRET}", id="secret")
-        failing.calls, failing.fail_at = 0, 6
+        failing.calls, failing.fail_at = 0, 8
         assert "scrub" in store.forget("secret", hard=True).pending[0]
         assert log.stat().st_size > 0
         assert store.forget("secret", hard=True).pending == ()

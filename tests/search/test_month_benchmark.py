@@ -84,7 +84,7 @@ def test_every_part_is_measured_on_a_folder_of_its_format(tmp_path: Path) -> Non
     ]
     assert "must 1 of 1 (100.0 %) | must not 0 of 1 (0.0 %)" in "\n".join(lines)
     of_all = {json.dumps(row) for row in kept["both"]}
-    assert '{"pair": "r1", "replaces": true}' in of_all
+    assert '{"pair": "r1", "replaces": false}' in of_all
     assert {next(iter(row)) for row in kept["all scopes"]} == {"question", "pushed", "prompt"}
 
 

@@ -64,6 +64,8 @@ CALLS: dict[str, Callable[[MemoryStore], object]] = {
     ),
     "conversations.analyze_patterns": lambda store: store.conversations.analyze_patterns("talk"),
     "conversations.search": lambda store: store.conversations.search("talk"),
+    "conversations.begin_session": lambda store: store.conversations.begin_session("/nowhere"),
+    "conversations.recall_for_prompt": lambda store: store.conversations.recall_for_prompt("a b"),
     "conversations.ingest_spool": lambda store: store.conversations.ingest_spool(),
     "conversations.undo": lambda store: store.conversations.undo("talk"),
     "conversations.project_scope": lambda store: store.conversations.project_scope("/"),

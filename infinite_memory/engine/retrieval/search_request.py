@@ -28,7 +28,6 @@ from infinite_memory.core.values.question import Arm, Question
 from infinite_memory.engine.retrieval.validity import in_tense, tense_of
 from infinite_memory.engine.scopes import choose_scopes, list_open_scopes
 from infinite_memory.engine.services import Services
-from infinite_memory.search.sentences import split_sentences
 from infinite_memory.search.text.analyzer import word_spans
 
 if TYPE_CHECKING:
@@ -61,6 +60,10 @@ _EARLIER = re.compile(
     "|原来|最初|起初|一开始|原先|(?:^|[，。])以前|以前(?:是|用|住|叫|的)",
     re.IGNORECASE,
 )
+
+
+# A question of several sentences tells a story of its own.
+_GOES_ON = re.compile(r"[.!?]\s|[。！？].|\n")
 
 
 @frozen(kw_only=True)
@@ -139,7 +142,7 @@ def _asks_for_earlier(request: SearchRequest) -> bool:
     if not isinstance(text, str) or len(text) > _MAX_TIMED_CHARS or not _EARLIER.search(text):
         return False
     is_timed = any(given.get(name) for name in ("mode", "as_of", "statuses"))
-    return not is_timed and not split_sentences(text)
+    return not is_timed and _GOES_ON.search(text.strip()) is None
 
 
 def at_depth(

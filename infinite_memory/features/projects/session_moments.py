@@ -19,7 +19,7 @@ from infinite_memory.engine.services import Services
 from infinite_memory.features.overviews.sections import count_tokens, describe_origin, write_memory
 from infinite_memory.features.overviews.values import ShownMemory
 from infinite_memory.features.projects.session_context import brief_scope
-from infinite_memory.features.sessions.project_scope import find_project
+from infinite_memory.features.sessions.repository import find_project
 from infinite_memory.features.sessions.shown import ShownMemories
 from infinite_memory.search.text.question_terms import split_terms
 from infinite_memory.search.text.quotation import NOTICE

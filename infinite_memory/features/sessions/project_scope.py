@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from attrs import frozen
 
-from infinite_memory.core.config import Config
 from infinite_memory.core.errors import Conflict
-from infinite_memory.core.values.scope import Scope, Sensitivity, find_spelling
+from infinite_memory.core.values.scope import Sensitivity, find_spelling
 from infinite_memory.engine.scopes import create_scope
 from infinite_memory.engine.services import Services
 from infinite_memory.features.sessions.repository import (
     PROJECTS,
-    find_repository,
+    find_project,
     scope_of_folder,
 )
 
@@ -44,19 +42,6 @@ def existing_project_scope(services: Services, folder: str) -> str | None:
     return (
         find_spelling(scope_of_folder(Path(folder)), services.storage.scopes()) if folder else None
     )
-
-
-def find_project(folder: str | os.PathLike[str], config: Config) -> Scope | None:
-    """Return the scope of the repository that holds `folder`, which need not exist; or None."""
-    try:
-        place = Path(folder).absolute()
-    except OSError:  # the working folder does not exist any more
-        return None
-    if not os.fspath(folder) or find_repository(place) is None:
-        return None
-    name = scope_of_folder(place)
-    sensitivity = config.projects.rules_of(name).sensitivity or Sensitivity.NORMAL
-    return Scope(name=name, parent=PROJECTS, sensitivity=sensitivity)
 
 
 def find_project_scope(services: Services, folder: str) -> ProjectScope:

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
+from infinite_memory.core.config import Config
 from infinite_memory.core.files.regular import open_regular
+from infinite_memory.core.values.scope import Scope, Sensitivity
 
 PROJECTS = "Projects"
 """The parent of the scopes of projects."""
@@ -64,6 +66,19 @@ def scope_of_folder(folder: Path) -> str:
         digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:12]
         name = f"{name[: _MAX_NAME_CHARS - 13]}~{digest}"
     return name
+
+
+def find_project(folder: str | os.PathLike[str], config: Config) -> Scope | None:
+    """Return the scope of the repository that holds `folder`, which need not exist; or None."""
+    try:
+        place = Path(folder).absolute()
+    except OSError:  # the working folder does not exist any more
+        return None
+    if not os.fspath(folder) or find_repository(place) is None:
+        return None
+    name = scope_of_folder(place)
+    sensitivity = config.projects.rules_of(name).sensitivity or Sensitivity.NORMAL
+    return Scope(name=name, parent=PROJECTS, sensitivity=sensitivity)
 
 
 def find_work_tree(folder: Path) -> Path | None:
