@@ -15,7 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from infinite_memory import MemoryStore
 from infinite_memory.features.sessions.spool import append_line
+from infinite_memory_mcp import LazyStore
 
 ROUNDS = 2000
 STARTS = 30
@@ -90,3 +92,28 @@ def test_a_whole_hook_takes_little_longer_than_a_python_that_reads_json(tmp_path
     beside.sort()
     print(f"\nwhole hook {describe(own)}; Python that reads JSON {describe(beside)}; {STARTS} each")
     assert statistics.median(own) < 3 * statistics.median(beside)
+
+
+def test_a_prompt_is_answered_by_a_server(benchmark: Any, tmp_path: Path) -> None:
+    """A whole hook at a prompt, beside a bare start of Python, with 1 and 2,000 memories."""
+    home, numbers, question = tmp_path / "home", iter(range(10**6)), "What is my cat called?"
+    hook = [*HOOK[:-1], "UserPromptSubmit", "--home", str(home)]
+
+    def run(command: list[str]) -> bytes:
+        values = {"session_id": f"s{next(numbers)}", "cwd": "/", "prompt": question}
+        done = subprocess.run(
+            command, input=json.dumps(values).encode(), capture_output=True, check=True
+        )
+        return done.stdout
+
+    with LazyStore(lambda: MemoryStore.open(home), works=True, answers_hooks=True) as memory:
+        store = memory.get()
+        store.remember("Marta's cat is called Kiki")
+        bare = measure(lambda: run([sys.executable, "-c", ""]), STARTS)
+        print(f"\na bare start: {describe(bare)}")
+        for count in (1, 2000):
+            store.remember_many([{"text": f"note {n} of the diary"} for n in range(count - 1)])
+            store.search(question)  # loads the models
+            assert b"Kiki" in run(hook)
+            print(f"{count} memories: {describe(measure(lambda: run(hook), STARTS))}")
+        benchmark.pedantic(lambda: run(hook), rounds=STARTS)
