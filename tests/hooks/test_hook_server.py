@@ -23,6 +23,7 @@ from infinite_memory.features.sessions.hook_socket import (
     name_host,
 )
 from infinite_memory.features.sessions.spool import append_line
+from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory_mcp import LazyStore
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no such sockets")
@@ -204,6 +205,21 @@ def test_a_long_path_has_its_sockets_in_the_folder_of_the_system(
     folder = find_socket_folder(tmp_path / ("x" * 100))
     assert folder.parent == Path("/run/user/1")
     assert folder != find_socket_folder(tmp_path / ("y" * 100))
+
+
+def test_a_home_of_any_length_has_a_socket(tmp_path: Path) -> None:
+    for length in range(70, 110, 4):
+        home = tmp_path / "h"
+        home /= "x" * max(1, length - len(str(home)))
+        home.mkdir(parents=True)
+        with LazyStore(
+            lambda home=home: MemoryStore.open(home, embedder=HashingEmbedder()),  # type: ignore[misc]
+            quiet_seconds=600,
+            answers_hooks=True,
+        ) as memory:
+            memory.get()
+            assert len(list(find_socket_folder(home).glob("*.sock"))) == 1
+        assert not list(find_socket_folder(home).glob("*.sock"))
 
 
 def test_a_socket_that_nobody_listens_on_is_removed(home: Path) -> None:

@@ -26,8 +26,8 @@ MAX_LINE_BYTES = 1 << 20
 SUFFIX = ".sock"
 _RUN = "run"
 _CONNECT_SECONDS = 0.15
-# The address of a socket has 108 bytes on Linux and 104 elsewhere.
-_MAX_PATH_BYTES = 90
+# The address of a socket has 108 bytes on Linux and 104 elsewhere, and its name takes 25.
+_MAX_PATH_BYTES = 78
 
 
 def find_socket_folder(home: Path) -> Path:
@@ -35,7 +35,7 @@ def find_socket_folder(home: Path) -> Path:
     folder = home / _RUN
     if len(os.fsencode(folder)) <= _MAX_PATH_BYTES:
         return folder
-    digest = sha256(os.fsencode(home)).hexdigest()[:16]
+    digest = sha256(os.fsencode(home)).hexdigest()[:8]
     return Path(tempfile.gettempdir()) / f"infinite-memory-{digest}"
 
 
