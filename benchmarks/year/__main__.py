@@ -3,7 +3,7 @@
     python -m benchmarks.year [--leave] [FOLDER_OF_NOTES]
 
 Notes, and facts that change, are told to a real server over stdio in the order of their dates, in
-one scope and without keys. The caller reads the receipt of each: where `similar` names the note
+one scope and without keys. The caller reads the receipt of each: where it names the note
 that the new one replaces, it calls `update_memory` as the advice says; `--leave` never calls it.
 Then every question is asked with `retrieve_memory`.
 
@@ -50,7 +50,7 @@ def main() -> None:
         home = Path(scratch) / "home"
         asked = live_a_year(home, notes, [*of_notes, *own], supersedes=not arguments.leave)
     print(
-        f"\n{len(notes)} notes\n\n| facts | number | `similar` named the right one | the earlier"
+        f"\n{len(notes)} notes\n\n| facts | number | the receipt named the right one | the earlier"
         " note first of all | the earlier before the later | of those, the later named beside it |"
         " the later in the answer | history has both, where superseded |\n"
         "|---|---|---|---|---|---|---|---|"

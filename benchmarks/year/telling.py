@@ -65,8 +65,8 @@ class _Caller:
         """Store `note`; where its receipt names `replaced`, call what the advice says."""
         receipt = self.server.call("store_memory", text=note.text, happened_at=note.date)
         self.ids[note.name] = receipt["id"]
-        similar = {near["id"] for near in receipt.get("similar", ())}
-        if replaced is None or self.ids[replaced.name] not in similar:
+        named = [*receipt.get("replaces", ()), *receipt.get("similar", ())]
+        if replaced is None or self.ids[replaced.name] not in {near["id"] for near in named}:
             return
         self.named.add(note.name)
         if supersedes:

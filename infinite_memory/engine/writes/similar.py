@@ -24,8 +24,8 @@ _COMPARED = 50
 _TEXT_CHARS = 240
 # A message is similar to the messages around it, and never replaces them.
 _KINDS = frozenset(Kind) - {Kind.MESSAGE}
-# From here on a memory is known already. In a month of one person 18 % of the receipts name one.
-_LEAST_KNOWN = 0.8
+# From here on a memory is known already. In a month of one person 26 % of the receipts name one.
+_LEAST_KNOWN = 0.7
 
 _Scored = tuple[Record, float]
 
