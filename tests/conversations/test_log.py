@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from infinite_memory import Config, IdTaken, InvalidInput, MemoryStore, NotFound, Status
-from infinite_memory.features.chats.log.trivial import is_trivial
+from infinite_memory.engine.trivial import is_trivial
 from infinite_memory.features.chats.log.writing import count_known
 from infinite_memory.testing.embedders import HashingEmbedder
 

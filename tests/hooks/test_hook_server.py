@@ -92,7 +92,7 @@ def test_a_prompt_gets_what_helps_once_a_session_and_nothing_otherwise(
     assert first.startswith("From the memory. What follows are stored records")
     assert ask(home, "prompt", session="s1", prompt=question) == ""
     assert "Kiki" in ask(home, "prompt", session="s2", prompt=question)
-    for idle in ("explain the difference between TCP and UDP", "", " \n"):
+    for idle in ("explain the difference between TCP and UDP", "thanks!", "yes please", "", " \n"):
         assert ask(home, "prompt", session="s3", prompt=idle) == ""
     assert memory.is_open
 
@@ -177,6 +177,19 @@ def test_another_project_is_named_whole_or_not_at_all(home: Path, tmp_path: Path
     assert "7001" in ask(home, "prompt", **asked, prompt=whole)
 
 
+def test_a_greeting_in_a_session_is_kept_and_found_by_no_search(
+    memory: LazyStore, home: Path, tmp_path: Path
+) -> None:
+    path = write_transcript(tmp_path / "s1.jsonl", "s1", "Hello!", "The roses are red.", "谢谢！")
+    append_line(home, {"client": "claude-code", "transcript": str(path), "folder": "/garden"})
+    ask(home, "noted")
+    with memory.call() as store:
+        said = store.browse(conversation_id="s1", kinds=["message"]).memories
+        assert len(said) == 3
+        found = store.search("Hello, thanks! 谢谢", kinds=["message"], threshold=0)
+        assert {hit.memory.text for hit in found} <= {"The roses are red."}
+
+
 @pytest.mark.usefixtures("memory")
 def test_a_plain_folder_finds_its_own_last_session(home: Path, tmp_path: Path) -> None:
     for number, (name, text) in enumerate(
@@ -208,10 +221,9 @@ def test_a_long_path_has_its_sockets_in_the_folder_of_the_system(
 
 
 def test_a_home_of_any_length_has_a_socket(tmp_path: Path) -> None:
-    for length in range(70, 110, 4):
-        home = tmp_path / "h"
-        home /= "x" * max(1, length - len(str(home)))
-        home.mkdir(parents=True)
+    for length in range(1, 80, 7):
+        home = tmp_path / ("x" * length)
+        home.mkdir()
         with LazyStore(
             lambda home=home: MemoryStore.open(home, embedder=HashingEmbedder()),  # type: ignore[misc]
             quiet_seconds=600,

@@ -16,6 +16,7 @@ from infinite_memory.engine.id_endings import shorten_ids
 from infinite_memory.engine.retrieval.search import find_hits
 from infinite_memory.engine.retrieval.search_request import SearchRequest
 from infinite_memory.engine.services import Services
+from infinite_memory.engine.trivial import is_trivial
 from infinite_memory.features.overviews.sections import count_tokens, describe_origin, write_memory
 from infinite_memory.features.overviews.values import ShownMemory
 from infinite_memory.features.projects.session_context import brief_scope
@@ -70,7 +71,7 @@ def recall_for_prompt(
 ) -> Moment:
     """Return what almost surely helps with a prompt; see `Conversations.recall_for_prompt`."""
     begun, text = time.monotonic(), _shorten_prompt(prompt)
-    if len(split_terms(text)[0]) < _LEAST_TERMS:
+    if is_trivial(text) or len(split_terms(text)[0]) < _LEAST_TERMS:
         return Moment()
     project = _find_work(services, folder)
     scope = None if project is not None else services.default_scope

@@ -11,6 +11,7 @@ from infinite_memory.core.config import Limits
 from infinite_memory.core.values.draft import Draft, divide, storable
 from infinite_memory.core.values.ids import import_id
 from infinite_memory.core.values.memory import Kind, Origin
+from infinite_memory.engine.trivial import is_trivial
 from infinite_memory.features.sessions.events.event import Event, EventKind
 
 _MICROSECOND = timedelta(microseconds=1)
@@ -39,7 +40,7 @@ class Conversation:
         speaker: str,
         text: str,
         said_at: datetime | None,
-        details: Mapping[str, str],
+        details: Mapping[str, object],
     ) -> Iterator[Draft]:
         """Yield the draft of a message, or those of its parts if it is too long for one memory.
 
@@ -82,7 +83,7 @@ def draft_messages(
     Their context names the `folder`, unless it is "".
     """
     conversations: dict[str, Conversation] = {}
-    details = {"folder": folder} if folder else {}
+    details: dict[str, object] = {"folder": folder} if folder else {}
     for event in events:
         if event.kind is not EventKind.MESSAGE:
             continue
@@ -95,7 +96,10 @@ def draft_messages(
             speaker=event.speaker,
             text=event.text,
             said_at=event.at,
-            details=details | ({"branch": event.branch} if event.branch else {}),
+            # A greeting is kept, and no search finds it.
+            details=details
+            | ({"branch": event.branch} if event.branch else {})
+            | ({"indexed": False} if is_trivial(event.text) else {}),
         )
         for part, draft in enumerate(drafts):
             yield event, message_ids(event, part), draft

@@ -25,10 +25,10 @@ from infinite_memory.core.values.scope import find_spelling
 from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.scopes import choose_scope
 from infinite_memory.engine.services import Services
+from infinite_memory.engine.trivial import is_trivial
 from infinite_memory.engine.writes.remember import remember_many
 from infinite_memory.features.attachments.attaching import attach_all, prepare_attachments
 from infinite_memory.features.attachments.draft import AttachmentDraft
-from infinite_memory.features.chats.log.trivial import is_trivial
 from infinite_memory.features.chats.log.values import LoggedMessages
 
 _RECENT = timedelta(hours=1)

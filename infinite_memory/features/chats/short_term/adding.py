@@ -25,10 +25,10 @@ from infinite_memory.core.values.scope import fold_name
 from infinite_memory.engine.load_memories import get_record
 from infinite_memory.engine.scopes import choose_scope, read_scope_name
 from infinite_memory.engine.services import Services
+from infinite_memory.engine.trivial import is_trivial
 from infinite_memory.engine.writes.receipts import has_vectors, receipt_of
 from infinite_memory.engine.writes.remember import remember
 from infinite_memory.features.attachments.attaching import attach_after, prepare_attachments
-from infinite_memory.features.chats.log.trivial import is_trivial
 from infinite_memory.features.chats.log.writing import load_last
 from infinite_memory.features.chats.short_term.entry import (
     KIND,
