@@ -97,6 +97,8 @@ class HookServer:
         if self._path is not None:
             with suppress(OSError):
                 self._path.unlink(missing_ok=True)
+                if self._home not in self._path.parents:
+                    self._path.parent.rmdir()  # unless another server has its socket there
 
     def _accept(self, listener: socket.socket) -> None:
         while self._listener is listener:

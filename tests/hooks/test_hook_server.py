@@ -236,7 +236,7 @@ def test_a_home_of_any_length_has_a_socket(tmp_path: Path) -> None:
 
 def test_a_socket_that_nobody_listens_on_is_removed(home: Path) -> None:
     folder = find_socket_folder(home)
-    folder.mkdir(parents=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(folder / f"{name_host()}-1.sock"))
     assert ask_server(home, {"moment": "prompt"}, seconds=1) is None
@@ -246,7 +246,7 @@ def test_a_socket_that_nobody_listens_on_is_removed(home: Path) -> None:
 @pytest.mark.parametrize("said", [b"", b"\nno json\n", b"\n[]\n", b"?", b"\n"])
 def test_a_server_that_hangs_or_answers_rubbish_is_no_answer(home: Path, said: bytes) -> None:
     folder = find_socket_folder(home)
-    folder.mkdir(parents=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(folder / f"{name_host()}-1.sock"))
         listener.listen()
