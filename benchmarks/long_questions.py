@@ -19,13 +19,12 @@ from random import Random
 
 from attrs import evolve
 
-from benchmarks.ablation import figures
 from benchmarks.asking import Asked, LabelledSet, labelled_set
 from benchmarks.environment import describe_environment
 from benchmarks.labelled_sets import rows
-from benchmarks.metrics import interval
+from benchmarks.metrics import interval, measure
 from infinite_memory.search.embedding import BUNDLED
-from infinite_memory.search.scoring import DEFAULT_WEIGHTS
+from infinite_memory.search.scoring import DEFAULT_WEIGHTS, Weights
 
 _HELLO = "Hey there! How are you doing today? I hope all is well with you."
 _THANKS = "I was just wondering about that. Thanks a lot, you are the best!"
@@ -64,11 +63,20 @@ def _after(one: Asked, texts: dict[str, list[str]], random: Random) -> str:
     return " ".join([*texts[group][first : first + _TURNS], one.text])
 
 
+def measure_ndcg(labelled: LabelledSet, weights: Weights) -> list[float]:
+    """Return nDCG@10 of each question, in percent."""
+    figures = []
+    for asked in labelled.asked:
+        found = labelled.ask(asked.text, asked.scope, weights=weights).candidates
+        figures.append(100 * measure([candidate.id for candidate in found], asked.relevant)[3])
+    return figures
+
+
 def report(labelled: LabelledSet, chatter: Path, count: int) -> None:
     without = evolve(DEFAULT_WEIGHTS, sentences=0.0)
     for name, asked in made_long(labelled, chatter, count):
         some = evolve(labelled, asked=asked)
-        before, after = figures(some, without)[1], figures(some, DEFAULT_WEIGHTS)[1]
+        before, after = measure_ndcg(some, without), measure_ndcg(some, DEFAULT_WEIGHTS)
         change = [b - a for a, b in zip(before, after, strict=True)]
         low, high = interval(change)
         means = [sum(values) / len(values) for values in (before, after, change)]

@@ -8,6 +8,7 @@ docstrings and white space do not count.
 
 from __future__ import annotations
 
+import argparse
 import ast
 import hashlib
 from pathlib import Path
@@ -58,5 +59,10 @@ def _is_lone_text(node: object) -> bool:
     )
 
 
-if __name__ == "__main__":
+def main() -> None:
+    argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0]).parse_args()
     print(digest_ranking())
+
+
+if __name__ == "__main__":
+    main()
