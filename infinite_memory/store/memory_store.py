@@ -411,8 +411,13 @@ class MemoryStore(StoreGroups):
 
         return describe_topic(self._services, topic, scope=scope, budget=budget)
 
-    def briefing(self, scope: str | None = None, *, budget: int = BRIEFING_TOKENS) -> Briefing:
+    def briefing(
+        self, scope: str | None = None, *, budget: int = BRIEFING_TOKENS, folder: str = ""
+    ) -> Briefing:
         """Return a briefing for an assistant at the start of a session, in `budget` tokens.
+
+        Without a scope, it is for a session in `folder`: in the scope of its repository, or with
+        the end of the last conversation there.
 
         No model is used, nothing counts as recalled, and of private scopes only `scope` is read.
 
@@ -422,7 +427,7 @@ class MemoryStore(StoreGroups):
         """
         from infinite_memory.features.projects.session_context import brief_scope
 
-        return brief_scope(self._services, scope, budget=budget)
+        return brief_scope(self._services, scope, budget=budget, folder=folder)
 
     def usage(self, memory_id: str) -> Usage | None:
         """Return how often a memory was recalled, how much it was activated, and when last.

@@ -94,7 +94,6 @@ def test_a_prompt_gets_what_helps_once_a_session_and_nothing_otherwise(
     assert "Kiki" in ask(home, "prompt", session="s2", prompt=question)
     for idle in ("explain the difference between TCP and UDP", "thanks!", "yes please", "", " \n"):
         assert ask(home, "prompt", session="s3", prompt=idle) == ""
-    assert memory.is_open
 
 
 def test_a_session_that_begins_anew_is_shown_again_what_it_was_shown(
@@ -149,6 +148,7 @@ def test_a_scope_that_is_private_or_inactive_stays_out_of_other_sessions(
         store.scopes.update(name, active=False)
         assert "Havsvind" not in conversations.recall_for_prompt(asked, folder=folder).text
         assert "Havsvind" not in conversations.begin_session(folder).text
+        assert "Havsvind" not in store.briefing(folder=folder).text
 
 
 def test_a_late_answer_is_none_and_is_not_noted(home: Path) -> None:
@@ -188,6 +188,25 @@ def test_a_greeting_in_a_session_is_kept_and_found_by_no_search(
         assert len(said) == 3
         found = store.search("Hello, thanks! 谢谢", kinds=["message"], threshold=0)
         assert {hit.memory.text for hit in found} <= {"The roses are red."}
+
+
+def test_nothing_enters_a_prompt_that_no_longer_holds(home: Path) -> None:
+    with MemoryStore.open(home) as store:
+        store.remember("Marta's dog is called Rex", id="rex")
+        store.remember("Marta's dog is called Max", id="max", supersedes=["rex"])
+        asked = "What was Marta's dog called at first, originally?"
+        assert store.search(asked)[0].id == "rex"
+        assert store.conversations.recall_for_prompt(asked).ids == ("max",)
+
+
+def test_what_was_shown_is_read_past_a_line_that_is_damaged(home: Path) -> None:
+    with MemoryStore.open(home) as store:
+        store.remember("Marta's cat is called Kiki")
+        question, conversations = "What is my cat called?", store.conversations
+        assert conversations.recall_for_prompt(question, session="s").ids
+        (path,) = (home / "run" / "shown").iterdir()
+        path.write_text(f"[]\n{{\n{path.read_text()}")
+        assert conversations.recall_for_prompt(question, session="s").ids == ()
 
 
 @pytest.mark.usefixtures("memory")

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+_TOKENS = "500"
+
 
 def make_briefing(folder: str, options: Sequence[str], *, timeout_seconds: float) -> str:
     """Return the text of the briefing for a project in `folder`.
@@ -20,7 +22,7 @@ def make_briefing(folder: str, options: Sequence[str], *, timeout_seconds: float
     # Without -P, Python would import modules from the project that the client works on.
     command = [sys.executable, "-P", "-m", "infinite_memory", "briefing", *options]
     done = subprocess.run(
-        [*command, "--project", folder],
+        [*command, "--project", folder, "--budget", _TOKENS],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=timeout_seconds,

@@ -19,6 +19,7 @@ from infinite_memory.features.projects.chunk import CHUNK_KINDS, Chunk
 from infinite_memory.features.projects.loading import find_open, load_chunks
 from infinite_memory.features.projects.patterns import Pattern, PatternKind, find_patterns
 from infinite_memory.features.projects.repositories import name_repository
+from infinite_memory.features.sessions.project_scope import existing_project_scope
 from infinite_memory.features.sessions.repository import PREFIX
 
 DEFAULT_DAYS = 14
@@ -62,7 +63,7 @@ def brief_scope(
 ) -> Briefing:
     """Return the briefing for a scope, with further parts if it is that of a repository.
 
-    Without a scope it is that of a session in `folder`.
+    Without a scope it is for a session in `folder`: in the scope of its repository, if any.
 
     Raises:
         InvalidInput: the budget cannot be used.
@@ -70,7 +71,7 @@ def brief_scope(
     """
     return brief(
         services,
-        scope,
+        existing_project_scope(services, folder) if scope is None else scope,
         budget=budget,
         add=lambda name: _make_additions(services, name, recent_days),
         folder=folder,

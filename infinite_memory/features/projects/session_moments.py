@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from attrs import evolve, frozen
 
 from infinite_memory.core.plain import PlainData
-from infinite_memory.core.values.criteria import Cut
+from infinite_memory.core.values.criteria import Conditions, Cut, Mode
 from infinite_memory.core.values.hits import Hit, Hits
 from infinite_memory.core.values.memory import shorten
-from infinite_memory.core.values.scope import Scope, find_spelling, fold_name
+from infinite_memory.core.values.scope import fold_name
 from infinite_memory.engine.id_endings import shorten_ids
 from infinite_memory.engine.retrieval.search import find_hits
 from infinite_memory.engine.retrieval.search_request import SearchRequest
@@ -20,7 +20,7 @@ from infinite_memory.engine.trivial import is_trivial
 from infinite_memory.features.overviews.sections import count_tokens, describe_origin, write_memory
 from infinite_memory.features.overviews.values import ShownMemory
 from infinite_memory.features.projects.session_context import brief_scope
-from infinite_memory.features.sessions.repository import find_project
+from infinite_memory.features.sessions.project_scope import find_active_project
 from infinite_memory.features.sessions.shown import ShownMemories
 from infinite_memory.search.text.question_terms import split_terms
 from infinite_memory.search.text.quotation import NOTICE
@@ -52,9 +52,7 @@ def begin_session(services: Services, folder: str, *, session: str, budget: int)
     Raises:
         InvalidInput: the budget cannot be used.
     """
-    project, scopes = _find_work(services, folder), services.storage.scopes()
-    scope = None if project is None else find_spelling(project.name, scopes)
-    briefing = brief_scope(services, scope, budget=budget, folder=folder)
+    briefing = brief_scope(services, None, budget=budget, folder=folder)
     moment = Moment(
         text=briefing.text,
         ids=tuple(item.id for section in briefing.sections for item in section.items),
@@ -73,20 +71,22 @@ def recall_for_prompt(
     begun, text = time.monotonic(), _shorten_prompt(prompt)
     if is_trivial(text) or len(split_terms(text)[0]) < _LEAST_TERMS:
         return Moment()
-    project = _find_work(services, folder)
+    project = find_active_project(services, folder)
     scope = None if project is not None else services.default_scope
-    request = SearchRequest(text=text, conditions={"scope": scope}, cut=Cut.PUSHED, may_miss=True)
+    # Unasked, nothing comes up that no longer holds, whatever the words of the prompt ask for.
+    conditions: Conditions = {"scope": scope, "mode": Mode.CURRENT}
+    request = SearchRequest(text=text, conditions=conditions, cut=Cut.PUSHED, may_miss=True)
     shown = ShownMemories(services.config.home, session)
     known = shown.read()
     hits = find_hits(evolve(services, find_project_scope=lambda: project), request)
     if within is not None and time.monotonic() - begun > within:
         return Moment()
-    named = _find_foreign_scopes(services, hits, text)
+    foreign = _find_foreign_scopes(services, hits, text)
     new = [
         hit
         for hit in hits
         if hit.memory.id not in known
-        and hit.memory.scope not in named
+        and hit.memory.scope not in foreign
         and not (session and hit.memory.conversation_id == session)
     ]
     usual = services.default_scope if project is None else project.name
@@ -96,16 +96,6 @@ def recall_for_prompt(
         services.note_returned(recalled, is_recall=True)
         shown.add("prompt", moment.ids, tokens=moment.tokens)
     return moment
-
-
-def _find_work(services: Services, folder: str) -> Scope | None:
-    """Return the scope of the repository in `folder`, None for none and for an inactive one."""
-    project = find_project(folder, services.config)
-    if project is None:
-        return None
-    scopes = services.storage.scopes()
-    spelling = find_spelling(project.name, scopes)
-    return None if spelling is not None and not scopes[spelling].active else project
 
 
 def _find_foreign_scopes(services: Services, hits: Hits, text: str) -> frozenset[str]:
@@ -128,10 +118,8 @@ def _write_hits(services: Services, hits: Sequence[Hit], usual: str) -> Moment:
 
     The scope of a memory is named unless it is the `usual` one.
     """
-    endings, zone = (
-        shorten_ids(services, [hit.memory.id for hit in hits]),
-        services.config.time_zone,
-    )
+    endings = shorten_ids(services, [hit.memory.id for hit in hits])
+    zone = services.config.time_zone
     lines, ids = [f"From the memory. {NOTICE}"], []
     left = _PROMPT_TOKENS - count_tokens(lines[0])
     for hit in hits:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
 from attrs import frozen
 
 from infinite_memory.core.errors import Conflict
-from infinite_memory.core.values.scope import Sensitivity, find_spelling
+from infinite_memory.core.values.scope import Scope, Sensitivity, find_spelling
 from infinite_memory.engine.scopes import create_scope
 from infinite_memory.engine.services import Services
 from infinite_memory.features.sessions.repository import (
     PROJECTS,
     find_project,
-    scope_of_folder,
 )
 
 
@@ -37,11 +35,20 @@ class ProjectScope:
     refusal: str | None = None
 
 
+def find_active_project(services: Services, folder: str) -> Scope | None:
+    """Return the scope of the repository in `folder`, which need not exist; not an inactive one."""
+    project = find_project(folder, services.config)
+    if project is None:
+        return None
+    scopes = services.storage.scopes()
+    spelling = find_spelling(project.name, scopes)
+    return None if spelling is not None and not scopes[spelling].active else project
+
+
 def existing_project_scope(services: Services, folder: str) -> str | None:
-    """Return the scope of the project in `folder`, None if it has none or nothing is stored yet."""
-    return (
-        find_spelling(scope_of_folder(Path(folder)), services.storage.scopes()) if folder else None
-    )
+    """Return the scope of the repository in `folder`, None if it is inactive or not made yet."""
+    project = find_active_project(services, folder)
+    return None if project is None else find_spelling(project.name, services.storage.scopes())
 
 
 def find_project_scope(services: Services, folder: str) -> ProjectScope:

@@ -38,9 +38,11 @@ class ShownMemories:
         """Return the ids of the memories that were shown."""
         ids: set[str] = set()
         if self.session:
-            with suppress(OSError, ValueError, RecursionError), open_regular(self._path) as file:
+            with suppress(OSError), open_regular(self._path) as file:
                 for line in file.read(_MAX_BYTES).splitlines():
-                    ids.update(json.loads(line)["ids"])
+                    # A line that a full disk has cut, or that somebody else wrote, tells nothing.
+                    with suppress(ValueError, RecursionError, TypeError, KeyError):
+                        ids.update(json.loads(line)["ids"])
         return frozenset(ids)
 
     def add(self, moment: str, ids: Iterable[str], *, tokens: int) -> None:

@@ -41,9 +41,8 @@ def briefing_command(
         raise click.UsageError("give --scope or --project, not both", context)
     # A session that begins in a project knows what the last one there left.
     with open_store(context, ingests=project is not None) as store:
-        if project is not None:
-            scope = store.conversations.project_scope(str(absolute_path(project)))
-        briefing = store.briefing(scope, budget=budget)
+        folder = "" if project is None else str(absolute_path(project))
+        briefing = store.briefing(scope, budget=budget, folder=folder)
     if wants_json(context):
         emit_json(briefing.to_dict())
     else:
