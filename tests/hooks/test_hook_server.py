@@ -31,8 +31,10 @@ HOOK = [sys.executable, "-m", "infinite_memory.apps.hooks.command"]
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path / "home"
+def home() -> Iterator[Path]:
+    """A home folder with a short path, so that its sockets are in it."""
+    with tempfile.TemporaryDirectory(prefix="im-") as folder:
+        yield Path(folder) / "home"
 
 
 @pytest.fixture
