@@ -154,6 +154,9 @@ calls = {
     "conversations.search": lambda: store.conversations.search("t"),
     "conversations.ingest_spool": store.conversations.ingest_spool,
     "conversations.project_scope": lambda: store.conversations.project_scope("/"),
+    "conversations.begin_session": lambda: store.conversations.begin_session("/"),
+    "conversations.recall_for_prompt": lambda: store.conversations.recall_for_prompt("x"),
+    "conversations.undo": lambda: store.conversations.undo("x"),
     "bulk.preview_forget": lambda: store.bulk.preview_forget("deadline"),
     "bulk.forget": lambda: store.bulk.forget("0123456789ab", "deadline"),
     "ids.resolve": lambda: store.ids.resolve("12345678"),
@@ -214,7 +217,7 @@ store.close()
 """
 
 
-@pytest.mark.thorough
+@pytest.mark.process
 def test_an_inherited_store_refuses_every_call_and_closes_without_doing_anything(
     tmp_path: Path,
 ) -> None:
