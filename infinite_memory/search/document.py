@@ -19,6 +19,7 @@ from infinite_memory.core.values.record import Record
 from infinite_memory.core.values.scope import fold_name
 from infinite_memory.search.text.analyzer import terms
 from infinite_memory.search.text.canonical import canonicalize
+from infinite_memory.search.text.highlights import asks
 from infinite_memory.search.text.relative_time import is_relative
 
 TOPIC_SUMMARY = len(Kind)
@@ -35,7 +36,6 @@ NEVER: int = np.iinfo(np.int64).max
 """The end of validity of a memory without an end."""
 _MAX_CONTEXT_TERMS = 200
 _LONG_TEXT_CHARS = 20_000
-QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _NO_SPANS = np.empty((0, 2), np.int32)
 
 
@@ -44,7 +44,7 @@ class Document:
     """The index document of a memory.
 
     The memory is valid from `held_from` to `held_to`, which is `NEVER` without an end.
-    `kind` is its code in `KINDS`. `is_question` is whether its text ends with a question mark.
+    `kind` is its code in `KINDS`. `is_question` is whether most of its text asks.
     `canonical_hash` is equal for memories of the same kind, scope and speaker with the same
     canonical text, and of attachments with the same reference; a topic summary shares it with no
     other memory. `terms` maps the hashes of the index terms to their counts; `labels`
@@ -85,7 +85,7 @@ def describe(record: Record, *, model: str, dimensions: int) -> Document:
         stored=to_micros(memory.stored_at),
         held_from=to_micros(memory.held_from),
         held_to=NEVER if memory.valid_to is None else to_micros(memory.valid_to),
-        is_question=memory.text.rstrip().endswith(QUESTION_MARKS),
+        is_question=asks(memory.text),
         important=-1 if memory.is_inferred else int(memory.important),
         canonical_hash=_hash_canonical(memory),
         terms=_count_terms(memory),

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory.search.text.highlights import cut_sentences, widen_range
+from infinite_memory.search.text.highlights import asks, cut_sentences, widen_range
 
 TEXT = (
     "The meeting began at nine in the great hall. Alice said that the ship sails on Friday. "
@@ -60,3 +61,25 @@ def test_sentences_are_in_order_short_enough_and_leave_out_white_space_alone(
         assert not text[seen:start].strip()
         seen = end
     assert not text[seen:].strip()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["What is my cat called?", "Really?!", 'He said "why?"', "你好吗？", "Version 3.5.2? :)"],
+)
+def test_a_text_that_only_asks_asks(text: str) -> None:
+    assert asks(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I moved to Rome in May and my new bank is Banca Sella. Can you help me?",
+        "Why? Because the lease of the flat in Berlin had ended.",
+        "我三月份搬到了罗马，新的银行是联合信贷。你能帮我吗？",
+        "See https://example.org/?page=2",
+        "",
+    ],
+)
+def test_a_text_that_tells_more_than_it_asks_does_not(text: str) -> None:
+    assert not asks(text)

@@ -14,7 +14,7 @@ from infinite_memory.core.values.question import Question
 from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.retrieval.recall_by_time import timeline_of
 from infinite_memory.engine.services import Services
-from infinite_memory.search.document import QUESTION_MARKS
+from infinite_memory.search.text.highlights import asks
 
 _TOLD_CHARS = 100
 _MOST_QUOTED = 3
@@ -85,7 +85,11 @@ def add_answers(services: Services, question: Question, hits: Sequence[Hit]) -> 
         tense=question.criteria.tense,
     )
     for memory in (hit.memory for hit in hits):
-        if memory.kind is not Kind.MESSAGE or memory.conversation_id is None or not _asks(memory):
+        if (
+            memory.kind is not Kind.MESSAGE
+            or memory.conversation_id is None
+            or not asks(memory.text)
+        ):
             continue
         criteria = evolve(
             searched,
@@ -101,12 +105,8 @@ def add_answers(services: Services, question: Question, hits: Sequence[Hit]) -> 
         if (turn := turns.get(following.get(hit.id, ""))) is not None
         and searched.admit(turn)
         and turn.scope == hit.memory.scope
-        and not _asks(turn)
+        and not asks(turn.text)
         and (turn.speaker is None or turn.speaker != hit.memory.speaker)
         else hit
         for hit in hits
     )
-
-
-def _asks(memory: Memory) -> bool:
-    return memory.text.rstrip().endswith(QUESTION_MARKS)

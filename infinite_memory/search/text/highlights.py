@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from infinite_memory.search.text.passages import SENTENCE_END
 
 Range = tuple[int, int]
 """A half-open range of characters."""
 
+_QUESTION_MARKS = "?\uff1f\u061f"
+_CLOSING = " \t\n\"'”’」』）)]*_!.…"
 # A shorter sentence is joined with the next: a heading, a greeting, the end of "e.g.".
 _MIN_CHARS = 40
 # The scripts without spaces between words, and Korean, whose characters are syllables.
@@ -35,6 +38,19 @@ def cut_sentences(text: str, within: Range, *, max_chars: int) -> list[Range]:
                 continue
         joined.append((start, end))
     return joined
+
+
+def asks(text: str) -> bool:
+    """Return whether more than half of `text` is sentences that end with a question mark.
+
+    Who tells something and asks at the end for help with it tells more than he asks.
+    """
+    if not any(mark in text for mark in _QUESTION_MARKS):
+        return False
+    ends = [match.end() for match in SENTENCE_END.finditer(text)]
+    sentences = [text[a:b].strip() for a, b in pairwise([0, *ends, len(text)])]
+    asked = sum(len(s) for s in sentences if s.rstrip(_CLOSING).endswith(tuple(_QUESTION_MARKS)))
+    return 2 * asked > sum(map(len, sentences))
 
 
 def widen_range(parts: Sequence[Range], chosen: int, *, max_chars: int) -> Range:
