@@ -52,7 +52,6 @@ REPLACED: Mapping[str, Replaced] = {
         lambda neighbors: np.zeros_like(neighbors.is_later),
     ),
     "order kept for time, quote": (ranking, "puts_later_first", lambda _: True),
-    "order kept for own words": (later_first, "_SAYS_QUESTION", 2.0),
     "former": (ranking, "cover_superseded", lambda _: None),
     "time out of the vector": (ranking, "remove_time_words", lambda question: question.text),
     "names out of the vector": (ranking, "remove_names", lambda text, _: text),
@@ -64,7 +63,7 @@ REPLACED: Mapping[str, Replaced] = {
     "function words a fifth": (bm25, "MINOR_SHARE", 1.0),
     "names spelled out": (ranking, "spelled_names", lambda _: []),
     "words to the power 1.35": (scoring, "_WORDS_EXPONENT", 1.0),
-    "length at most four means": (bm25, "_MAX_RELATIVE_LENGTH", 1e9),
+    "length at most eight means": (bm25, "_MAX_RELATIVE_LENGTH", 1e9),
     "equals by priority": (search, "order_equals", lambda _, hits: list(hits)),
 }
 """What else is put in the place of a rule: the module or class, the name, and the value."""

@@ -19,7 +19,7 @@ B = 0.75
 K3 = 1.0
 SPELLED_SHARE = 0.5
 MINOR_SHARE = 0.2
-_MAX_RELATIVE_LENGTH = 4.0
+_MAX_RELATIVE_LENGTH = 8.0
 # From this number of postings per selected document, each document is looked up in the postings.
 _LOOK_UP_FROM = 32
 
@@ -58,7 +58,7 @@ def bm25(
 
     The names in `spelled`, which the question may spell out, have half the weight, and only if a
     document contains them. The terms in `minor`, such as function words, have a fifth of the
-    weight. A text counts as at most four times as long as the mean, so that a search still finds a
+    weight. A text counts as at most eight times as long as the mean, so that a search still finds a
     rare word in a long document among short notes.
 
     The ideal document has the mean length and contains every term of the question once, so that
