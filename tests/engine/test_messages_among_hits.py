@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 from infinite_memory import MemoryStore
 from infinite_memory.core.values.hits import Hits
@@ -118,3 +119,16 @@ def test_what_was_stored_in_between_is_no_answer(store: MemoryStore) -> None:
     before = datetime(2026, 4, 1, 10, 2, tzinfo=UTC)
     (hit,) = store.search("weekly standup of the team", kinds=["message"], until=before)
     assert hit.answer is None
+
+
+def test_a_greeting_stands_behind_every_statement(tmp_path: Path) -> None:
+    with MemoryStore.open(tmp_path) as store:
+        store.remember("Hi there, how are you?")
+        store.remember("Ella felt sick after the ferry.")
+        asked = "how do I feel today?"
+        assert [hit.memory.text for hit in store.search(asked, threshold=0)] == [
+            "Ella felt sick after the ferry.",
+            "Hi there, how are you?",
+        ]
+        assert not store.search(asked, cut="pushed")
+        assert store.search("hi, how are you", limit=1)[0].memory.text == "Hi there, how are you?"

@@ -12,6 +12,7 @@ from infinite_memory.core.values.criteria import Cut, Depth
 from infinite_memory.core.values.hits import MAY_ANSWER, SURE, Hit, Hits
 from infinite_memory.core.values.memory import Memory, Origin
 from infinite_memory.core.values.question import Question
+from infinite_memory.engine.trivial import is_trivial
 
 # A further hit that may answer has at least this share of the best total.
 _LEAST_OF_BEST = 0.5
@@ -67,8 +68,8 @@ def _select_shown(cut: Cut, hits: Hits) -> list[Hit]:
 def may_be_pushed(memory: Memory) -> bool:
     """Return whether a memory may enter a conversation unasked.
 
-    It was said or stored on purpose, or made of what was said; it has no secret, and does not
-    address the model. This holds back nothing that is asked for.
+    It was said or stored on purpose, or made of what was said; it has no secret, does not address
+    the model, and says something. This holds back nothing that is asked for.
     """
     text = f"{memory.title or ''}\n{memory.text}"
     is_made = memory.origin is Origin.TOOL and bool(memory.sources)
@@ -76,6 +77,7 @@ def may_be_pushed(memory: Memory) -> bool:
         (is_made or memory.origin not in _BROUGHT_IN)
         and _ADDRESSES_MODEL.search(text) is None
         and not find_secrets(text)
+        and not is_trivial(memory.text)
     )
 
 

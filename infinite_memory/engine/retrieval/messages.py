@@ -14,6 +14,7 @@ from infinite_memory.core.values.question import Question
 from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.retrieval.recall_by_time import timeline_of
 from infinite_memory.engine.services import Services
+from infinite_memory.engine.trivial import is_trivial
 from infinite_memory.search.text.highlights import asks
 
 _TOLD_CHARS = 100
@@ -53,6 +54,16 @@ def join_sources(hits: Sequence[Hit]) -> list[Hit]:
         else:
             joined[place:place] = [first, evolve(message, corrected_by=first.id)]
     return joined
+
+
+def put_statements_first(question: Question, hits: Sequence[Hit]) -> list[Hit]:
+    """Return the hits of a page with greetings, thanks and the like behind all that says something.
+
+    Nothing moves where the question itself says no more than they do.
+    """
+    if is_trivial(question.text):
+        return list(hits)
+    return sorted(hits, key=lambda hit: is_trivial(hit.memory.text))
 
 
 def _may_quote(hit: Hit, message: Hit) -> bool:

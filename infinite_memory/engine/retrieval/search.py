@@ -20,7 +20,12 @@ from infinite_memory.engine.retrieval.browse import load_page
 from infinite_memory.engine.retrieval.cut import cut_hits
 from infinite_memory.engine.retrieval.feedback import Ranked, rank_with_feedback
 from infinite_memory.engine.retrieval.highlights import choose_highlights, highlight_long_texts
-from infinite_memory.engine.retrieval.messages import add_answers, join_sources, quote
+from infinite_memory.engine.retrieval.messages import (
+    add_answers,
+    join_sources,
+    put_statements_first,
+    quote,
+)
 from infinite_memory.engine.retrieval.predecessors import load_predecessors
 from infinite_memory.engine.retrieval.search_request import SearchRequest, build_question
 from infinite_memory.engine.retrieval.summaries import drop_outdated, find_covered
@@ -278,7 +283,7 @@ def _answer(services: Services, question: Question) -> Hits:
     if question.depth is Depth.OVERVIEW:
         hits = overview(services, question, hits)
     else:
-        hits = join_sources(order_equals(services, hits))
+        hits = put_statements_first(question, join_sources(order_equals(services, hits)))
         hits = highlight_long_texts(services, question, hits)
     result = _make_hits(question, ranking, hits)
     result = note_empty_time(services, question, ranking.empty_time, result)
