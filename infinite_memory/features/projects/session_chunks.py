@@ -45,7 +45,8 @@ from infinite_memory.features.sessions.events.reading import (
     find_session_files,
     read_session,
 )
-from infinite_memory.features.sessions.repository import find_work_tree, scope_of_folder
+from infinite_memory.features.sessions.git import find_repository
+from infinite_memory.features.sessions.repository import scope_of_folder
 from infinite_memory.features.sessions.spool_reader import SpoolLine, load_pauses
 
 _AROUND = timedelta(days=1)
@@ -191,9 +192,9 @@ def _ingest_events(
             continue
         # Of a relative folder, nothing beside this process is meant.
         folder = Path("/", named)
-        if only_checkouts and find_work_tree(folder) is None:
+        if only_checkouts and find_repository(folder) is None:
             continue
-        scope = scope_of_folder(folder)
+        scope = scope_of_folder(folder, services.config.home)
         if not services.config.projects.rules_of(scope).enabled:
             skipped.append(f"{scope} is not enabled")
             continue
@@ -252,7 +253,7 @@ def _make_draft(
     )
     blobs = {}
     commit = described.details.get("commit")
-    checkout = open_checkout(described.folder)
+    checkout = open_checkout(described.folder, services.config.home)
     if commit and checkout is not None:
         # As they are in the commit: the checkout may have gone on since.
         blobs = checkout.hashes(described.details.get("files", ()), commit)
@@ -426,7 +427,8 @@ def leave_out_copies(
 
 def _find_stored(services: Services, client: str, events: Sequence[Event]) -> Iterator[int]:
     """Yield the numbers of events that belong to the stored work of another session."""
-    scopes = {scope_of_folder(Path("/", folder)) for folder in {e.folder for e in events} if folder}
+    home, folders = services.config.home, {event.folder for event in events} - {""}
+    scopes = {scope_of_folder(Path("/", folder), home) for folder in folders}
     stored = load_chunks_beside(services, scopes, events)
     own = {event.session for event in events}
     names: dict[datetime, list[str]] = {}

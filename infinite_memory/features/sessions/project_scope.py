@@ -11,10 +11,8 @@ from infinite_memory.core.errors import Conflict
 from infinite_memory.core.values.scope import Scope, Sensitivity, find_spelling
 from infinite_memory.engine.scopes import create_scope
 from infinite_memory.engine.services import Services
-from infinite_memory.features.sessions.repository import (
-    PROJECTS,
-    find_project,
-)
+from infinite_memory.features.sessions.repository import find_project
+from infinite_memory.features.sessions.scope_names import PROJECTS
 
 
 def _do_nothing() -> None:
