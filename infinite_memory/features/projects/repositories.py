@@ -34,7 +34,7 @@ def name_repository(services: Services, repository: object) -> str:
     """
     given = check_label(repository, "repository", max_chars=_MAX_CHARS)
     if is_folder(given):
-        return scope_of_folder(_resolve_folder(given), services.config.home)
+        return name_folder(services, _resolve_folder(given))
     scopes = services.storage.scopes()
     for name in (given, f"{PREFIX}{given}"):
         spelling = find_spelling(name, scopes)
@@ -48,6 +48,12 @@ def name_repository(services: Services, repository: object) -> str:
     if address is not None:
         return find_spelling(address, scopes) or address
     return _find_by_ending(given, scopes)
+
+
+def name_folder(services: Services, folder: Path) -> str:
+    """Return the name of the scope of the repository that holds a folder, as it is stored."""
+    name = scope_of_folder(folder, services.config.home)
+    return find_spelling(name, services.storage.scopes()) or name
 
 
 def known_repository(services: Services, repository: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 
@@ -28,6 +29,8 @@ from infinite_memory.search.text.token_estimate import estimate_tokens
 
 _PROMPT_TOKENS = 150
 _TEXT_CHARS = 240
+# The scope of one repository may begin with that of another: "repo/a/app" and "repo/a/app~2".
+_END_OF_NAME = r"(?![a-z0-9_~/-]|\.[a-z0-9])"
 # "Thanks!" and "next" ask for nothing, whatever is stored.
 _LEAST_TERMS = 2
 # What a prompt asks for stands at its beginning or at its end.
@@ -109,7 +112,8 @@ def _find_foreign_scopes(services: Services, hits: Hits, text: str) -> frozenset
         name
         for name in hits.named
         if (scope := scopes.get(name)) is not None
-        and not any(fold_name(word) in folded for word in (scope.name, *scope.keywords))
+        and not re.search(f"{re.escape(scope.folded_name)}{_END_OF_NAME}", folded)
+        and not any(fold_name(word) in folded for word in scope.keywords)
     )
 
 

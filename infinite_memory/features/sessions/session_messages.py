@@ -23,6 +23,7 @@ from infinite_memory.features.sessions.events.event import Event
 from infinite_memory.features.sessions.events.reading import CLIENTS, SessionFile, read_session
 from infinite_memory.features.sessions.ingested import Ingested
 from infinite_memory.features.sessions.project_scope import ProjectScope, find_project_scope
+from infinite_memory.features.sessions.relocation import move_misplaced
 from infinite_memory.features.sessions.spool_reader import (
     READER_LOCK,
     Spool,
@@ -100,6 +101,7 @@ def _ingest_claimed(services: Services, spool: Spool, stop: Stop, on_read: OnRea
         )
     if stop():
         return evolve(ingested, finished=False)
+    move_misplaced(services)
     spool.finish(files, failures)
     failed = tuple(f"{line.transcript}: {line.reason}" for line in failures)
     return evolve(ingested, failed=failed)
