@@ -180,6 +180,28 @@ def test_what_two_of_one_name_left_in_one_scope_is_told_apart_by_their_commits(
     }
 
 
+def test_sessions_of_earlier_versions_are_told_apart_by_the_transcripts_of_their_client(
+    store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folders = {disk: init(tmp_path / disk / "ada" / "app") for disk in ("x", "y")}
+    for disk, folder in folders.items():
+        for number, (place, scope) in enumerate(
+            [(".claude/projects/p", "repo/local/ada/app"), (".codex/sessions/26", "Global")]
+        ):
+            session = f"{disk}{number}" * 18
+            remember(store, f"Said {number} on {disk}", session, scope=scope)
+            name = f"{'rollout-2026-11-26-' if number else ''}{session}.jsonl"
+            (tmp_path / place).mkdir(parents=True, exist_ok=True)
+            line = {"text": '"cwd": "/tmp"', "payload": {"cwd": str(folder / "src")}}
+            (tmp_path / place / name).write_text(json.dumps(line))
+        say(store, folder, f"now-{disk}", "ok")
+    scopes = list_scopes(store)
+    own = f"repo/local/ada/app~{git(folders['y'], 'rev-parse', 'HEAD')[:7]}"
+    assert {scopes[f"Said {number} on x"] for number in range(2)} == {"repo/local/ada/app"}
+    assert {scopes[f"Said {number} on y"] for number in range(2)} == {own}
+
+
 def test_the_scope_of_a_name_goes_to_a_repository_that_has_another_name_now(
     store: MemoryStore, tmp_path: Path
 ) -> None:
@@ -240,6 +262,11 @@ def test_two_of_one_name_keep_what_was_said_to_themselves(
         assert str(port) in begun
         assert str(other) not in begun + told
         assert str(port) in told
+    # Nothing is kept of a third one yet, and a plain folder is none.
+    for place in (init(tmp_path / "z" / "src" / "app"), tmp_path):
+        told = store.conversations.recall_for_prompt(asked, folder=str(place), session="z")
+        assert told.ids == ()
+        assert store.conversations.begin_session(str(place)).ids == ()
     # The name of the second begins with that of the first, which is not named with it.
     named = f"{asked}, in {store.conversations.project_scope(str(folders['y']))}"
     shown = store.conversations.recall_for_prompt(named, folder=str(folders["y"]), session="n")

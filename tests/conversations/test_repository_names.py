@@ -56,7 +56,7 @@ def scope(home: Path) -> Callable[[Path], str | None]:
     """Return the scope of the repository that holds a folder, None without one."""
 
     def find(folder: Path) -> str | None:
-        project = find_project(folder, Config(home=home))
+        project = find_project(folder, Config(home=home), home)
         return None if project is None else project.name
 
     return find

@@ -177,6 +177,14 @@ def test_another_project_is_named_whole_or_not_at_all(home: Path, tmp_path: Path
     assert "7001" not in ask(home, "prompt", **asked, prompt=question)
     whole = f"{question}, of repo/local/src/app"
     assert "7001" in ask(home, "prompt", **asked, prompt=whole)
+    own = question.replace("app", "web")
+    assert "9002" in ask(home, "prompt", **asked, prompt=own)
+    # Nothing is kept yet of the repository at work.
+    (tmp_path / "src" / "new" / ".git").mkdir(parents=True)
+    for folder in (str(tmp_path / "src" / "new"), str(tmp_path)):
+        elsewhere = {"session": "s7", "folder": folder}
+        assert ask(home, "prompt", **elsewhere, prompt="which port does the server have") == ""
+        assert "7001" in ask(home, "prompt", **elsewhere, prompt=whole)
 
 
 def test_a_greeting_in_a_session_is_kept_and_found_by_no_search(

@@ -46,14 +46,14 @@ class Freshness(PlainData):
 
 @frozen
 class Checkout:
-    """The work tree of a repository in a folder of this machine; `home` is that of the memory."""
+    """The work tree of a repository in a folder of this machine; `data_folder` is of the store."""
 
     folder: Path
-    home: Path
+    data_folder: Path | None
 
     def is_of(self, scope: str) -> bool:
         """Return whether it is a checkout of the repository with that scope."""
-        return fold_name(scope_of_folder(self.folder, self.home)) == fold_name(scope)
+        return fold_name(scope_of_folder(self.folder, self.data_folder)) == fold_name(scope)
 
     def head(self) -> tuple[str | None, str | None]:
         """Return the hash of the present commit, and the name of the branch, None if unknown."""
@@ -107,7 +107,7 @@ def _is_within(name: str) -> bool:
     return not path.is_absolute() and ".." not in path.parts
 
 
-def open_checkout(folder: str | None, home: Path) -> Checkout | None:
+def open_checkout(folder: str | None, data_folder: Path | None) -> Checkout | None:
     """Return the checkout that holds a folder, None if there is none on this machine.
 
     Raises:
@@ -121,7 +121,7 @@ def open_checkout(folder: str | None, home: Path) -> Checkout | None:
         top = find_work_tree(absolute_path(folder))
     except (ConfigurationError, InvalidInput):
         return None
-    return None if top is None else Checkout(top, home)
+    return None if top is None else Checkout(top, data_folder)
 
 
 def relative_path(path: str, folder: Path | None) -> str:

@@ -52,7 +52,7 @@ def name_repository(services: Services, repository: object) -> str:
 
 def name_folder(services: Services, folder: Path) -> str:
     """Return the name of the scope of the repository that holds a folder, as it is stored."""
-    name = scope_of_folder(folder, services.config.home)
+    name = scope_of_folder(folder, services.data_folder)
     return find_spelling(name, services.storage.scopes()) or name
 
 

@@ -252,7 +252,7 @@ def _make_draft(
     )
     blobs = {}
     commit = described.details.get("commit")
-    checkout = open_checkout(described.folder, services.config.home)
+    checkout = open_checkout(described.folder, services.data_folder)
     if commit and checkout is not None:
         # As they are in the commit: the checkout may have gone on since.
         blobs = checkout.hashes(described.details.get("files", ()), commit)

@@ -1,4 +1,4 @@
-"""The repositories that were seen on this machine, and the scope of each, in a file of the home.
+"""The repositories that were seen on this machine, and the scope of each, in a file of the store.
 
 A repository keeps the scope that it got first, wherever its folder goes: it is known by its folder
 of git, and in another place by the mark of that folder or by its first commit.
@@ -78,14 +78,19 @@ class _Sight:
 
 @frozen
 class KnownRepositories:
-    """The repositories that are known in the folder `home`; none is added if it is read-only."""
+    """The repositories that the store in a folder knows; it learns none if that is read-only.
 
-    home: Path
+    A store without a folder knows none.
+    """
+
+    folder: Path | None
 
     def read(self) -> list[KnownRepository]:
         """Return those that are known, none if the file cannot be read."""
+        if self.folder is None:
+            return []
         try:
-            values: Any = json.loads(read_regular(self.home / _FILE))
+            values: Any = json.loads(read_regular(self.folder / _FILE))
             return [KnownRepository(**each) for each in values]
         except (OSError, ValueError, TypeError, RecursionError):
             return []
@@ -138,13 +143,15 @@ class KnownRepositories:
     def _change(
         self, change: Callable[[Sequence[KnownRepository]], list[KnownRepository]]
     ) -> list[KnownRepository]:
-        lock = FileLock(self.home / _LOCK)
+        if self.folder is None:
+            return change([])
+        lock = FileLock(self.folder / _LOCK)
         if not lock.acquire(_LOCK_SECONDS):
             raise StorageUnavailable(f"{lock.path} was held for {_LOCK_SECONDS} s")
         try:
             known = change(self.read())
             content = json.dumps([asdict(entry) for entry in known], indent=1)
-            write_atomically(self.home / _FILE, content.encode("utf-8", "surrogatepass"))
+            write_atomically(self.folder / _FILE, content.encode("utf-8", "surrogatepass"))
         finally:
             lock.release()
         return known

@@ -35,7 +35,7 @@ class ProjectScope:
 
 def find_active_project(services: Services, folder: str) -> Scope | None:
     """Return the scope of the repository in `folder`, which need not exist; not an inactive one."""
-    project = find_project(folder, services.config)
+    project = find_project(folder, services.config, services.data_folder)
     if project is None:
         return None
     scopes = services.storage.scopes()
@@ -51,7 +51,7 @@ def existing_project_scope(services: Services, folder: str) -> str | None:
 
 def find_project_scope(services: Services, folder: str) -> ProjectScope:
     """Return where the messages of a session in `folder` go: to its repository, if it has one."""
-    project = find_project(folder, services.config)
+    project = find_project(folder, services.config, services.data_folder)
     if project is None:
         return ProjectScope()
     is_enabled = services.config.projects.rules_of(project.name).enabled

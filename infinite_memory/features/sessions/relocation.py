@@ -7,13 +7,18 @@ was said in a folder before it became a repository belongs to the repository.
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from attrs import evolve
 
-from infinite_memory.core.errors import InfiniteMemoryError
+from infinite_memory.core.errors import ConfigurationError, InfiniteMemoryError
+from infinite_memory.core.files.regular import open_regular
+from infinite_memory.core.paths import find_user_home
 from infinite_memory.core.values.commit import Commit, Expect, merge_commits
 from infinite_memory.core.values.conversation.attachment import is_reference
 from infinite_memory.core.values.criteria import Criteria
@@ -37,6 +42,9 @@ from infinite_memory.features.sessions.scope_names import PROJECTS
 from infinite_memory.features.sessions.session_undo import WORK
 
 _log = logging.getLogger(__name__)
+_TRANSCRIPTS = (".claude/projects", ".codex/sessions")
+_FOLDER = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
+_HEAD_BYTES, _ID_CHARS = 1 << 16, 36
 _KEPT = frozenset(Status) - {Status.FORGOTTEN}
 
 
@@ -47,7 +55,7 @@ def move_misplaced(services: Services) -> None:
     forgotten stays where it is, and so does all in a store on a server: its other users may have
     other repositories in folders of the same names.
     """
-    known = KnownRepositories(services.config.home)
+    known = KnownRepositories(services.data_folder)
     entries = known.read()
     waiting = [entry for entry in entries if entry.waits]
     is_own = services.backend == "sqlite" or services.config.storage == "managed"
@@ -111,7 +119,8 @@ def _choose_own(
     """Return what is of a repository in a scope that earlier versions gave to a name.
 
     It is all of it, unless a commit that is named in it tells that it was another repository, or
-    the scope is that of another one: then it is what names commits that this one alone has.
+    the scope is that of another one: then it is the sessions in its folders, and what names commits
+    that it alone has.
     """
     criteria = Criteria(scopes=frozenset({source.name}), statuses=_KEPT)
     memories = list(iterate_memories(services, criteria))
@@ -122,13 +131,14 @@ def _choose_own(
         return memories if own or not commits else []
     for other in claimants:
         own -= set() if other.is_gone else list_commits_in(Path(other.git), commits)
-    sessions = {_read(memory, "session") for memory in memories if _read(memory, "commit") in own}
+    folders = _find_folders({_read_session(memory) for memory in memories})
+    sessions = {session for session, folder in folders.items() if _is_in(folder, entry)}
+    sessions |= {_read_session(memory) for memory in memories if _read(memory, "commit") in own}
     sessions.discard("")
     return [
         memory
         for memory in memories
-        if _read(memory, "commit") in own
-        or not sessions.isdisjoint({memory.conversation_id, _read(memory, "session")})
+        if _read(memory, "commit") in own or _read_session(memory) in sessions
     ]
 
 
@@ -138,7 +148,8 @@ def _find_sessions(
     """Return what sessions in a repository left in the default scope.
 
     Their messages name the folder in which the session began. Those of the first versions do not:
-    they are of a session whose work is kept with the repository.
+    the transcript names it, if its client has kept that, or the work of the session is kept with
+    the repository.
     """
     default = services.default_scope
     if fold_name(default) == fold_name(target):
@@ -152,6 +163,7 @@ def _find_sessions(
             # The newest come first.
             earlier = begun.get(memory.conversation_id, "")
             begun[memory.conversation_id] = _read(memory, "folder") or earlier
+    begun |= _find_folders({session for session, folder in begun.items() if not folder})
     folders = {folder for folder in begun.values() if folder and _is_in(folder, entry)}
     return [
         memory
@@ -160,6 +172,24 @@ def _find_sessions(
         for memory in iterate_memories(services, evolve(criteria, conversation_id=session))
         if memory.kind in (Kind.MESSAGE, Kind.SUMMARY) or INFERRED in memory.context
     ]
+
+
+def _find_folders(sessions: Collection[str]) -> dict[str, str]:
+    """Return the folders of sessions whose transcripts are where their clients keep them."""
+    folders: dict[str, str] = {}
+    with suppress(OSError, ConfigurationError):
+        home = find_user_home()
+        paths = [
+            path for name in _TRANSCRIPTS if sessions for path in (home / name).rglob("*.jsonl")
+        ]
+        for path in paths:
+            # A time may stand before the id.
+            session = path.stem[-_ID_CHARS:]
+            if session in sessions:
+                with suppress(OSError, ValueError), open_regular(path) as file:
+                    if match := _FOLDER.search(file.read(_HEAD_BYTES)):
+                        folders[session] = json.loads(match[1])
+    return folders
 
 
 def _is_in(folder: str, entry: KnownRepository) -> bool:
@@ -212,6 +242,10 @@ def _commit_move(
         with_entry(services, Operation.REVISE, commit, links=links, reason=reason)
     )
     _log.info("%d memories were %s", len(ids), reason)
+
+
+def _read_session(memory: Memory) -> str:
+    return _read(memory, "session") or memory.conversation_id or ""
 
 
 def _read(memory: Memory, name: str) -> str:

@@ -21,20 +21,25 @@ from infinite_memory.features.sessions.scope_names import PROJECTS, name_by_fold
 _MOST_CLONED = 8
 
 
-def scope_of_folder(folder: Path, home: Path) -> str:
+def scope_of_folder(folder: Path, data_folder: Path | None) -> str:
     """Return the scope of the repository that holds a folder: "repo/HOST/OWNER/NAME".
 
     Two clones of a remote, and a worktree of one, have the same scope. Without a remote on a server
     it is "repo/local/PARENT/NAME", by the names of the folder in which it was first seen and of the
-    folder around it, and so it is without a repository. The folder `home` of the memory holds what
-    was seen.
+    folder around it, and so it is without a repository. What was seen is noted in `data_folder`,
+    that of the store.
     """
     repository = find_repository(folder)
-    return name_by_folder(folder) if repository is None else _find_scope(repository, home)
+    return name_by_folder(folder) if repository is None else _find_scope(repository, data_folder)
 
 
-def find_project(folder: str | os.PathLike[str], config: Config) -> Scope | None:
-    """Return the scope of the repository that holds `folder`, which need not exist; or None."""
+def find_project(
+    folder: str | os.PathLike[str], config: Config, data_folder: Path | None
+) -> Scope | None:
+    """Return the scope of the repository that holds `folder`, which need not exist; or None.
+
+    What was seen is noted in `data_folder`, that of the store.
+    """
     try:
         place = Path(folder).absolute()
     except OSError:  # the working folder does not exist any more
@@ -42,18 +47,18 @@ def find_project(folder: str | os.PathLike[str], config: Config) -> Scope | None
     repository = find_repository(place) if os.fspath(folder) else None
     if repository is None:
         return None
-    name = _find_scope(repository, config.home)
+    name = _find_scope(repository, data_folder)
     sensitivity = config.projects.rules_of(name).sensitivity or Sensitivity.NORMAL
     return Scope(name=name, parent=PROJECTS, sensitivity=sensitivity)
 
 
-def _find_scope(repository: Repository, home: Path, depth: int = 0) -> str:
+def _find_scope(repository: Repository, data_folder: Path | None, depth: int = 0) -> str:
     urls = list_remotes(repository)
     named = next(filter(None, map(name_of_url, urls)), None)
     paths = [path for url in urls if (path := local_path_of_url(url, repository.place))]
     if named is None and depth < _MOST_CLONED:
         origins = (origin for path in paths if (origin := find_repository_at(path)))
         origin = next((origin for origin in origins if origin.git != repository.git), None)
-        named = None if origin is None else _find_scope(origin, home, depth + 1)
-    known = KnownRepositories(home)
+        named = None if origin is None else _find_scope(origin, data_folder, depth + 1)
+    known = KnownRepositories(data_folder)
     return known.find_scope(repository, named, is_clone=bool(paths))
