@@ -178,7 +178,7 @@ def test_another_project_is_named_whole_or_not_at_all(home: Path, tmp_path: Path
     whole = f"{question}, of repo/local/src/app"
     assert "7001" in ask(home, "prompt", **asked, prompt=whole)
     own = question.replace("app", "web")
-    assert "9002" in ask(home, "prompt", **asked, prompt=own)
+    assert "9002" in ask(home, "prompt", **{**asked, "session": "s8"}, prompt=own)
     # Nothing is kept yet of the repository at work.
     (tmp_path / "src" / "new" / ".git").mkdir(parents=True)
     for folder in (str(tmp_path / "src" / "new"), str(tmp_path)):
