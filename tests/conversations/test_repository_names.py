@@ -306,6 +306,35 @@ def test_a_clone_by_path_is_its_original(
     assert scope(tmp_path / "third") == APOLLO
 
 
+def test_a_backup_at_a_path_and_a_clone_of_it_belong_to_the_repository(
+    tmp_path: Path, scope: Callable[[Path], str | None]
+) -> None:
+    folder, backup = init(tmp_path / "ada" / "apollo", commit="Begin"), tmp_path / "backup.git"
+    assert scope(folder) == "repo/local/ada/apollo"
+    git(tmp_path, "init", "-q", "--bare", "backup.git")
+    git(folder, "remote", "add", "origin", str(backup))
+    assert scope(folder) == "repo/local/ada/apollo"
+    git(folder, "push", "-q", "origin", "main")
+    git(tmp_path, "clone", "-q", str(backup), "again")
+    assert scope(tmp_path / "again") == scope(folder) == "repo/local/ada/apollo"
+    # Two that were two before stay two.
+    other = init(tmp_path / "ada" / "luna", commit="Other")
+    assert scope(other) == "repo/local/ada/luna"
+    git(other, "remote", "add", "origin", str(folder))
+    assert scope(other) == "repo/local/ada/luna"
+    assert scope(folder) == "repo/local/ada/apollo"
+
+
+def test_what_is_gone_and_has_a_remote_is_not_kept(
+    tmp_path: Path, home: Path, scope: Callable[[Path], str | None]
+) -> None:
+    for number in range(3):
+        folder = clone(tmp_path / f"work{number}", "git@github.com:alice/apollo.git")
+        assert scope(folder) == APOLLO
+        shutil.rmtree(folder)
+    assert len(KnownRepositories(home).read()) == 1
+
+
 def test_clones_of_a_path_on_a_disk_are_one_also_while_the_disk_is_away(
     tmp_path: Path, scope: Callable[[Path], str | None]
 ) -> None:

@@ -182,7 +182,7 @@ def test_another_project_is_named_whole_or_not_at_all(home: Path, tmp_path: Path
     # Nothing is kept yet of the repository at work.
     (tmp_path / "src" / "new" / ".git").mkdir(parents=True)
     for folder in (str(tmp_path / "src" / "new"), str(tmp_path)):
-        elsewhere = {"session": "s7", "folder": folder}
+        elsewhere = {"session": f"s7 {folder}", "folder": folder}
         assert ask(home, "prompt", **elsewhere, prompt="which port does the server have") == ""
         assert "7001" in ask(home, "prompt", **elsewhere, prompt=whole)
 

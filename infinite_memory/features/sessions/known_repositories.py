@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -90,10 +91,14 @@ class KnownRepositories:
         if self.folder is None:
             return []
         try:
-            values: Any = json.loads(read_regular(self.folder / _FILE))
-            return [KnownRepository(**each) for each in values]
+            return list(_parse_file(read_regular(self.folder / _FILE)))
         except (OSError, ValueError, TypeError, RecursionError):
             return []
+
+    def scope_in_place(self, repository: Repository) -> str | None:
+        """Return the scope of what was seen in a folder of git, None if nothing was."""
+        entry = _find_by_folder(self.read(), repository.git)
+        return None if entry is None else entry.scope
 
     def find_scope(
         self, repository: Repository, named: str | None, *, is_clone: bool = False
@@ -157,6 +162,12 @@ class KnownRepositories:
         return known
 
 
+@lru_cache(maxsize=4)  # for a server, which is asked at every prompt
+def _parse_file(content: bytes) -> tuple[KnownRepository, ...]:
+    values: Any = json.loads(content)
+    return tuple([KnownRepository(**each) for each in values])
+
+
 def _add_sight(known: Sequence[KnownRepository], sight: _Sight) -> list[KnownRepository]:
     """Return what is known after a repository was seen, which comes last."""
     git = str(sight.repository.git)
@@ -175,6 +186,8 @@ def _add_sight(known: Sequence[KnownRepository], sight: _Sight) -> list[KnownRep
         former = (*entry.former, entry.scope)
         others = [evolve(e, scope=scope) if e.scope == entry.scope else e for e in others]
         entry = evolve(entry, former=former, waits=True)
+    # The name of another is not given again, but one that stands on a server stays there.
+    others = [each for each in others if each.scope.startswith(LOCAL) or not each.is_gone]
     commit = sight.commit or entry.commit
     return [*others, evolve(entry, git=git, mark=sight.mark, commit=commit, scope=scope)]
 
@@ -186,8 +199,8 @@ def _find_moved(others: Sequence[KnownRepository], sight: _Sight) -> KnownReposi
     copy whose own folder is gone is told from the others of its first commit by its mark.
     """
     marked = [e for e in others if e.mark == sight.mark and sight.may_be(e) and e.is_gone]
-    if marked:
-        return marked[-1]
+    if marked or sight.is_clone:  # which does not take the place of what it was cloned from
+        return marked[-1] if marked else None
     same = [entry for entry in others if sight.commit and entry.commit == sight.commit]
     is_single = len({entry.scope for entry in same}) == 1
     return same[-1] if is_single and all(entry.is_gone for entry in same) else None
@@ -210,7 +223,7 @@ def _make_entry(others: Sequence[KnownRepository], sight: _Sight) -> KnownReposi
 
 
 def _list_names(base: str, commit: str) -> Iterator[str]:
-    """Yield the names for a repository, the first of which no other one has is taken."""
+    """Yield the names for a repository, of which it takes the first that no other one has."""
     yield base
     if commit:
         yield fit_name(f"{base}~{commit[:_SHORT_COMMIT]}")

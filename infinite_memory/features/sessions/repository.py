@@ -15,7 +15,12 @@ from infinite_memory.features.sessions.git import (
     local_path_of_url,
 )
 from infinite_memory.features.sessions.known_repositories import KnownRepositories
-from infinite_memory.features.sessions.scope_names import PROJECTS, name_by_folder, name_of_url
+from infinite_memory.features.sessions.scope_names import (
+    LOCAL,
+    PROJECTS,
+    name_by_folder,
+    name_of_url,
+)
 
 # A clone of a clone of a clone.
 _MOST_CLONED = 8
@@ -52,13 +57,20 @@ def find_project(
     return Scope(name=name, parent=PROJECTS, sensitivity=sensitivity)
 
 
-def _find_scope(repository: Repository, data_folder: Path | None, depth: int = 0) -> str:
-    urls = list_remotes(repository)
+def _find_scope(
+    repository: Repository, data_folder: Path | None, depth: int = 0, joined: str | None = None
+) -> str:
+    """Return the scope of a repository; of a new one without a remote it is `joined`, if given."""
+    urls, known = list_remotes(repository), KnownRepositories(data_folder)
     named = next(filter(None, map(name_of_url, urls)), None)
+    own = known.scope_in_place(repository)
     paths = [path for url in urls if (path := local_path_of_url(url, repository.place))]
     if named is None and depth < _MOST_CLONED:
         origins = (origin for path in paths if (origin := find_repository_at(path)))
         origin = next((origin for origin in origins if origin.git != repository.git), None)
-        named = None if origin is None else _find_scope(origin, data_folder, depth + 1)
-    known = KnownRepositories(data_folder)
+        if origin is not None:
+            theirs = _find_scope(origin, data_folder, depth + 1, own)
+            # A remote at a path that it gets later, such as a backup, belongs to it.
+            named = theirs if own is None or not theirs.startswith(LOCAL) else None
+    named = named or (joined if own is None else None)
     return known.find_scope(repository, named, is_clone=bool(paths))
