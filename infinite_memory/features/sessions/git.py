@@ -20,7 +20,7 @@ from infinite_memory.core.paths import find_user_home
 
 _MAX_FILE_BYTES = 1 << 20
 _SECONDS, _FIRST_COMMIT_SECONDS = 5.0, 2.0
-_COMMIT = re.compile(r"[0-9a-f]{40,64}")
+_COMMIT, _HASH = re.compile(r"[0-9a-f]{40,64}"), re.compile(r"[0-9a-f]{7,64}")
 # A clone in part fetches what it lacks, by a command that its own configuration may name. Of the
 # rest of the environment, GIT_DIR and its like would lead to another repository.
 _OFFLINE = {"GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
@@ -219,7 +219,8 @@ def find_first_commit(git: Path, mark: str, hour: int) -> str | None:  # noqa: A
 
 
 def list_commits_in(git: Path, commits: list[str]) -> set[str]:
-    """Return those of the commits that the repository with the folder `git` has."""
+    """Return those of the commits, by their hashes, that the repository with a folder has."""
+    commits = [commit for commit in commits if _HASH.fullmatch(commit)]
     told = run_git(git, f"--git-dir={git}", "cat-file", "--batch-check", given="\n".join(commits))
     lines = (told or "").splitlines()
     found = zip(commits, lines, strict=False)

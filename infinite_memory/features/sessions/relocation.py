@@ -90,16 +90,22 @@ def _move_to_repository(
         ]
         found = {scope.name: _choose_own(services, entry, entries, scope) for scope in sources}
         memories = [memory for listed in found.values() for memory in listed]
-        memories += _find_sessions(services, entry, target, memories)
+        default = scopes.get(services.default_scope)
+        if default is not None and _may_move(default, project):
+            memories += _find_sessions(services, entry, target, memories)
         if not memories:
             return
+        parents = {scope.parent for scope in scopes.values()}
+        emptied = {
+            scope.name: scope
+            for scope in sources
+            if scope.name not in parents
+            and len(found[scope.name]) == len(_load_scope(services, scope.name))
+        }
+        expect = Expect(scopes=emptied, unused=frozenset(emptied), entry_number=number)
         with attempt:
-            left = [scope for scope in sources if _is_left_empty(services, scope, found, scopes)]
-            commit = _plan_move(services, memories, project, scopes)
-            removed = {scope.name: scope for scope in left}
-            expect = Expect(scopes=removed, unused=frozenset(removed), entry_number=number)
-            rest = Commit(expect=expect, erased_scopes=tuple(removed))
-            _commit_move(services, merge_commits(commit, rest), memories, target)
+            rest = Commit(expect=expect, erased_scopes=tuple(emptied))
+            _commit_move(services, memories, project, scopes, rest)
             return
 
 
@@ -122,8 +128,7 @@ def _choose_own(
     the scope is that of another one: then it is the sessions in its folders, and what names commits
     that it alone has.
     """
-    criteria = Criteria(scopes=frozenset({source.name}), statuses=_KEPT)
-    memories = list(iterate_memories(services, criteria))
+    memories = _load_scope(services, source.name)
     commits = sorted({commit for memory in memories if (commit := _read(memory, "commit"))})
     own = list_commits_in(Path(entry.git), commits) if commits else set()
     claimants = [e for e in entries if fold_name(e.scope) == fold_name(source.name)]
@@ -142,6 +147,11 @@ def _choose_own(
     ]
 
 
+def _load_scope(services: Services, name: str) -> list[Memory]:
+    criteria = Criteria(scopes=frozenset({name}), statuses=_KEPT)
+    return list(iterate_memories(services, criteria))
+
+
 def _find_sessions(
     services: Services, entry: KnownRepository, target: str, moved: Sequence[Memory]
 ) -> list[Memory]:
@@ -151,12 +161,9 @@ def _find_sessions(
     the transcript names it, if its client has kept that, or the work of the session is kept with
     the repository.
     """
-    default = services.default_scope
-    if fold_name(default) == fold_name(target):
-        return []
     work = iterate_memories(services, Criteria(scopes=frozenset({target}), kinds=WORK))
     sessions = {_read(memory, "session") for memory in (*work, *moved)} - {""}
-    criteria = Criteria(scopes=frozenset({default}), statuses=_KEPT)
+    criteria = Criteria(scopes=frozenset({services.default_scope}), statuses=_KEPT)
     begun: dict[str, str] = {}
     for memory in iterate_memories(services, evolve(criteria, kinds=frozenset({Kind.MESSAGE}))):
         if memory.conversation_id is not None and _read(memory, "client"):
@@ -197,36 +204,20 @@ def _is_in(folder: str, entry: KnownRepository) -> bool:
     return repository is not None and str(repository.git) == entry.git
 
 
-def _is_left_empty(
+def _commit_move(
     services: Services,
-    source: Scope,
-    found: Mapping[str, Sequence[Memory]],
+    memories: Sequence[Memory],
+    project: Scope,
     scopes: Mapping[str, Scope],
-) -> bool:
-    """Return whether nothing is left of a scope, so that it goes."""
-    criteria = Criteria(scopes=frozenset({source.name}), statuses=_KEPT)
-    kept = services.storage.find(criteria, limit=len(found[source.name]) + 1).memories
-    is_parent = any(scope.parent == source.name for scope in scopes.values())
-    return len(kept) == len(found[source.name]) and not is_parent
-
-
-def _plan_move(
-    services: Services, memories: Sequence[Memory], project: Scope, scopes: Mapping[str, Scope]
-) -> Commit:
-    """Return the commit that moves memories, and makes the scope of a project if it is missing."""
+    rest: Commit,
+) -> None:
+    """Move memories, make the scope of a project if it is missing, and do the `rest` with it."""
     made = create_missing_scopes(
         {project.name}, scopes, evolve(services, find_project_scope=lambda: project)
     )
     puts = tuple(put_changed(services, memories, scope=project.name))
     ids = {memory.id for memory in memories}
     strayed = forget_strayed_topics(services, [put.memory for put in puts], without=ids)
-    return merge_commits(made, Commit(puts=(*puts, *strayed)))
-
-
-def _commit_move(
-    services: Services, commit: Commit, memories: Sequence[Memory], target: str
-) -> None:
-    ids = {memory.id for memory in memories}
     links = services.storage.links(ids)
     # A link never joins two scopes.
     parted = [
@@ -236,12 +227,12 @@ def _commit_move(
         and not is_reference(link)
         and not ids.issuperset({link.source, link.target})
     ]
-    commit = evolve(commit, erased_links=tuple(parted))
-    reason = f"moved to {target}, the scope of their repository"
+    moved = Commit(puts=(*puts, *strayed), erased_links=tuple(parted))
+    commit = merge_commits(made, moved, rest)
+    reason = f"moved to {project.name}, the scope of their repository"
     services.storage.commit(
         with_entry(services, Operation.REVISE, commit, links=links, reason=reason)
     )
-    _log.info("%d memories were %s", len(ids), reason)
 
 
 def _read_session(memory: Memory) -> str:
