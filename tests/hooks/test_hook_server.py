@@ -233,6 +233,19 @@ def test_a_plain_folder_finds_its_own_last_session(home: Path, tmp_path: Path) -
 
 
 @pytest.mark.usefixtures("memory")
+def test_a_repository_that_has_got_a_remote_begins_its_next_session_with_what_it_had(
+    home: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "ada" / "boat"
+    (folder / ".git").mkdir(parents=True)
+    path = write_transcript(tmp_path / "s1.jsonl", "s1", "My boat is called Havsvind.")
+    append_line(home, {"client": "claude-code", "transcript": str(path), "folder": str(folder)})
+    ask(home, "noted")
+    (folder / ".git" / "config").write_text('[remote "origin"]\nurl = git@host.xz:ada/boat\n')
+    assert "Havsvind" in ask(home, "start", session="s2", folder=str(folder))
+
+
+@pytest.mark.usefixtures("memory")
 def test_the_socket_is_in_a_folder_of_the_user_alone(home: Path) -> None:
     folder = find_socket_folder(home)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700

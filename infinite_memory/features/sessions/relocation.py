@@ -48,6 +48,13 @@ _HEAD_BYTES, _ID_CHARS = 1 << 16, 36
 _KEPT = frozenset(Status) - {Status.FORGOTTEN}
 
 
+def find_waiting(services: Services) -> list[KnownRepository]:
+    """Return the repositories for which it was not looked yet what is to be moved to them."""
+    is_own = services.backend == "sqlite" or services.config.storage == "managed"
+    known = KnownRepositories(services.data_folder).read() if is_own else []
+    return [entry for entry in known if entry.waits]
+
+
 def move_misplaced(services: Services) -> None:
     """Move what belongs to repositories that are new or have got a remote, if there is anything.
 
@@ -55,15 +62,13 @@ def move_misplaced(services: Services) -> None:
     forgotten stays where it is, and so does all in a store on a server: its other users may have
     other repositories in folders of the same names.
     """
-    known = KnownRepositories(services.data_folder)
-    entries = known.read()
-    waiting = [entry for entry in entries if entry.waits]
-    is_own = services.backend == "sqlite" or services.config.storage == "managed"
-    if not waiting or not is_own:
+    waiting = find_waiting(services)
+    if not waiting:
         return
+    known = KnownRepositories(services.data_folder)
     try:
         for entry in waiting:
-            _move_to_repository(services, entry, entries)
+            _move_to_repository(services, entry, known.read())
         known.settle(waiting)
     except (OSError, InfiniteMemoryError) as error:  # which must not keep new sessions out
         _log.warning("what belongs to repositories is moved the next time: %s", error)
