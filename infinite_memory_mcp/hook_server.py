@@ -140,10 +140,11 @@ class HookServer:
             return handle(self, store, request)
 
     def _begin_session(self, store: MemoryStore, request: Mapping[str, Any]) -> dict[str, Any]:
+        folder = _read_text(request, "folder")
+        # What belongs to a repository that is seen for the first time is moved with what is new.
+        store.conversations.project_scope(folder)
         self._ingest(store, seconds=_INGEST_SECONDS)
-        moment = store.conversations.begin_session(
-            _read_text(request, "folder"), session=_read_text(request, "session")
-        )
+        moment = store.conversations.begin_session(folder, session=_read_text(request, "session"))
         return {"text": moment.text}
 
     def _recall_for_prompt(self, store: MemoryStore, request: Mapping[str, Any]) -> dict[str, Any]:

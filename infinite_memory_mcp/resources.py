@@ -22,7 +22,7 @@ from infinite_memory.core.values.memory import GLOBAL, Kind
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.scope import Sensitivity, fold_name
 from infinite_memory.features.projects.chunk import chunk_of
-from infinite_memory.features.sessions.repository import PREFIX
+from infinite_memory.features.sessions.scope_names import PREFIX
 from infinite_memory.search.text.quotation import disarm_tags
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, cut_text
 from infinite_memory_mcp.lazy_store import LazyStore

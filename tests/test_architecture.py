@@ -143,7 +143,8 @@ ADAPTER_TAKES = {
     # Left over: a method of the store should answer what they are taken for.
     "features.background.upkeep.report": "UpkeepReport",
     "features.sessions.hook_socket": "SUFFIX check_owner find_socket_folder name_host read_request",
-    "features.sessions.repository": "PREFIX find_work_tree is_folder",
+    "features.sessions.git": "find_work_tree",
+    "features.sessions.scope_names": "PREFIX is_folder",
 }
 FORBIDDEN_NAMES = {"utils", "helpers", "managers", "util", "helper", "manager", "misc", "common"}
 FACES = ("infinite_memory.core.protocols.", "infinite_memory.testing.")

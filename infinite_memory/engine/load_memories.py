@@ -5,6 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import pairwise
+
+from attrs import evolve
 
 from infinite_memory.core.errors import NotFound, StoreDamaged
 from infinite_memory.core.values.criteria import Criteria
@@ -68,6 +71,15 @@ def not_found(memory_id: str) -> NotFound:
     if len(memory_id) < ENDING_CHARS:
         reason = f"ids are given whole or by at least the last {ENDING_CHARS} characters"
     return NotFound(f"there is no memory {memory_id!r}: {reason}")
+
+
+def count_versions(services: Services, memory: Memory) -> int:
+    """Return how often a memory was stored otherwise than before, a move to a scope left out."""
+    if memory.revision == 1:
+        return 1
+    history = services.storage.history(memory.id)
+    bare = [evolve(each, scope="", revision=1, stored_at=memory.stored_at) for each in history]
+    return 1 + sum(before != after for before, after in pairwise(bare))
 
 
 def iterate_memories(services: Services, criteria: Criteria) -> Iterator[Memory]:

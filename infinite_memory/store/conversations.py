@@ -277,7 +277,8 @@ class Conversations(Group):
         in it become facts, word for word, and its pieces of work in a repository chunks, unless
         `projects.sessions` of the configuration is False. A
         message that was taken in before is not stored again, even if it was revised, forgotten or
-        erased since. One process reads at a time; any other returns at once. A store that is
+        erased since. What earlier versions stored of a repository in other scopes is moved to its
+        own, by one change. One process reads at a time; any other returns at once. A store that is
         confined to scopes, or that ends with the process, takes nothing in. `stop` is asked from
         time to time.
 

@@ -116,7 +116,7 @@ def open_lifetime(
             actor=Actor(client=check_label(client, "client"), process=_name_process(os.getpid())),
             usage=owned.enter_context(closing(UsageCounter(storage))) if counts_usage else None,
             backend=place.backend,
-            find_project_scope=_find_project(project, effective),
+            find_project_scope=_find_project(project, effective, place.folder),
             data_folder=place.folder,
             reads=reads,
             recorder=recorder,
@@ -127,7 +127,7 @@ def open_lifetime(
 
 
 def _find_project(
-    folder: str | os.PathLike[str] | None, config: Config
+    folder: str | os.PathLike[str] | None, config: Config, data_folder: Path | None
 ) -> Callable[[], Scope | None]:
     """Return a function that returns the scope of the repository that holds `folder`, if any."""
 
@@ -137,7 +137,7 @@ def _find_project(
             return None
         from infinite_memory.features.sessions.repository import find_project
 
-        return find_project(folder, config)
+        return find_project(folder, config, data_folder)
 
     return find_scope
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from infinite_memory.core.values.messages import format_count
-from infinite_memory.features.sessions.repository import PREFIX
+from infinite_memory.features.sessions.scope_names import PREFIX
 from infinite_memory.search.text.quotation import NOTICE, quote_label, quote_lines
 from infinite_memory.search.text.token_estimate import estimate_tokens
 from infinite_memory_mcp.budget import fit_count

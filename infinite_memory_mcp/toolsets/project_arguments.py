@@ -9,7 +9,8 @@ from pydantic import Field, PrivateAttr
 
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.features.projects.chunk import CHUNK_KINDS, Difficulty, WorkOutcome
-from infinite_memory.features.sessions.repository import find_work_tree, is_folder
+from infinite_memory.features.sessions.git import find_work_tree
+from infinite_memory.features.sessions.scope_names import is_folder
 from infinite_memory_mcp.arguments import (
     Arguments,
     Labels,

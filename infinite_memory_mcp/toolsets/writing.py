@@ -13,7 +13,7 @@ from infinite_memory.core.errors import Conflict, InvalidInput, ScopeNotCreated
 from infinite_memory.core.values.memory import Status
 from infinite_memory.core.values.scope import fold_name
 from infinite_memory.core.values.timestamps import show_moment
-from infinite_memory.features.sessions.repository import PREFIX
+from infinite_memory.features.sessions.scope_names import PREFIX
 from infinite_memory.search.text.quotation import escape_line
 from infinite_memory_mcp.arguments import (
     KINDS,

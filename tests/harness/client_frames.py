@@ -14,7 +14,7 @@ from attrs import fields
 from infinite_memory import Kind, Memory, MemoryStore, Scope, Storage
 from infinite_memory.core.values.commit import Commit, Put
 from infinite_memory.core.values.link import Link, LinkType
-from infinite_memory.features.sessions.repository import PREFIX
+from infinite_memory.features.sessions.scope_names import PREFIX
 
 PROSE = "zyzzyva"
 """A word that stands in no text but a stored one."""

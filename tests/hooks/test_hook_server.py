@@ -177,6 +177,14 @@ def test_another_project_is_named_whole_or_not_at_all(home: Path, tmp_path: Path
     assert "7001" not in ask(home, "prompt", **asked, prompt=question)
     whole = f"{question}, of repo/local/src/app"
     assert "7001" in ask(home, "prompt", **asked, prompt=whole)
+    own = question.replace("app", "web")
+    assert "9002" in ask(home, "prompt", **{**asked, "session": "s8"}, prompt=own)
+    # Nothing is kept yet of the repository at work.
+    (tmp_path / "src" / "new" / ".git").mkdir(parents=True)
+    for folder in (str(tmp_path / "src" / "new"), str(tmp_path)):
+        elsewhere = {"session": f"s7 {folder}", "folder": folder}
+        assert ask(home, "prompt", **elsewhere, prompt="which port does the server have") == ""
+        assert "7001" in ask(home, "prompt", **elsewhere, prompt=whole)
 
 
 def test_a_greeting_in_a_session_is_kept_and_found_by_no_search(
@@ -222,6 +230,19 @@ def test_a_plain_folder_finds_its_own_last_session(home: Path, tmp_path: Path) -
     briefed = ask(home, "start", session="s9", folder=str(tmp_path / "boat"))
     assert "backstay" in briefed
     assert "roses" not in briefed
+
+
+@pytest.mark.usefixtures("memory")
+def test_a_repository_that_has_got_a_remote_begins_its_next_session_with_what_it_had(
+    home: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "ada" / "boat"
+    (folder / ".git").mkdir(parents=True)
+    path = write_transcript(tmp_path / "s1.jsonl", "s1", "My boat is called Havsvind.")
+    append_line(home, {"client": "claude-code", "transcript": str(path), "folder": str(folder)})
+    ask(home, "noted")
+    (folder / ".git" / "config").write_text('[remote "origin"]\nurl = git@host.xz:ada/boat\n')
+    assert "Havsvind" in ask(home, "start", session="s2", folder=str(folder))
 
 
 @pytest.mark.usefixtures("memory")

@@ -34,7 +34,7 @@ def test_a_clone_in_part_fetches_nothing_and_runs_no_command(
     }
     for name, setting in settings.items():
         git(checkout, "config", name, setting.format(mark=mark, folder=checkout))
-    assert Checkout(checkout).hashes(["README.md"], commit) == {}
+    assert Checkout(checkout, checkout).hashes(["README.md"], commit) == {}
     assert not mark.exists()
 
 
@@ -42,7 +42,7 @@ def test_a_variable_of_git_leads_to_no_other_repository(
     checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
-    assert Checkout(checkout).head() == (git(checkout, "rev-parse", "HEAD"), "main")
+    assert Checkout(checkout, checkout).head() == (git(checkout, "rev-parse", "HEAD"), "main")
 
 
 @pytest.mark.parametrize("folder", [".", "./", "src", "src/"])
@@ -75,8 +75,8 @@ def test_the_files_of_a_repository_with_sha_256_are_compared_too(
     git(folder, "add", "-A")
     git(folder, "commit", "-q", "-m", "Begin")
     commit = git(folder, "rev-parse", "HEAD")
-    blobs = Checkout(folder).hashes(["a.txt"], commit)
-    assert compare_files(blobs, Checkout(folder)) == Freshness(state=FileState.FRESH)
+    blobs = Checkout(folder, folder).hashes(["a.txt"], commit)
+    assert compare_files(blobs, Checkout(folder, folder)) == Freshness(state=FileState.FRESH)
     (folder / "a.txt").write_text("goodbye\n")
     changed = Freshness(state=FileState.DRIFTED, drifted=("a.txt",))
-    assert compare_files(blobs, Checkout(folder)) == changed
+    assert compare_files(blobs, Checkout(folder, folder)) == changed

@@ -134,7 +134,7 @@ def _list_scopes(context: click.Context) -> Iterable[CompletionItem]:
 
 
 def _list_repositories(context: click.Context) -> Iterable[CompletionItem]:
-    from infinite_memory.features.sessions.repository import PREFIX
+    from infinite_memory.features.sessions.scope_names import PREFIX
 
     return [
         CompletionItem(str(item.value).removeprefix(PREFIX), help=item.help)

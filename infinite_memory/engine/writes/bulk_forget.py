@@ -201,24 +201,27 @@ def forget_all(
         Conflict: another client changed one of them; nothing was changed.
     """
     attachments = {put.memory.id: put for put in hide_attachments(services, memories)}
-    puts = attachments | {put.memory.id: put for put in _make_puts(services, memories)}
+    puts = attachments | {
+        put.memory.id: put for put in put_changed(services, memories, status=Status.FORGOTTEN)
+    }
     expect = Expect() if number is None else Expect(entry_number=number)
     commit = Commit(expect=expect, puts=tuple(puts.values()))
     services.storage.commit(with_entry(services, Operation.FORGET, commit, reason=reason))
 
 
-def _make_puts(services: Services, memories: Sequence[Memory]) -> Iterator[Put]:
+def put_changed(services: Services, memories: Sequence[Memory], **changes: Any) -> Iterator[Put]:
+    """Yield the writes that change the same fields of many memories, but not their texts."""
     now = services.clock()
     for start in range(0, len(memories), _PAGE):
         part = memories[start : start + _PAGE]
         records = services.storage.get([memory.id for memory in part])
         for memory in part:
             record = records.get(memory.id)
-            hidden = evolve(
+            changed = evolve(
                 memory,
-                status=Status.FORGOTTEN,
+                **changes,
                 revision=memory.revision + 1,
                 stored_at=max(now, memory.stored_at),
             )
             embeddings = () if record is None else record.embeddings
-            yield Put(memory=hidden, expected=memory.revision, embeddings=embeddings)
+            yield Put(memory=changed, expected=memory.revision, embeddings=embeddings)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-import shutil
-import subprocess
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
@@ -15,15 +12,12 @@ from attrs import frozen
 
 from infinite_memory.core.errors import ConfigurationError, InvalidInput
 from infinite_memory.core.files.regular import read_regular
-from infinite_memory.core.paths import absolute_path, find_user_home
+from infinite_memory.core.paths import absolute_path
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.scope import fold_name
-from infinite_memory.features.sessions.repository import find_work_tree, scope_of_folder
+from infinite_memory.features.sessions.git import find_work_tree, run_git
+from infinite_memory.features.sessions.repository import scope_of_folder
 
-_GIT_SECONDS = 5.0
-# A clone in part fetches what it lacks, by a command that its own configuration may name. Of the
-# rest of the environment, GIT_DIR and its like would lead to another repository.
-_OFFLINE = {"GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
 _MAX_FILE_BYTES = 64 << 20
 _SHA256_DIGITS = 64
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
@@ -52,17 +46,18 @@ class Freshness(PlainData):
 
 @frozen
 class Checkout:
-    """The work tree of a repository in a folder of this machine."""
+    """The work tree of a repository in a folder of this machine; `data_folder` is of the store."""
 
     folder: Path
+    data_folder: Path | None
 
     def is_of(self, scope: str) -> bool:
         """Return whether it is a checkout of the repository with that scope."""
-        return fold_name(scope_of_folder(self.folder)) == fold_name(scope)
+        return fold_name(scope_of_folder(self.folder, self.data_folder)) == fold_name(scope)
 
     def head(self) -> tuple[str | None, str | None]:
         """Return the hash of the present commit, and the name of the branch, None if unknown."""
-        output = self._run_git("rev-parse", "HEAD", "--abbrev-ref", "HEAD")
+        output = run_git(self.folder, "rev-parse", "HEAD", "--abbrev-ref", "HEAD")
         lines = output.split() if output else []
         if len(lines) != 2 or not _COMMIT.fullmatch(lines[0]):
             return None, None
@@ -86,7 +81,8 @@ class Checkout:
     def _list_hashes(self, commit: str, names: Sequence[str]) -> dict[str, str]:
         if not names:
             return {}
-        output = self._run_git("ls-tree", "--full-tree", "-r", "-z", commit, "--", *names) or ""
+        listed = ("ls-tree", "--full-tree", "-r", "-z", commit, "--", *names)
+        output = run_git(self.folder, *listed) or ""
         matches = filter(None, map(_TREE_LINE.fullmatch, output.split("\0")))
         # For a folder, git lists all that is in it, also what must not be remembered.
         return {match[2]: match[1] for match in matches if match[2] in names}
@@ -105,40 +101,13 @@ class Checkout:
         header = f"blob {len(content)}\0".encode()
         return hashlib.new(algorithm, header + content, usedforsecurity=False).hexdigest()
 
-    def _run_git(self, *arguments: str) -> str | None:
-        """Return what git prints, None if it fails or there is no git."""
-        # Nothing that the configuration of the repository names is run.
-        safe = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=", "--no-optional-locks")
-        git = shutil.which("git")
-        if git is None:
-            return None
-        try:
-            done = subprocess.run(
-                [git, "-C", str(self.folder), *safe, *arguments],
-                env=_make_environment(),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=_GIT_SECONDS,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired, ValueError):
-            return None
-        return done.stdout.decode(errors="replace") if done.returncode == 0 else None
-
-
-def _make_environment() -> dict[str, str]:
-    """Return the environment of git, which also works for a user without a home folder."""
-    with suppress(ConfigurationError):
-        return {"HOME": str(find_user_home()), **_OFFLINE}
-    return dict(_OFFLINE)
-
 
 def _is_within(name: str) -> bool:
     path = PurePosixPath(name)
     return not path.is_absolute() and ".." not in path.parts
 
 
-def open_checkout(folder: str | None) -> Checkout | None:
+def open_checkout(folder: str | None, data_folder: Path | None) -> Checkout | None:
     """Return the checkout that holds a folder, None if there is none on this machine.
 
     Raises:
@@ -152,7 +121,7 @@ def open_checkout(folder: str | None) -> Checkout | None:
         top = find_work_tree(absolute_path(folder))
     except (ConfigurationError, InvalidInput):
         return None
-    return None if top is None else Checkout(top)
+    return None if top is None else Checkout(top, data_folder)
 
 
 def relative_path(path: str, folder: Path | None) -> str:

@@ -94,7 +94,7 @@ def find_similar_problems(services: Services, query: ProblemQuery) -> tuple[Work
     _check_share(query.recency, "recency")
     if query.min_score is not None:
         _check_share(query.min_score, "min_relevance_score")
-    checkout = open_checkout(query.folder)
+    checkout = open_checkout(query.folder, services.data_folder)
     files = clean_files(query.files, checkout)
     now = services.clock()
     matches = [
@@ -188,7 +188,7 @@ def suggest_related_work(
     """
     check_count(limit, "limit", low=1, high=_MAX_LIMIT)
     scope = known_repository(services, repository)
-    checkout = open_checkout(folder)
+    checkout = open_checkout(folder, services.data_folder)
     in_play = clean_files(files, checkout)
     similar = find_matches(services, task, repository=scope)
     scores = {match.chunk.id: match.score for match in similar}

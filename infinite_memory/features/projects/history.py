@@ -78,7 +78,7 @@ def get_decisions(
     )
     if wanted is not None:
         chunks = [chunk for chunk in chunks if _concerns_component(chunk, wanted)]
-    checkout = open_checkout(folder)
+    checkout = open_checkout(folder, services.data_folder)
     successors = _load_successors(services, chunks)
     note_recalled(services, chunks)
     decisions = [

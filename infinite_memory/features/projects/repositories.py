@@ -15,12 +15,8 @@ from infinite_memory.core.values.scope import Scope, Sensitivity, find_spelling,
 from infinite_memory.engine.scopes import check_scope_name
 from infinite_memory.engine.services import Services
 from infinite_memory.features.sessions.project_scope import create_project_scope
-from infinite_memory.features.sessions.repository import (
-    PREFIX,
-    is_folder,
-    name_of_url,
-    scope_of_folder,
-)
+from infinite_memory.features.sessions.repository import scope_of_folder
+from infinite_memory.features.sessions.scope_names import PREFIX, is_folder, name_of_url
 
 _MAX_SHOWN = 5
 _MAX_CHARS = 1024
@@ -38,7 +34,7 @@ def name_repository(services: Services, repository: object) -> str:
     """
     given = check_label(repository, "repository", max_chars=_MAX_CHARS)
     if is_folder(given):
-        return scope_of_folder(_resolve_folder(given))
+        return name_folder(services, _resolve_folder(given))
     scopes = services.storage.scopes()
     for name in (given, f"{PREFIX}{given}"):
         spelling = find_spelling(name, scopes)
@@ -52,6 +48,12 @@ def name_repository(services: Services, repository: object) -> str:
     if address is not None:
         return find_spelling(address, scopes) or address
     return _find_by_ending(given, scopes)
+
+
+def name_folder(services: Services, folder: Path) -> str:
+    """Return the name of the scope of the repository that holds a folder, as it is stored."""
+    name = scope_of_folder(folder, services.data_folder)
+    return find_spelling(name, services.storage.scopes()) or name
 
 
 def known_repository(services: Services, repository: object) -> str:

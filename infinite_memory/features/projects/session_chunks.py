@@ -23,7 +23,7 @@ from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.draft import Draft
 from infinite_memory.core.values.ids import import_id
 from infinite_memory.core.values.memory import Memory, Origin, Status, shorten
-from infinite_memory.engine.load_memories import load_memories
+from infinite_memory.engine.load_memories import count_versions, load_memories
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.forget import forget
 from infinite_memory.engine.writes.quoting_summaries import erase_late_summaries
@@ -36,7 +36,7 @@ from infinite_memory.features.projects.chunking.describing import describe_piece
 from infinite_memory.features.projects.chunking.piece import Piece
 from infinite_memory.features.projects.exclusion import Exclusion
 from infinite_memory.features.projects.loading import around, load_chunks
-from infinite_memory.features.projects.repositories import prepare_repository
+from infinite_memory.features.projects.repositories import name_folder, prepare_repository
 from infinite_memory.features.projects.storing import draft_of
 from infinite_memory.features.sessions.conversation import message_ids
 from infinite_memory.features.sessions.events.event import Event, EventKind
@@ -45,7 +45,7 @@ from infinite_memory.features.sessions.events.reading import (
     find_session_files,
     read_session,
 )
-from infinite_memory.features.sessions.repository import find_work_tree, scope_of_folder
+from infinite_memory.features.sessions.git import find_repository
 from infinite_memory.features.sessions.spool_reader import SpoolLine, load_pauses
 
 _AROUND = timedelta(days=1)
@@ -191,9 +191,9 @@ def _ingest_events(
             continue
         # Of a relative folder, nothing beside this process is meant.
         folder = Path("/", named)
-        if only_checkouts and find_work_tree(folder) is None:
+        if only_checkouts and find_repository(folder) is None:
             continue
-        scope = scope_of_folder(folder)
+        scope = name_folder(services, folder)
         if not services.config.projects.rules_of(scope).enabled:
             skipped.append(f"{scope} is not enabled")
             continue
@@ -252,7 +252,7 @@ def _make_draft(
     )
     blobs = {}
     commit = described.details.get("commit")
-    checkout = open_checkout(described.folder)
+    checkout = open_checkout(described.folder, services.data_folder)
     if commit and checkout is not None:
         # As they are in the commit: the checkout may have gone on since.
         blobs = checkout.hashes(described.details.get("files", ()), commit)
@@ -371,8 +371,8 @@ def _is_ours(services: Services, memory: Memory) -> bool:
     history = services.storage.history(memory.id)
     readings = {revision.context.get("reading") for revision in history}
     readings.add(memory.context.get("reading"))
-    # Each revision of ours is another reading of the session; one of a person keeps the last.
-    return len(readings) == memory.revision
+    # Each version of ours is another reading of the session; one of a person keeps the last.
+    return len(readings) == count_versions(services, memory)
 
 
 def _forget_replaced(
@@ -426,7 +426,8 @@ def leave_out_copies(
 
 def _find_stored(services: Services, client: str, events: Sequence[Event]) -> Iterator[int]:
     """Yield the numbers of events that belong to the stored work of another session."""
-    scopes = {scope_of_folder(Path("/", folder)) for folder in {e.folder for e in events} if folder}
+    folders = {event.folder for event in events} - {""}
+    scopes = {name_folder(services, Path("/", folder)) for folder in folders}
     stored = load_chunks_beside(services, scopes, events)
     own = {event.session for event in events}
     names: dict[datetime, list[str]] = {}

@@ -20,7 +20,7 @@ from infinite_memory.features.projects.loading import find_open, load_chunks
 from infinite_memory.features.projects.patterns import Pattern, PatternKind, find_patterns
 from infinite_memory.features.projects.repositories import name_repository
 from infinite_memory.features.sessions.project_scope import existing_project_scope
-from infinite_memory.features.sessions.repository import PREFIX
+from infinite_memory.features.sessions.scope_names import PREFIX
 
 DEFAULT_DAYS = 14
 """How many days back the sessions of a briefing go."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 
@@ -9,12 +10,12 @@ from attrs import evolve, frozen
 
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.criteria import Conditions, Cut, Mode
-from infinite_memory.core.values.hits import Hit, Hits
+from infinite_memory.core.values.hits import Hit
 from infinite_memory.core.values.memory import shorten
-from infinite_memory.core.values.scope import fold_name
+from infinite_memory.core.values.scope import find_spelling, fold_name
 from infinite_memory.engine.id_endings import shorten_ids
 from infinite_memory.engine.retrieval.search import find_hits
-from infinite_memory.engine.retrieval.search_request import SearchRequest
+from infinite_memory.engine.retrieval.search_request import SearchRequest, find_named_scopes
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.trivial import is_trivial
 from infinite_memory.features.overviews.sections import count_tokens, describe_origin, write_memory
@@ -28,6 +29,8 @@ from infinite_memory.search.text.token_estimate import estimate_tokens
 
 _PROMPT_TOKENS = 150
 _TEXT_CHARS = 240
+# The scope of one repository may begin with that of another: "repo/a/app" and "repo/a/app~2".
+_END_OF_NAME = r"(?![a-z0-9_~/-]|\.[a-z0-9])"
 # "Thanks!" and "next" ask for nothing, whatever is stored.
 _LEAST_TERMS = 2
 # What a prompt asks for stands at its beginning or at its end.
@@ -71,8 +74,10 @@ def recall_for_prompt(
     begun, text = time.monotonic(), _shorten_prompt(prompt)
     if is_trivial(text) or len(split_terms(text)[0]) < _LEAST_TERMS:
         return Moment()
-    project = find_active_project(services, folder)
-    scope = None if project is not None else services.default_scope
+    project, named = find_active_project(services, folder), _find_named_scopes(services, text)
+    own = project and find_spelling(project.name, services.storage.scopes())
+    # A search without a scope reads every project where none is at work, or nothing is kept of it.
+    scope = None if own else [services.default_scope, *named]
     # Unasked, nothing comes up that no longer holds, whatever the words of the prompt ask for.
     conditions: Conditions = {"scope": scope, "mode": Mode.CURRENT}
     request = SearchRequest(text=text, conditions=conditions, cut=Cut.PUSHED, may_miss=True)
@@ -81,7 +86,7 @@ def recall_for_prompt(
     hits = find_hits(evolve(services, find_project_scope=lambda: project), request)
     if within is not None and time.monotonic() - begun > within:
         return Moment()
-    foreign = _find_foreign_scopes(services, hits, text)
+    foreign = {*hits.named} - named - {own}
     new = [
         hit
         for hit in hits
@@ -98,18 +103,20 @@ def recall_for_prompt(
     return moment
 
 
-def _find_foreign_scopes(services: Services, hits: Hits, text: str) -> frozenset[str]:
-    """Return the scopes that a prompt names by the last part of their name alone.
+def _find_named_scopes(services: Services, text: str) -> frozenset[str]:
+    """Return the scopes that a prompt names whole, or by a keyword.
 
-    "The app" names many an app by chance: unasked, another project has to be named whole, or by a
-    keyword.
+    "The app" names many an app by chance: unasked, the last part of a name alone does not do.
     """
     scopes, folded = services.storage.scopes(), fold_name(text)
     return frozenset(
         name
-        for name in hits.named
+        for name in find_named_scopes(services, text)
         if (scope := scopes.get(name)) is not None
-        and not any(fold_name(word) in folded for word in (scope.name, *scope.keywords))
+        and (
+            re.search(f"{re.escape(scope.folded_name)}{_END_OF_NAME}", folded)
+            or any(fold_name(word) in folded for word in scope.keywords)
+        )
     )
 
 

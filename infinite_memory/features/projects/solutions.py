@@ -70,7 +70,7 @@ def find_past_solutions(
         ]
         ranked.sort(key=lambda match: -match.score)
     likely = [match for match in ranked if match.score >= _LEAST]
-    return complete_matches(services, likely[:limit], open_checkout(folder))
+    return complete_matches(services, likely[:limit], open_checkout(folder, services.data_folder))
 
 
 def _rank_matches(

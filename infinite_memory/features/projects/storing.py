@@ -196,7 +196,7 @@ class _Reader:
 
     def work(self) -> dict[str, Any]:
         """Return the context of the work: where it was done, with which files, and how it went."""
-        checkout = open_checkout(self.details.get("folder"))
+        checkout = open_checkout(self.details.get("folder"), self.services.data_folder)
         if checkout is not None and not checkout.is_of(self.scope):
             checkout = None
         labels = {name: self.label(name) for name in _LABELS}

@@ -11,10 +11,8 @@ from infinite_memory.core.errors import Conflict
 from infinite_memory.core.values.scope import Scope, Sensitivity, find_spelling
 from infinite_memory.engine.scopes import create_scope
 from infinite_memory.engine.services import Services
-from infinite_memory.features.sessions.repository import (
-    PROJECTS,
-    find_project,
-)
+from infinite_memory.features.sessions.repository import find_project
+from infinite_memory.features.sessions.scope_names import PROJECTS
 
 
 def _do_nothing() -> None:
@@ -37,7 +35,7 @@ class ProjectScope:
 
 def find_active_project(services: Services, folder: str) -> Scope | None:
     """Return the scope of the repository in `folder`, which need not exist; not an inactive one."""
-    project = find_project(folder, services.config)
+    project = find_project(folder, services.config, services.data_folder)
     if project is None:
         return None
     scopes = services.storage.scopes()
@@ -53,7 +51,7 @@ def existing_project_scope(services: Services, folder: str) -> str | None:
 
 def find_project_scope(services: Services, folder: str) -> ProjectScope:
     """Return where the messages of a session in `folder` go: to its repository, if it has one."""
-    project = find_project(folder, services.config)
+    project = find_project(folder, services.config, services.data_folder)
     if project is None:
         return ProjectScope()
     is_enabled = services.config.projects.rules_of(project.name).enabled

@@ -23,6 +23,7 @@ from infinite_memory.features.sessions.events.event import Event
 from infinite_memory.features.sessions.events.reading import CLIENTS, SessionFile, read_session
 from infinite_memory.features.sessions.ingested import Ingested
 from infinite_memory.features.sessions.project_scope import ProjectScope, find_project_scope
+from infinite_memory.features.sessions.relocation import find_waiting, move_misplaced
 from infinite_memory.features.sessions.spool_reader import (
     READER_LOCK,
     Spool,
@@ -55,7 +56,7 @@ def ingest_spool(
     # and a store in memory keeps nothing.
     is_whole = services.confinement is None and services.manages_keys
     is_suited = is_whole and not isinstance(services.storage, InMemoryStorage)
-    if not is_suited or spool.is_empty:
+    if not is_suited or (spool.is_empty and not find_waiting(services)):
         return Ingested()
     lock = FileLock(spool.folder / READER_LOCK)
     if not lock.acquire(wait_seconds):
@@ -100,6 +101,7 @@ def _ingest_claimed(services: Services, spool: Spool, stop: Stop, on_read: OnRea
         )
     if stop():
         return evolve(ingested, finished=False)
+    move_misplaced(services)
     spool.finish(files, failures)
     failed = tuple(f"{line.transcript}: {line.reason}" for line in failures)
     return evolve(ingested, failed=failed)

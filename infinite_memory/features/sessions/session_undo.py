@@ -12,7 +12,7 @@ from infinite_memory.core.values.checks import check_flag
 from infinite_memory.core.values.conversation.message import check_conversation_id
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.memory import INFERRED, Kind, Memory, Origin, Status
-from infinite_memory.engine.load_memories import iterate_memories
+from infinite_memory.engine.load_memories import count_versions, iterate_memories
 from infinite_memory.engine.retry import attempts
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.bulk_forget import forget_all
@@ -20,7 +20,7 @@ from infinite_memory.features.sessions.conversation import MAX_ID_CHARS
 
 # Pieces of work begin and end with the messages of their session, or near them.
 _AROUND = timedelta(days=1)
-_WORK = frozenset(Kind) - {Kind.MESSAGE, Kind.NOTE, Kind.FACT, Kind.REMINDER, Kind.ATTACHMENT}
+WORK = frozenset(Kind) - {Kind.MESSAGE, Kind.NOTE, Kind.FACT, Kind.REMINDER, Kind.ATTACHMENT}
 
 
 @frozen(kw_only=True)
@@ -68,26 +68,27 @@ def _find_left(services: Services, session: str) -> list[Memory]:
 
     What somebody stored during the session on purpose is theirs.
     """
-    said = [m for m in iterate_memories(services, Criteria(conversation_id=session)) if _is_made(m)]
+    within = iterate_memories(services, Criteria(conversation_id=session))
+    said = [memory for memory in within if _is_made(services, memory)]
     if not said:
         return []
     times = [memory.happened_at for memory in said]
-    during = Criteria(since=min(times) - _AROUND, until=max(times) + _AROUND, kinds=_WORK)
+    during = Criteria(since=min(times) - _AROUND, until=max(times) + _AROUND, kinds=WORK)
     work = (
         memory
         for memory in iterate_memories(services, during)
-        if memory.context.get("session") == session and _is_made(memory)
+        if memory.context.get("session") == session and _is_made(services, memory)
     )
     return list({memory.id: memory for memory in (*said, *work)}.values())
 
 
-def _is_made(memory: Memory) -> bool:
+def _is_made(services: Services, memory: Memory) -> bool:
     """Return whether a memory is said in a conversation, or made from what was said."""
     return (
         memory.kind in (Kind.MESSAGE, Kind.SUMMARY)
         or memory.origin is Origin.TOOL
         # What somebody has confirmed or corrected since is theirs.
-        or (memory.is_inferred and memory.revision == 1)
+        or (memory.is_inferred and count_versions(services, memory) == 1)
     )
 
 

@@ -38,7 +38,7 @@ from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
 from infinite_memory.core.values.scope import fold_name
 from infinite_memory.core.values.timestamps import read_moment
-from infinite_memory.features.sessions.repository import PREFIX
+from infinite_memory.features.sessions.scope_names import PREFIX
 from infinite_memory.store.memory_store import MemoryStore
 
 _POSITION = re.compile(r"memory ([0-9]+) of [0-9]+: ")

@@ -8,7 +8,7 @@ from infinite_memory.core.values.messages import format_count
 from infinite_memory.features.projects.hard_spots import HardSpot
 from infinite_memory.features.projects.insights import Insights
 from infinite_memory.features.projects.solved_again import SolvedAgain
-from infinite_memory.features.sessions.repository import PREFIX
+from infinite_memory.features.sessions.scope_names import PREFIX
 
 
 def repository_name(scope: str) -> str:

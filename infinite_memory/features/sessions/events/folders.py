@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
 
-from infinite_memory.features.sessions.repository import find_work_tree
+from infinite_memory.features.sessions.git import find_work_tree
 
 
 class Folders:

@@ -12,7 +12,7 @@ from attrs import frozen
 
 from infinite_memory.apps.cli.completions import complete_files, complete_repositories
 from infinite_memory.core.paths import expand_path, find_working_folder
-from infinite_memory.features.sessions.repository import find_work_tree
+from infinite_memory.features.sessions.git import find_work_tree
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

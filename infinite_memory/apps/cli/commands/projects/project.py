@@ -21,6 +21,7 @@ from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, is_terminal, remark
 from infinite_memory.apps.cli.render import excerpt
+from infinite_memory.apps.cli.settings import load_settings
 from infinite_memory.apps.cli.waiting import end_waiting
 from infinite_memory.core.errors import UnknownScope
 from infinite_memory.core.values.messages import format_count
@@ -30,7 +31,8 @@ from infinite_memory.features.projects.chunk import Chunk, WorkOutcome
 from infinite_memory.features.projects.finding import WorkMatch
 from infinite_memory.features.projects.history import Decision
 from infinite_memory.features.projects.patterns import Pattern, PatternExample, Patterns
-from infinite_memory.features.sessions.repository import PREFIX, scope_of_folder
+from infinite_memory.features.sessions.repository import scope_of_folder
+from infinite_memory.features.sessions.scope_names import PREFIX
 from infinite_memory.search.text.lines import one_line
 from infinite_memory.store.memory_store import MemoryStore
 
@@ -175,7 +177,7 @@ def decisions(context: click.Context, /, repository: str | None, *, component: s
     return _emit_answer(
         format_decisions(found, zone),
         f"{format_count(len(found), 'decision')}{about}, {in_force:,} in force.",
-        f"No decision{about} is stored of {_name_place(place)}."
+        f"No decision{about} is stored of {_name_place(context, place)}."
         if place.repository is not None
         else f"No decision{about} is stored of any repository.",
     )
@@ -231,13 +233,13 @@ def problems(
     if wants_json(context):
         document = {"query": text, "matches": [match.to_dict() for match in found]}
         return _emit_found(document, found=bool(found))
+    where = _name_place(context, place)
     return _emit_answer(
         match_lines(found, zone),
-        f"{format_count(len(found), 'match', 'matches')} in {_name_place(place)}, best first.",
+        f"{format_count(len(found), 'match', 'matches')} in {where}, best first.",
         "No similar problem was found in any repository."
         if place.repository is None
-        else f"No similar problem was found in {_name_place(place)};"
-        f" --repository ALL searches {_ALL}.",
+        else f"No similar problem was found in {where}; --repository ALL searches {_ALL}.",
     )
 
 
@@ -380,23 +382,26 @@ def _ask_store(
             return ask(store), zone
         except UnknownScope as error:
             if not wants_json(context):
-                _remark_unknown(place, error)
+                _remark_unknown(context, place, error)
             return None, zone
 
 
-def _remark_unknown(place: Place, error: UnknownScope) -> None:
+def _remark_unknown(context: click.Context, place: Place, error: UnknownScope) -> None:
     if place.top is not None:
-        remark(f"Nothing is stored of {_name_place(place)} yet. {_STORING}")
+        remark(f"Nothing is stored of {_name_place(context, place)} yet. {_STORING}")
         return
     message = str(error)
     remark(f"{message[:1].upper()}{message[1:]}.")
 
 
-def _name_place(place: Place) -> str:
+def _name_place(context: click.Context, place: Place) -> str:
     """Return the name of the repository in a sentence."""
     if place.repository is None:
         return _ALL
-    return repository_name(place.repository if place.top is None else scope_of_folder(place.top))
+    if place.top is None:
+        return repository_name(place.repository)
+    home = load_settings(context).config.home
+    return repository_name(scope_of_folder(place.top, home))
 
 
 def _report_nothing(context: click.Context, document: dict[str, Any]) -> int:

@@ -19,7 +19,7 @@ from infinite_memory.core.paths import expand_path, find_user_home
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.features.projects.session_chunks import IngestedSessions, SessionChunk
 from infinite_memory.features.projects.watching import SessionWatch, default_folders
-from infinite_memory.features.sessions.repository import PREFIX
+from infinite_memory.features.sessions.scope_names import PREFIX
 from infinite_memory.search.text.lines import one_line
 from infinite_memory.store.memory_store import MemoryStore
 
