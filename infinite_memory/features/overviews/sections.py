@@ -25,8 +25,9 @@ Item = TypeVar("Item", bound=ShownMemory)
 class Section(Generic[Item]):
     """Memories under a title, the most important first, each written by `write`.
 
-    `share` is the part of the budget that no other section takes. After the memories, `rest` says
-    how many were `omitted`. With `last_first` the order of the lines is that of time.
+    `share` is the part of the budget that no other section takes; with `fills` it takes of what
+    others leave. After the memories, `rest` says how many were `omitted`; `beyond` counts further
+    memories behind `items`. With `last_first` the order of the lines is that of time.
     """
 
     title: str
@@ -36,15 +37,19 @@ class Section(Generic[Item]):
     rest: str = ""
     omitted: int = 0
     last_first: bool = False
+    fills: bool = True
+    beyond: int = 0
 
     @property
     def frame_tokens(self) -> int:
         """How many tokens the section takes at most beside its memories."""
-        return count_tokens(f"\n{self.title}\n{self.rest.format(len(self.items))}")
+        rest = f"\n{self.rest.format(len(self.items) + self.beyond)}" if self.rest else ""
+        return count_tokens(f"\n{self.title}{rest}")
 
     def keep(self, count: int) -> Section[Item]:
         """Return the section with its first memories alone."""
-        return evolve(self, items=self.items[:count], omitted=len(self.items) - count)
+        omitted = len(self.items) - count + self.beyond
+        return evolve(self, items=self.items[:count], omitted=omitted)
 
     def __str__(self) -> str:
         """Return the title, the memories, and how many were omitted."""
@@ -83,12 +88,14 @@ def fit_sections(sections: Sequence[Section[Item]], room: int) -> list[Section[I
     not even one memory fits, the first is cut.
     """
     counts, left = [0] * len(sections), room
-    costs = [[count_tokens(each.write(item)) for item in each.items] for each in sections]
     shares = max(1.0, sum(section.share for section in sections))
     for is_shared in (True, False):
         for number, section in enumerate(sections):
+            if not (is_shared or section.fills):
+                continue
             space = min(left, int(room * section.share / shares)) if is_shared else left
-            for cost in costs[number][counts[number] :]:
+            for item in section.items[counts[number] :]:
+                cost = count_tokens(section.write(item))
                 cost += 0 if counts[number] else section.frame_tokens
                 if cost > space:
                     break
@@ -105,7 +112,7 @@ def _cut_first(section: Section[Item], room: int) -> Section[Item]:
     while len(item.text) > _LEAST_CHARS:
         item = evolve(item, text=shorten(item.text, len(item.text) * 2 // 3))
         if count_tokens(section.write(item)) <= space:
-            return evolve(section, items=(item,), omitted=len(section.items) - 1)
+            return evolve(section.keep(1), items=(item,))
     return section.keep(0)
 
 
@@ -136,3 +143,14 @@ def write_memory(
     about = ["said in a session"] if item.inferred else about
     names = ", ".join([*about, *scope, *important])
     return f"{when} [{item.short_id}]{names and f' ({names})'}\n{quote_lines(item.text)}"
+
+
+def write_briefly(item: ShownMemory, about: Sequence[str], day: str, *, named: bool) -> str:
+    """Return a memory on one line: its `day`, its id if `named`, what is said `about` it, its text.
+
+    The text stands behind the ">" of a quotation, and has no line of its own to begin.
+    """
+    marks = [*about, *(["said"] if item.inferred else []), *(["important"] if item.important else [])]
+    names = [f"[{item.short_id}]"] if named else []
+    label = " ".join([day, *names, *([f"({', '.join(marks)})"] if marks else [])])
+    return f"{label} {quote_lines(item.text)}"

@@ -75,7 +75,7 @@ def find_due(
         entry: moment
         for entry in selected
         if entry.trigger is None
-        and (moment := _read_date(entry.memory)) is not None
+        and (moment := read_date(entry.memory)) is not None
         and now - _OVERDUE <= moment <= now + within
     }
     triggers = [entry for entry in selected if _depends_on_time(entry)]
@@ -129,7 +129,7 @@ def list_due(
     )
 
 
-def _read_date(reminder: Memory) -> datetime | None:
+def read_date(reminder: Memory) -> datetime | None:
     """Return the time of a reminder, None if it was stored without a time."""
     if reminder.valid_from is not None or reminder.valid_to is not None:
         return reminder.valid_from or reminder.valid_to

@@ -1,0 +1,119 @@
+"""Memories that tell the same subject: told again, changed since, or one of a routine.
+
+Two memories share a subject if the words that they share weigh at least half of those of the one
+with fewer; a word weighs the more the fewer memories have it. Words alone are compared, since a
+briefing uses no model. It decides what is shown once, and never what holds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from math import log1p
+
+from attrs import frozen
+
+from infinite_memory.core.values.memory import Kind, Memory
+from infinite_memory.search.text.question_terms import find_subject
+
+_LEAST_SHARE, _LEAST_TERMS = 0.5, 2
+# So many more that tell the same make a routine of a note: "Ran 5 km", "Spent 30 at the baker's".
+_ROUTINE = 3
+# Only the newest are compared, and the beginning of a text, which limits the time.
+_MOST_COMPARED, _MOST_CHARS = 150, 600
+_COMPARED = frozenset({Kind.FACT, Kind.DECISION, Kind.LESSON, Kind.NOTE, Kind.REMINDER})
+
+
+@frozen(kw_only=True)
+class Retelling:
+    """What need not be shown: `instead` has what tells it as it is now, `routine` the rest."""
+
+    instead: Mapping[str, Memory]
+    routine: frozenset[str]
+
+    def hides(self, memory: Memory) -> bool:
+        """Return whether a memory is told by another, or one of a routine."""
+        return memory.id in self.instead or memory.id in self.routine
+
+
+@frozen(kw_only=True)
+class _Subject:
+    memory: Memory
+    words: frozenset[str]
+    numbers: frozenset[str]
+
+
+def find_retelling(memories: Iterable[Memory]) -> Retelling:
+    """Compare the newest of `memories` with one another, in their scopes."""
+    newest = sorted(
+        (memory for memory in memories if memory.kind in _COMPARED),
+        key=lambda memory: (memory.happened_at, memory.id),
+    )[-_MOST_COMPARED:]
+    subjects = [_read_subject(memory) for memory in newest]
+    counts = Counter(word for subject in subjects for word in subject.words)
+    weights = {word: log1p(len(subjects) / count) for word, count in counts.items()}
+    instead: dict[str, Memory] = {}
+    alike: Counter[str] = Counter()
+    for earlier, later in _find_pairs(subjects, weights):
+        for one in (earlier, later):
+            alike[one.memory.id] += 1
+        hidden, shown = (later, earlier) if _only_repeats(earlier, later) else (earlier, later)
+        instead[hidden.memory.id] = shown.memory
+    return Retelling(
+        instead=instead,
+        routine=frozenset(
+            memory.id
+            for memory in newest
+            if memory.kind is Kind.NOTE and alike[memory.id] >= _ROUTINE
+        ),
+    )
+
+
+def share_of_words(first: str, second: str) -> float:
+    """Return which share of the words of the text with fewer the other text has."""
+    words = [_read_words(text)[0] for text in (first, second)]
+    shared, fewest = len(words[0] & words[1]), min(map(len, words))
+    return shared / fewest if fewest else 0.0
+
+
+def _find_pairs(
+    subjects: Sequence[_Subject], weights: Mapping[str, float]
+) -> Iterable[tuple[_Subject, _Subject]]:
+    """Yield the pairs with a subject in common, earlier and later."""
+    totals = [sum(weights[word] for word in subject.words) for subject in subjects]
+    having: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for number, subject in enumerate(subjects):
+        shared: defaultdict[int, float] = defaultdict(float)
+        terms: Counter[int] = Counter()
+        for word in subject.words:
+            for other in having[subject.memory.scope, word]:
+                shared[other] += weights[word]
+                terms[other] += 1
+            having[subject.memory.scope, word].append(number)
+        for other, weight in shared.items():
+            least = _LEAST_SHARE * min(totals[other], totals[number])
+            if terms[other] >= _LEAST_TERMS and weight >= least:
+                yield subjects[other], subject
+
+
+def _only_repeats(earlier: _Subject, later: _Subject) -> bool:
+    """Return whether the later one says less than a fact or a decision, and nothing new by number.
+
+    "User's name is Marta" does not replace "My name is Marta Lindqvist, I am 38 and ...".
+    """
+    is_less = later.memory.kind is Kind.NOTE and earlier.memory.kind is not Kind.NOTE
+    is_less = is_less and len(later.words) < len(earlier.words)
+    return is_less and later.numbers <= earlier.numbers
+
+
+def _read_subject(memory: Memory) -> _Subject:
+    words, numbers = _read_words(memory.text[:_MOST_CHARS])
+    return _Subject(memory=memory, words=words, numbers=numbers)
+
+
+@lru_cache(maxsize=4096)
+def _read_words(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    terms = find_subject(text)
+    numbers = frozenset(term for term in terms if any(map(str.isdigit, term)))
+    return terms - numbers, numbers
