@@ -2,7 +2,8 @@
 
 `find_range` reads "November 27" as the last one, since a question asks for what has been. A memory
 that names a day without a year mostly plans it: a day of the year may be sixty days past when the
-memory was told, and is else the next one; a weekday is the next one; "every Thursday" is each.
+memory was told, and is else the next one; a weekday is the next one; "every Thursday" is each. Two weekdays, as in
+"moved from Tuesday to Thursday", tell of a habit, and the last of them is each as well.
 """
 
 from __future__ import annotations
@@ -75,38 +76,44 @@ def _compile_names() -> re.Pattern[str]:
 
 
 def _read_days(text: str, cursor: Cursor, later: Calendar) -> Iterator[NamedDay]:
+    habit = _find_habit(cursor)
     position = 0
     while position < len(cursor.tokens):
         try:
             match = match_expression(cursor, position)
-        except (ValueError, OverflowError, OSError):
-            match = None
-        if match is None:
-            position += 1
-            continue
-        day = None
-        try:
-            day = _read_day(text, cursor, position, match, later)
-        except (ValueError, OverflowError, OSError):
-            pass  # 30 February
+            if match is not None and habit is not None and position < habit < match.end:
+                position = habit if not changes_meaning(text, cursor, position, match) else match.end
+                continue
+            day = match and _read_day(text, cursor, position, match, later, habit)
+        except (ValueError, OverflowError, OSError):  # 30 February
+            match = day = None
         if day is not None:
             yield day
-        position = match.end
+        position = position + 1 if match is None else match.end
+
+
+def _find_habit(cursor: Cursor) -> int | None:
+    """Return the position of the last weekday, None unless two are named."""
+    named = [n for n in range(len(cursor.tokens)) if cursor.word(n) in WEEKDAYS]
+    is_habit = len({WEEKDAYS[cursor.word(n)] for n in named}) > 1
+    return named[-1] if is_habit else None
 
 
 def _read_day(
-    text: str, cursor: Cursor, position: int, match: Match, later: Calendar
+    text: str, cursor: Cursor, position: int, match: Match, later: Calendar, habit: int | None
 ) -> NamedDay | None:
     """Return the day of a match, None if it is no day, or vaguer than a fortnight."""
     calendar = cursor.calendar
     span = cursor.tokens[position].start, cursor.tokens[match.end - 1].end
-    is_each = cursor.word(position - 1) in _EVERY
+    is_each = position == habit or cursor.word(position - 1) in _EVERY
     is_deadline = cursor.word(position - 1) in _DEADLINE
     if not (is_each or is_deadline) and changes_meaning(text, cursor, position, match):
         return None
     time, period = match.time, None
     if isinstance(time, Cycle):
         if time.every is Grain.DAY or time.grain > Grain.WEEK:
+            return None
+        if time.every is Grain.WEEK and habit not in (None, position):
             return None
         start = calendar.clock - _PAST if time.every is Grain.YEAR else calendar.today
         limit = datetime.combine(later.today if is_each else start, datetime.min.time())
@@ -119,7 +126,7 @@ def _read_day(
         return None
     if period.grain >= Grain.DAY and start <= calendar.clock < end and period.start is not None:
         return None
-    is_timed = period.grain < Grain.DAY and period.start is not None
+    is_timed = period.start is not None and (start.hour, start.minute) != (0, 0)
     named = calendar.range_of(evolve(period, start=start, end=end))
     if named.start is None or named.end is None:
         return None

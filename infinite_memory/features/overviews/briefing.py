@@ -41,12 +41,12 @@ from infinite_memory.search.text.token_estimate import estimate_tokens
 _PARTS = {
     BriefingPart.DUE: ("Today and ahead:", 0.3, True),
     BriefingPart.DONE: ("Done? (if so: update_memory(id, supersedes=[reminder]))", 0.1, True),
-    BriefingPart.USER: ("About the user:", 0.15, True),
+    BriefingPart.USER: ("About the user:", 0.1, True),
     BriefingPart.OPEN: ("Open work:", 0.2, True),
     BriefingPart.HOLDS: ("What holds:", 0.4, True),
     BriefingPart.SESSIONS: ("Recent sessions:", 0.15, True),
     BriefingPart.PATTERNS: ("What recurs:", 0.05, True),
-    BriefingPart.RECENT: ("Recent:", 0.2, False),
+    BriefingPart.RECENT: ("Recent:", 0.25, False),
     BriefingPart.CONVERSATION: ("The end of the last conversation:", 0.15, True),
     BriefingPart.ELSEWHERE: ("Next in other projects:", 0.1, False),
 }

@@ -121,7 +121,12 @@ def choose_memories(
     )
     held = _choose_holding(view, holding, events, retelling, additions.first)
     users = load_profile_facts(services) if GLOBAL in visible else []
-    users += [memory for memory in held if memory.scope == GLOBAL and speaks_of_self(memory.text)]
+    # Who somebody is was told first.
+    users += [
+        memory
+        for memory in reversed(held)
+        if memory.scope == GLOBAL and speaks_of_self(memory.text)
+    ]
     listed: dict[BriefingPart, Sequence[Memory]] = {
         BriefingPart.USER: users,
         BriefingPart.HOLDS: held,

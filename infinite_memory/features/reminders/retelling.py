@@ -53,15 +53,16 @@ def find_retelling(memories: Iterable[Memory]) -> Retelling:
     subjects = [_read_subject(memory) for memory in newest]
     counts = Counter(word for subject in subjects for word in subject.words)
     weights = {word: log1p(len(subjects) / count) for word, count in counts.items()}
-    instead: dict[str, Memory] = {}
+    nearest: dict[str, tuple[float, Memory]] = {}
     alike: Counter[str] = Counter()
-    for earlier, later in _find_pairs(subjects, weights):
+    for share, earlier, later in _find_pairs(subjects, weights):
         for one in (earlier, later):
             alike[one.memory.id] += 1
         hidden, shown = (later, earlier) if _only_repeats(earlier, later) else (earlier, later)
-        instead[hidden.memory.id] = shown.memory
+        if share >= nearest.get(hidden.memory.id, (0.0,))[0]:
+            nearest[hidden.memory.id] = share, shown.memory
     return Retelling(
-        instead=instead,
+        instead={memory_id: memory for memory_id, (_, memory) in nearest.items()},
         routine=frozenset(
             memory.id
             for memory in newest
@@ -79,8 +80,8 @@ def share_of_words(first: str, second: str) -> float:
 
 def _find_pairs(
     subjects: Sequence[_Subject], weights: Mapping[str, float]
-) -> Iterable[tuple[_Subject, _Subject]]:
-    """Yield the pairs with a subject in common, earlier and later."""
+) -> Iterable[tuple[float, _Subject, _Subject]]:
+    """Yield the pairs with a subject in common, with their share, earlier and later."""
     totals = [sum(weights[word] for word in subject.words) for subject in subjects]
     having: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for number, subject in enumerate(subjects):
@@ -92,9 +93,9 @@ def _find_pairs(
                 terms[other] += 1
             having[subject.memory.scope, word].append(number)
         for other, weight in shared.items():
-            least = _LEAST_SHARE * min(totals[other], totals[number])
-            if terms[other] >= _LEAST_TERMS and weight >= least:
-                yield subjects[other], subject
+            share = weight / min(totals[other], totals[number])
+            if terms[other] >= _LEAST_TERMS and share >= _LEAST_SHARE:
+                yield share, subjects[other], subject
 
 
 def _only_repeats(earlier: _Subject, later: _Subject) -> bool:
