@@ -16,6 +16,7 @@ from infinite_memory.engine.scopes import known_scope
 from infinite_memory.engine.services import Services
 from infinite_memory.features.overviews.choosing import Additions, Chosen, choose_memories
 from infinite_memory.features.overviews.sections import (
+    Fills,
     Section,
     check_budget,
     choose_fitting,
@@ -36,19 +37,20 @@ from infinite_memory.search.text.passages import SENTENCE_END
 from infinite_memory.search.text.quotation import NOTICE, escape_line, quote_label
 from infinite_memory.search.text.token_estimate import estimate_tokens
 
-# The title of each part, the share of the budget that no other part takes, and whether it may have
-# what others leave.
+# The title of each part, the share of the budget that no other part takes, and whether it takes of
+# what others leave. Of a project, what holds there comes before more of its user.
 _PARTS = {
-    BriefingPart.DUE: ("Today and ahead:", 0.3, True),
-    BriefingPart.DONE: ("Done? (if so: update_memory(id, supersedes=[reminder]))", 0.1, True),
-    BriefingPart.USER: ("About the user:", 0.1, True),
-    BriefingPart.OPEN: ("Open work:", 0.2, True),
-    BriefingPart.HOLDS: ("What holds:", 0.4, True),
-    BriefingPart.SESSIONS: ("Recent sessions:", 0.15, True),
-    BriefingPart.PATTERNS: ("What recurs:", 0.05, True),
-    BriefingPart.RECENT: ("Recent:", 0.25, False),
-    BriefingPart.CONVERSATION: ("The end of the last conversation:", 0.15, True),
-    BriefingPart.ELSEWHERE: ("Next in other projects:", 0.1, False),
+    BriefingPart.DUE: ("Today and ahead:", 0.3, Fills.LAST),
+    BriefingPart.DONE: ("Done? (then update_memory(id, supersedes=[reminder]))", 0.1, Fills.FIRST),
+    BriefingPart.USER: ("About the user:", 0.12, Fills.LAST),
+    BriefingPart.OPEN: ("Open work:", 0.2, Fills.FIRST),
+    BriefingPart.HOLDS: ("What holds:", 0.4, Fills.FIRST),
+    BriefingPart.SESSIONS: ("Recent sessions:", 0.15, Fills.FIRST),
+    BriefingPart.PATTERNS: ("What recurs:", 0.05, Fills.FIRST),
+    # More of them would be small talk.
+    BriefingPart.RECENT: ("Recent:", 0.25, Fills.NEVER),
+    BriefingPart.CONVERSATION: ("The end of the last conversation:", 0.15, Fills.FIRST),
+    BriefingPart.ELSEWHERE: ("Next in other projects:", 0.1, Fills.NEVER),
 }
 # Their items stand for several memories, which other parts may show as well.
 _OF_GROUPS = frozenset({BriefingPart.SESSIONS, BriefingPart.PATTERNS})
@@ -56,9 +58,9 @@ _EMPTY = (
     "The memory holds nothing for {scope} yet: store what should last beyond this session, such as"
     " decisions with their reasons, facts, and what the user prefers."
 )
-_TEXT_CHARS = 240
+_TEXT_CHARS = 140
 # A secret is shown to whoever asks for it, so it is looked for in more than is shown of a text.
-_LOOKED_AT_CHARS = 8 * _TEXT_CHARS
+_LOOKED_AT_CHARS = 2_000
 # A line takes more, so that no more memories than the budget has such lines need be looked at.
 _LEAST_LINE_TOKENS = 7
 
@@ -88,8 +90,10 @@ def brief(
     parts, coming = choose_memories(services, name, visible, additions, here)
     listed, beyond = _select(parts, additions, budget // _LEAST_LINE_TOKENS)
     services.note_returned([chosen.memory for part in listed.values() for chosen in part])
+    is_personal = name in (GLOBAL, services.default_scope)
     writer = _Writer(
-        scope=name, now=now, zone=zone, additions=additions, short_ids=_shorten(services, listed)
+        scope=name,
+        is_personal=is_personal, now=now, zone=zone, additions=additions, short_ids=_shorten(services, listed)
     )
     sections = {
         part: writer.make_section(part, chosen, beyond[part])
@@ -147,6 +151,7 @@ class _Writer:
     """How the memories of a briefing are written, a line each, for a scope at a moment."""
 
     scope: str
+    is_personal: bool
     now: datetime
     zone: str | None
     additions: Additions
@@ -162,12 +167,11 @@ class _Writer:
             title=title,
             items=[self._make_item(part, chosen) for chosen in listed],
             share=share,
-            fills=fills,
+            fills=Fills.FIRST if part is BriefingPart.USER and self.is_personal else fills,
             beyond=beyond,
             write=lambda item: self._write(part, item, by_id[item.id]),
             rest="({} more)" if part is BriefingPart.HOLDS else "",
-            # The newest comes first in the section, and is read last.
-            last_first=part is BriefingPart.CONVERSATION,
+            by_time=part in (BriefingPart.DUE, BriefingPart.CONVERSATION),
         )
 
     def _make_item(self, part: BriefingPart, chosen: Chosen) -> BriefingItem:

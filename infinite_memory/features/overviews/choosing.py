@@ -40,8 +40,8 @@ _RECENT = timedelta(days=14)
 _DATED = timedelta(days=31)
 # The newest of each kind that are looked at; an important memory comes first among them.
 _MOST_HOLDING, _MOST_EVENTS, _MOST_MESSAGES = 400, 90, 8
-# The decisions and lessons that come before older facts.
-_LAST_DECISIONS = 2
+# The decisions that come before older facts.
+_LAST_DECISIONS = 1
 # A solution of the same days belongs to the last problem before it.
 _SOLVED_WITHIN = timedelta(days=3)
 # A session waits for its briefing, whatever conditions there are.
@@ -150,18 +150,22 @@ def _read_moment(part: BriefingPart, memory: Memory) -> datetime:
 
 
 def _choose_days(view: _View, coming: Coming) -> dict[BriefingPart, list[Chosen]]:
-    """Return what comes: this week, of the scope itself first, then what lies further ahead."""
+    """Return what comes, this week first: of today all, and else of the scope itself first.
+
+    What the reminders of other scopes say is asked there.
+    """
     near = (When.OVERDUE, When.TODAY)
 
-    def rank(day: ComingDay) -> tuple[bool, bool, datetime]:
+    def rank(day: ComingDay) -> tuple[bool, bool, bool, datetime]:
         is_foreign = day.memory.scope != view.name and day.when not in near
-        return day.when is When.LATER, is_foreign, day.at
+        is_asked_for = day.when in near or day.memory.kind is Kind.REMINDER
+        return is_foreign, day.when is When.LATER, not is_asked_for, day.at
 
     due = [day for day in coming.days if day.when is not When.DONE]
     done = [
         Chosen(memory=day.told_by, at=day.told_by.happened_at, day=day)
         for day in coming.days
-        if day.told_by is not None
+        if day.told_by is not None and day.memory.scope == view.name
     ]
     scopes = view.services.storage.scopes()
     elsewhere = [
@@ -188,7 +192,7 @@ def _choose_holding(
     retelling: Retelling,
     first: Collection[str],
 ) -> list[Memory]:
-    """Return what holds: important, then of the scope itself, the last decisions and the facts.
+    """Return what holds: important, then of the scope itself, the last decision and the facts.
 
     A note that tells a fact as it is now stands in its place. What was said in sessions comes
     behind what was stored, and older decisions behind facts.
@@ -198,8 +202,8 @@ def _choose_holding(
     held = [memory for memory in (*holding, *events) if memory.id in known | changed]
     held = [memory for memory in held if memory.id not in retelling.instead]
     held.sort(key=lambda memory: memory.held_from, reverse=True)
-    decided = [m.id for m in held if m.kind in (Kind.DECISION, Kind.LESSON)]
-    older = frozenset(decided[_LAST_DECISIONS:])
+    decided = [memory.id for memory in held if memory.kind is Kind.DECISION][_LAST_DECISIONS:]
+    behind = {*decided, *(memory.id for memory in held if memory.kind is Kind.LESSON)}
     return sorted(
         held,
         key=lambda memory: (
@@ -207,7 +211,7 @@ def _choose_holding(
             not memory.important,
             memory.is_inferred,
             memory.scope != view.name,
-            memory.id in older,
+            memory.id in behind,
         ),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
 from typing import Generic, TypeVar
 
 from attrs import evolve, frozen
@@ -21,13 +22,21 @@ _LEAST_CHARS = 20
 Item = TypeVar("Item", bound=ShownMemory)
 
 
+class Fills(Enum):
+    """When a section takes of the room that others leave."""
+
+    FIRST = "first"
+    LAST = "last"
+    NEVER = "never"
+
+
 @frozen(kw_only=True)
 class Section(Generic[Item]):
     """Memories under a title, the most important first, each written by `write`.
 
-    `share` is the part of the budget that no other section takes; with `fills` it takes of what
-    others leave. After the memories, `rest` says how many were `omitted`; `beyond` counts further
-    memories behind `items`. With `last_first` the order of the lines is that of time.
+    `share` is the part of the budget that no other section takes. Of what others leave, a section
+    that `fills` first takes before one that fills last, and one that never does takes nothing. After the memories, `rest` says how many were `omitted`; `beyond` counts further
+    memories behind `items`. With `by_time` the earliest is read first.
     """
 
     title: str
@@ -36,8 +45,8 @@ class Section(Generic[Item]):
     write: Callable[[Item], str]
     rest: str = ""
     omitted: int = 0
-    last_first: bool = False
-    fills: bool = True
+    by_time: bool = False
+    fills: Fills = Fills.FIRST
     beyond: int = 0
 
     @property
@@ -53,9 +62,11 @@ class Section(Generic[Item]):
 
     def __str__(self) -> str:
         """Return the title, the memories, and how many were omitted."""
-        lines = [self.write(item) for item in self.items]
+        # Of those of one moment, the last told is the first in a section.
+        items = sorted(reversed(self.items), key=lambda item: item.at) if self.by_time else self.items
+        lines = [self.write(item) for item in items]
         rest = [self.rest.format(self.omitted)] if self.rest and self.omitted else []
-        return "\n".join([f"\n{self.title}", *(lines[::-1] if self.last_first else lines), *rest])
+        return "\n".join([f"\n{self.title}", *lines, *rest])
 
 
 def check_budget(budget: object) -> int:
@@ -84,16 +95,16 @@ def choose_fitting(drafts: Iterable[str], tokens: int) -> str:
 def fit_sections(sections: Sequence[Section[Item]], room: int) -> list[Section[Item]]:
     """Return the sections with as many of their first memories as fit in `room` tokens.
 
-    A section has its share of the room, and what others leave of theirs goes to all in order. Where
-    not even one memory fits, the first is cut.
+    A section has its share of the room, and what others leave of theirs goes to those that fill it,
+    in order. Where not even one memory fits, the first is cut.
     """
     counts, left = [0] * len(sections), room
     shares = max(1.0, sum(section.share for section in sections))
-    for is_shared in (True, False):
+    for turn in (None, Fills.FIRST, Fills.LAST):
         for number, section in enumerate(sections):
-            if not (is_shared or section.fills):
+            if turn not in (None, section.fills):
                 continue
-            space = min(left, int(room * section.share / shares)) if is_shared else left
+            space = min(left, int(room * section.share / shares)) if turn is None else left
             for item in section.items[counts[number] :]:
                 cost = count_tokens(section.write(item))
                 cost += 0 if counts[number] else section.frame_tokens

@@ -15,10 +15,12 @@ from math import log1p
 from attrs import frozen
 
 from infinite_memory.core.values.memory import Kind, Memory
+from infinite_memory.search.text.analyzer import terms
 from infinite_memory.search.text.question_terms import find_subject
 
 _LEAST_SHARE, _LEAST_TERMS = 0.5, 2
-# So many more that tell the same make a routine of a note: "Ran 5 km", "Spent 30 at the baker's".
+# So many more that tell the same, or begin with a word that mostly stands there, make a routine of
+# a note: "Ran 5 km", "Dinner was soup".
 _ROUTINE = 3
 # Only the newest are compared, and the beginning of a text, which limits the time.
 _MOST_COMPARED, _MOST_CHARS = 150, 600
@@ -40,6 +42,7 @@ class Retelling:
 @frozen(kw_only=True)
 class _Subject:
     memory: Memory
+    first: str
     words: frozenset[str]
     numbers: frozenset[str]
 
@@ -61,12 +64,17 @@ def find_retelling(memories: Iterable[Memory]) -> Retelling:
         hidden, shown = (later, earlier) if _only_repeats(earlier, later) else (earlier, later)
         if share >= nearest.get(hidden.memory.id, (0.0,))[0]:
             nearest[hidden.memory.id] = share, shown.memory
+    leading = Counter(subject.first for subject in subjects if subject.first in subject.words)
+    routine_words = {
+        word for word, count in leading.items() if count > _ROUTINE and 2 * count > counts[word]
+    }
     return Retelling(
         instead={memory_id: memory for memory_id, (_, memory) in nearest.items()},
         routine=frozenset(
-            memory.id
-            for memory in newest
-            if memory.kind is Kind.NOTE and alike[memory.id] >= _ROUTINE
+            subject.memory.id
+            for subject in subjects
+            if subject.memory.kind is Kind.NOTE
+            and (alike[subject.memory.id] >= _ROUTINE or subject.first in routine_words)
         ),
     )
 
@@ -86,15 +94,18 @@ def _find_pairs(
     having: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for number, subject in enumerate(subjects):
         shared: defaultdict[int, float] = defaultdict(float)
-        terms: Counter[int] = Counter()
+        number_of: Counter[int] = Counter()
         for word in subject.words:
             for other in having[subject.memory.scope, word]:
                 shared[other] += weights[word]
-                terms[other] += 1
+                number_of[other] += 1
             having[subject.memory.scope, word].append(number)
         for other, weight in shared.items():
             share = weight / min(totals[other], totals[number])
-            if terms[other] >= _LEAST_TERMS and share >= _LEAST_SHARE:
+            if number_of[other] > _LEAST_TERMS:  # So many words in common are no accident, rare or not.
+                fewest = min(len(subjects[other].words), len(subject.words))
+                share = max(share, number_of[other] / fewest)
+            if number_of[other] >= _LEAST_TERMS and share >= _LEAST_SHARE:
                 yield share, subjects[other], subject
 
 
@@ -109,12 +120,22 @@ def _only_repeats(earlier: _Subject, later: _Subject) -> bool:
 
 
 def _read_subject(memory: Memory) -> _Subject:
-    words, numbers = _read_words(memory.text[:_MOST_CHARS])
-    return _Subject(memory=memory, words=words, numbers=numbers)
+    text = memory.text[:_MOST_CHARS]
+    words, numbers = _read_words(text)
+    first = next(iter(terms(text.split(maxsplit=1)[0])), "") if text.strip() else ""
+    return _Subject(memory=memory, first=first, words=words, numbers=numbers)
 
 
 @lru_cache(maxsize=4096)
 def _read_words(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    terms = find_subject(text)
-    numbers = frozenset(term for term in terms if any(map(str.isdigit, term)))
-    return terms - numbers, numbers
+    subject = find_subject(text)
+    numbers = frozenset(term for term in subject if any(map(str.isdigit, term)))
+    # "WindWatch" is one word, beside its two parts.
+    parts = {
+        part
+        for term in subject
+        for cut in range(1, len(term))
+        if subject.issuperset(halves := (term[:cut], term[cut:]))
+        for part in halves
+    }
+    return subject - numbers - parts, numbers
