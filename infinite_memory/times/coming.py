@@ -2,8 +2,8 @@
 
 `find_range` reads "November 27" as the last one, since a question asks for what has been. A memory
 that names a day without a year mostly plans it: a day of the year may be sixty days past when the
-memory was told, and is else the next one; a weekday is the next one; "every Thursday" is each. Two weekdays, as in
-"moved from Tuesday to Thursday", tell of a habit, and the last of them is each as well.
+memory was told, and is else the next one; a weekday is the next one; "every Thursday" is each. Two
+weekdays, as in "moved from Tuesday to Thursday", tell of a habit, and the last is each as well.
 """
 
 from __future__ import annotations
@@ -79,14 +79,17 @@ def _read_days(text: str, cursor: Cursor, later: Calendar) -> Iterator[NamedDay]
     habit = _find_habit(cursor)
     position = 0
     while position < len(cursor.tokens):
+        day = None
         try:
             match = match_expression(cursor, position)
             if match is not None and habit is not None and position < habit < match.end:
-                position = habit if not changes_meaning(text, cursor, position, match) else match.end
+                is_changed = changes_meaning(text, cursor, position, match)
+                position = match.end if is_changed else habit
                 continue
-            day = match and _read_day(text, cursor, position, match, later, habit)
+            if match is not None:
+                day = _read_day(text, cursor, position, match, later, habit)
         except (ValueError, OverflowError, OSError):  # 30 February
-            match = day = None
+            match = None
         if day is not None:
             yield day
         position = position + 1 if match is None else match.end
@@ -102,35 +105,38 @@ def _find_habit(cursor: Cursor) -> int | None:
 def _read_day(
     text: str, cursor: Cursor, position: int, match: Match, later: Calendar, habit: int | None
 ) -> NamedDay | None:
-    """Return the day of a match, None if it is no day, or vaguer than a fortnight."""
+    """Return the day of a match, None if it is no day, or longer than a fortnight."""
     calendar = cursor.calendar
     span = cursor.tokens[position].start, cursor.tokens[match.end - 1].end
-    is_each = position == habit or cursor.word(position - 1) in _EVERY
-    is_deadline = cursor.word(position - 1) in _DEADLINE
-    if not (is_each or is_deadline) and changes_meaning(text, cursor, position, match):
+    led_by = cursor.word(position - 1)
+    is_each = position == habit or led_by in _EVERY
+    if not is_each and led_by not in _DEADLINE and changes_meaning(text, cursor, position, match):
         return None
-    time, period = match.time, None
-    if isinstance(time, Cycle):
-        if time.every is Grain.DAY or time.grain > Grain.WEEK:
+    if isinstance(match.time, Cycle):
+        is_other_weekday = match.time.every is Grain.WEEK and habit not in (None, position)
+        if match.time.every is Grain.DAY or match.time.grain > Grain.WEEK or is_other_weekday:
             return None
-        if time.every is Grain.WEEK and habit not in (None, position):
-            return None
-        start = calendar.clock - _PAST if time.every is Grain.YEAR else calendar.today
-        limit = datetime.combine(later.today if is_each else start, datetime.min.time())
-        period = resolve_next(time, calendar, limit, strictly=False)
+        period = _resolve_coming(match.time, later if is_each else calendar)
     else:
-        period = _move_to_next_year(time, text[slice(*span)], calendar)
-    end = period.end
-    start = period.start if period.start is not None else end and end - timedelta(microseconds=1)
-    if start is None or end is None or end - start > _LONGEST:
+        period = _move_to_next_year(match.time, text[slice(*span)], calendar)
+    if period.end is None:
         return None
-    if period.grain >= Grain.DAY and start <= calendar.clock < end and period.start is not None:
+    # A deadline is the day that ends then.
+    start = period.end - timedelta(microseconds=1) if period.start is None else period.start
+    is_now = period.start is not None and start <= calendar.clock < period.end
+    if period.end - start > _LONGEST or (period.grain >= Grain.DAY and is_now):
         return None
+    named = calendar.range_of(evolve(period, start=start))
+    assert named.start is not None and named.end is not None
     is_timed = period.start is not None and (start.hour, start.minute) != (0, 0)
-    named = calendar.range_of(evolve(period, start=start, end=end))
-    if named.start is None or named.end is None:
-        return None
     return NamedDay(start=named.start, end=named.end, span=span, is_timed=is_timed)
+
+
+def _resolve_coming(time: Cycle, calendar: Calendar) -> Period:
+    """Return the occurrence from today on, or of a day of the year from sixty days ago on."""
+    back = _PAST if time.every is Grain.YEAR else timedelta(0)
+    midnight = calendar.clock.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
+    return resolve_next(time, calendar, midnight - back, strictly=False)
 
 
 def _move_to_next_year(period: Period, words: str, calendar: Calendar) -> Period:

@@ -50,7 +50,7 @@ _PARTS = {
     # More of them would be small talk.
     BriefingPart.RECENT: ("Recent:", 0.25, Fills.NEVER),
     BriefingPart.CONVERSATION: ("The end of the last conversation:", 0.15, Fills.FIRST),
-    BriefingPart.ELSEWHERE: ("Next in other projects:", 0.1, Fills.NEVER),
+    BriefingPart.ELSEWHERE: ("Next elsewhere:", 0.12, Fills.NEVER),
 }
 # Their items stand for several memories, which other parts may show as well.
 _OF_GROUPS = frozenset({BriefingPart.SESSIONS, BriefingPart.PATTERNS})
@@ -93,7 +93,11 @@ def brief(
     is_personal = name in (GLOBAL, services.default_scope)
     writer = _Writer(
         scope=name,
-        is_personal=is_personal, now=now, zone=zone, additions=additions, short_ids=_shorten(services, listed)
+        is_personal=is_personal,
+        now=now,
+        zone=zone,
+        additions=additions,
+        short_ids=_shorten(services, listed),
     )
     sections = {
         part: writer.make_section(part, chosen, beyond[part])
@@ -135,9 +139,7 @@ def _select(
     return listed, beyond
 
 
-def _shorten(
-    services: Services, listed: Mapping[BriefingPart, Sequence[Chosen]]
-) -> dict[str, str]:
+def _shorten(services: Services, listed: Mapping[BriefingPart, Sequence[Chosen]]) -> dict[str, str]:
     """Return the short ids of the memories, and of the reminders that they end."""
     every = [chosen for part in listed.values() for chosen in part]
     return shorten_ids(
@@ -192,7 +194,9 @@ class _Writer:
             about.append(quote_label(item.speaker))
         if item.scope != self.scope and part is not BriefingPart.USER:
             about.append(quote_label(item.scope))
-        is_named = part is BriefingPart.DONE or item.kind is Kind.REMINDER
+        is_named = (
+            part is BriefingPart.DONE or part is BriefingPart.DUE and item.kind is Kind.REMINDER
+        )
         return write_briefly(item, about, shown, named=is_named)
 
 

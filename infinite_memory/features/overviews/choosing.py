@@ -39,7 +39,7 @@ _RECENT = timedelta(days=14)
 # Days that are further ahead than a week are in notes of so long ago.
 _DATED = timedelta(days=31)
 # The newest of each kind that are looked at; an important memory comes first among them.
-_MOST_HOLDING, _MOST_EVENTS, _MOST_MESSAGES = 400, 90, 8
+_MOST_HOLDING, _MOST_EVENTS, _MOST_MESSAGES = 400, 80, 8
 # The decisions that come before older facts.
 _LAST_DECISIONS = 1
 # A solution of the same days belongs to the last problem before it.
@@ -216,9 +216,7 @@ def _choose_holding(
     )
 
 
-def _choose_recent(
-    view: _View, events: Sequence[Memory], retelling: Retelling
-) -> list[Memory]:
+def _choose_recent(view: _View, events: Sequence[Memory], retelling: Retelling) -> list[Memory]:
     """Return the last notes and events: of a project all, of a person what states something."""
     solved = _find_solved(events)
     recent = [

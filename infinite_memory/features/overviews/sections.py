@@ -62,8 +62,11 @@ class Section(Generic[Item]):
 
     def __str__(self) -> str:
         """Return the title, the memories, and how many were omitted."""
-        # Of those of one moment, the last told is the first in a section.
-        items = sorted(reversed(self.items), key=lambda item: item.at) if self.by_time else self.items
+        items = list(self.items)
+        if self.by_time:
+            # The newest is the first of a section, and of one moment the last that was told.
+            items.reverse()
+            items.sort(key=lambda item: item.at)
         lines = [self.write(item) for item in items]
         rest = [self.rest.format(self.omitted)] if self.rest and self.omitted else []
         return "\n".join([f"\n{self.title}", *lines, *rest])
@@ -161,7 +164,11 @@ def write_briefly(item: ShownMemory, about: Sequence[str], day: str, *, named: b
 
     The text stands behind the ">" of a quotation, and has no line of its own to begin.
     """
-    marks = [*about, *(["said"] if item.inferred else []), *(["important"] if item.important else [])]
+    marks = [
+        *about,
+        *(["said"] if item.inferred else []),
+        *(["important"] if item.important else []),
+    ]
     names = [f"[{item.short_id}]"] if named else []
     label = " ".join([day, *names, *([f"({', '.join(marks)})"] if marks else [])])
     return f"{label} {quote_lines(item.text)}"

@@ -10,12 +10,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from infinite_memory import times
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.criteria import Criteria
-from infinite_memory.core.values.memory import Kind, Memory, Status
+from infinite_memory.core.values.memory import FoundMemory, Kind, Memory, Status
 from infinite_memory.core.values.timestamps import in_zone
 from infinite_memory.engine.retrieval.browse import load_page
 from infinite_memory.engine.scopes import choose_scopes
@@ -24,6 +24,7 @@ from infinite_memory.features.reminders.long_term.book import read_book
 from infinite_memory.features.reminders.long_term.checking import CODE_SECONDS
 from infinite_memory.features.reminders.long_term.due import (
     DEFAULT_WITHIN,
+    check_within,
     find_due,
     read_date,
 )
@@ -38,7 +39,7 @@ _DONE_SHARE, _SAME_SHARE = 0.8, 0.5
 
 
 class When(StrEnum):
-    """Where a day lies, seen from today; `DONE` is a reminder that a later memory ends."""
+    """Where a day lies; `LATER` is behind the time asked for, `DONE` a reminder that seems done."""
 
     OVERDUE = "overdue"
     TODAY = "today"
@@ -48,7 +49,7 @@ class When(StrEnum):
 
 
 @frozen(kw_only=True)
-class ComingDay(PlainData):
+class ComingDay(FoundMemory):
     """A memory with the day that it names, or at which it is due.
 
     `at` is the beginning of that day, or the moment if `is_timed`; `span` is the half-open range of
@@ -65,15 +66,20 @@ class ComingDay(PlainData):
 
 
 @frozen(kw_only=True)
-class Coming:
-    """The days, the earliest first; of the `conditions` of reminders, `unchecked` were not checked.
+class Coming(PlainData):
+    """The days as seen at `at`, the earliest first.
 
-    Days behind the time that was asked for are `LATER`.
+    Of the `conditions` of reminders, `unchecked` were not checked, for lack of time.
     """
 
-    days: Sequence[ComingDay]
+    at: datetime
+    days: tuple[ComingDay, ...]
     conditions: int
     unchecked: int
+
+    def of(self, when: When) -> tuple[ComingDay, ...]:
+        """Return the days that lie so, the earliest first."""
+        return tuple(day for day in self.days if day.when is when)
 
 
 def list_coming(
@@ -114,7 +120,10 @@ def list_coming(
     ]
     days.sort(key=lambda day: (day.at, day.memory.id))
     return Coming(
-        days=_tell_once(days), conditions=due.conditions, unchecked=len(due.unchecked)
+        at=services.clock(),
+        days=tuple(_tell_once(days)),
+        conditions=due.conditions,
+        unchecked=len(due.unchecked),
     )
 
 
@@ -127,6 +136,7 @@ def load_coming(
         InvalidInput: a value cannot be used.
         UnknownScope: there is no such scope.
     """
+    check_within(within)
     scopes = choose_scopes(scope, services, None).scopes
     criteria = Criteria(
         scopes=scopes,
@@ -139,8 +149,9 @@ def load_coming(
     retelling = find_retelling(memories)
     kept = [memory for memory in memories if memory.id not in retelling.instead]
     coming = list_coming(services, scopes, kept, within=within)
-    services.note_read(day.memory for day in coming.days)
-    return coming
+    shown = tuple(day for day in coming.days if day.when is not When.LATER)
+    services.note_read(day.memory for day in shown)
+    return evolve(coming, days=shown)
 
 
 def list_next_reminders(services: Services) -> list[tuple[Memory, datetime]]:
@@ -194,9 +205,7 @@ def _find_end(reminder: Memory, told: Iterable[Memory]) -> Memory | None:
     """Return the first memory that says, in the words of a reminder, that it is done."""
     later = [memory for memory in told if memory.happened_at > reminder.happened_at]
     ending = [
-        memory
-        for memory in later
-        if share_of_words(reminder.text, memory.text) >= _DONE_SHARE
+        memory for memory in later if share_of_words(reminder.text, memory.text) >= _DONE_SHARE
     ]
     return min(ending, key=lambda memory: memory.happened_at, default=None)
 

@@ -102,7 +102,9 @@ def _find_pairs(
             having[subject.memory.scope, word].append(number)
         for other, weight in shared.items():
             share = weight / min(totals[other], totals[number])
-            if number_of[other] > _LEAST_TERMS:  # So many words in common are no accident, rare or not.
+            if (
+                number_of[other] > _LEAST_TERMS
+            ):  # So many words in common are no accident, rare or not.
                 fewest = min(len(subjects[other].words), len(subject.words))
                 share = max(share, number_of[other] / fewest)
             if number_of[other] >= _LEAST_TERMS and share >= _LEAST_SHARE:

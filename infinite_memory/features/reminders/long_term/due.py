@@ -114,10 +114,7 @@ def list_due(
         InvalidInput: a value cannot be used.
         UnknownScope: there is no such scope.
     """
-    if not isinstance(within, timedelta) or not timedelta(0) <= within <= _MOST_WITHIN:
-        raise InvalidInput(
-            f"within {within!r:.100} cannot be used: give a timedelta of 0 to 366 days"
-        )
+    check_within(within)
     conversation = None if conversation_id is None else check_conversation_id(conversation_id)
     scopes = choose_scopes(scope, services, conversation).scopes
     due = find_due(services, scopes, within=within, conversation_id=conversation)
@@ -127,6 +124,18 @@ def list_due(
         conditions=due.conditions,
         unchecked=[entry.name for entry in due.unchecked],
     )
+
+
+def check_within(within: object) -> None:
+    """Refuse what is no time ahead.
+
+    Raises:
+        InvalidInput: `within` is no timedelta of 0 to 366 days.
+    """
+    if not isinstance(within, timedelta) or not timedelta(0) <= within <= _MOST_WITHIN:
+        raise InvalidInput(
+            f"within {within!r:.100} cannot be used: give a timedelta of 0 to 366 days"
+        )
 
 
 def read_date(reminder: Memory) -> datetime | None:
