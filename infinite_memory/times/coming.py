@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import cache, lru_cache
 
@@ -17,14 +18,16 @@ from attrs import evolve, frozen
 
 from infinite_memory.times.calendar import Calendar, Grain, Period, WeekStart, calendar_at
 from infinite_memory.times.grammar import match_expression
-from infinite_memory.times.recurring import Cycle, resolve_next
+from infinite_memory.times.recurring import Cycle, day_of_year, resolve_next
 from infinite_memory.times.sentences import changes_meaning, translate
 from infinite_memory.times.tokenizer import Cursor, Match, tokenize
+from infinite_memory.times.translation import list_day_names
 from infinite_memory.times.words import MONTHS, WEEKDAYS
 
 _READ_CHARS = 600
 _PAST = timedelta(days=60)
 _LONGEST = timedelta(days=15)
+_FIGURES = re.compile(r"(?<![\w.])(\d{1,2})\.\s?(\d{1,2})\.(?!\d)")
 _YEAR = re.compile(r"\d{4}")
 _EVERY = frozenset({"every", "each"})
 _DEADLINE = frozenset({"by", "until", "till"})
@@ -57,19 +60,20 @@ def find_days(
         return ()
     cursor = Cursor(tokenize(text[:_READ_CHARS]), calendar_at(told_at, zone, week_start))
     later = calendar_at(max(since, told_at), zone, week_start)
-    found = [
-        found
-        for each in translate(cursor)[:1] or [cursor]
-        for found in _read_days(text, each, later)
+    cursor = next(iter(translate(cursor)), cursor)
+    figures = [*_read_figures(text, cursor.calendar)]
+    # In "Friday, 27.11." the weekday says of which Friday nothing.
+    dated = {figure.span[0] for figure in figures}
+    read = [
+        day
+        for day in _read_days(text, cursor, later)
+        if dated.isdisjoint(range(day.span[1], day.span[1] + 4))
     ]
-    return tuple(day for day in found if day.end > since)
+    return tuple(day for day in (*read, *figures) if day.end > since)
 
 
 @cache
 def _compile_names() -> re.Pattern[str]:
-    # Loaded late, as everything that reads the words of other languages.
-    from infinite_memory.times.translation import list_day_names  # noqa: PLC0415
-
     names = {*MONTHS, *WEEKDAYS, "today", "tomorrow", "tonight", "next", *list_day_names()}
     listed = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
     return re.compile(rf"{_SIGNS}|(?<!\w)(?:{listed})(?!\w)", re.IGNORECASE)
@@ -93,6 +97,16 @@ def _read_days(text: str, cursor: Cursor, later: Calendar) -> Iterator[NamedDay]
         if day is not None:
             yield day
         position = position + 1 if match is None else match.end
+
+
+def _read_figures(text: str, calendar: Calendar) -> Iterator[NamedDay]:
+    """Yield the days that are written as 27.11. without a year."""
+    for match in _FIGURES.finditer(text, 0, _READ_CHARS):
+        with suppress(ValueError, OverflowError, OSError):
+            day = _resolve_coming(day_of_year(int(match[2]), int(match[1])), calendar)
+            named = calendar.range_of(day)
+            if named.start is not None and named.end is not None:
+                yield NamedDay(start=named.start, end=named.end, span=match.span(), is_timed=False)
 
 
 def _find_habit(cursor: Cursor) -> int | None:
@@ -127,7 +141,8 @@ def _read_day(
     if period.end - start > _LONGEST or (period.grain >= Grain.DAY and is_now):
         return None
     named = calendar.range_of(evolve(period, start=start))
-    assert named.start is not None and named.end is not None
+    assert named.start is not None
+    assert named.end is not None
     is_timed = period.start is not None and (start.hour, start.minute) != (0, 0)
     return NamedDay(start=named.start, end=named.end, span=span, is_timed=is_timed)
 

@@ -58,7 +58,8 @@ _EMPTY = (
     "The memory holds nothing for {scope} yet: store what should last beyond this session, such as"
     " decisions with their reasons, facts, and what the user prefers."
 )
-_TEXT_CHARS = 140
+# What the layers above add of a memory is short already.
+_TEXT_CHARS, _ADDED_CHARS = 140, 240
 # A secret is shown to whoever asks for it, so it is looked for in more than is shown of a text.
 _LOOKED_AT_CHARS = 2_000
 # A line takes more, so that no more memories than the budget has such lines need be looked at.
@@ -178,7 +179,9 @@ class _Writer:
 
     def _make_item(self, part: BriefingPart, chosen: Chosen) -> BriefingItem:
         memory = chosen.memory
-        text = shorten(_choose_text(chosen, part, self.additions), _TEXT_CHARS)
+        is_added = memory.id in self.additions.texts.get(part, {})
+        most = _ADDED_CHARS if is_added else _TEXT_CHARS
+        text = shorten(_choose_text(chosen, part, self.additions), most)
         return BriefingItem.of(memory, self.short_ids[memory.id], text, at=chosen.at)
 
     def _write(self, part: BriefingPart, item: BriefingItem, chosen: Chosen) -> str:
@@ -194,8 +197,8 @@ class _Writer:
             about.append(quote_label(item.speaker))
         if item.scope != self.scope and part is not BriefingPart.USER:
             about.append(quote_label(item.scope))
-        is_named = (
-            part is BriefingPart.DONE or part is BriefingPart.DUE and item.kind is Kind.REMINDER
+        is_named = part is BriefingPart.DONE or (
+            part is BriefingPart.DUE and item.kind is Kind.REMINDER
         )
         return write_briefly(item, about, shown, named=is_named)
 

@@ -107,9 +107,6 @@ def choose_memories(
         is_personal=name in (GLOBAL, services.default_scope),
         now=services.clock(),
     )
-    added = load_memories(
-        services, [memory_id for part in additions.texts.values() for memory_id in part]
-    )
     holding, events = _load_holding(view), _load_events(view, _EVENTS - set(additions.told))
     retelling = find_retelling([*holding, *events])
     coming = list_coming(
@@ -120,22 +117,12 @@ def choose_memories(
         ahead_seconds=_AHEAD_SECONDS,
     )
     held = _choose_holding(view, holding, events, retelling, additions.first)
-    users = load_profile_facts(services) if GLOBAL in visible else []
-    # Who somebody is was told first.
-    users += [
-        memory
-        for memory in reversed(held)
-        if memory.scope == GLOBAL and speaks_of_self(memory.text)
-    ]
     listed: dict[BriefingPart, Sequence[Memory]] = {
-        BriefingPart.USER: users,
+        BriefingPart.USER: _choose_of_user(view, held),
         BriefingPart.HOLDS: held,
         BriefingPart.RECENT: _choose_recent(view, events, retelling),
         BriefingPart.CONVERSATION: _load_last_messages(view, folder),
-        **{
-            part: [added[id_] for id_ in texts if id_ in added]
-            for part, texts in additions.texts.items()
-        },
+        **_load_added(services, additions),
     }
     parts = _choose_days(view, coming)
     parts |= {
@@ -143,6 +130,19 @@ def choose_memories(
         for part, memories in listed.items()
     }
     return parts, coming
+
+
+def _load_added(services: Services, additions: Additions) -> dict[BriefingPart, list[Memory]]:
+    texts = additions.texts
+    added = load_memories(services, [memory_id for part in texts.values() for memory_id in part])
+    return {part: [added[id_] for id_ in texts[part] if id_ in added] for part in texts}
+
+
+def _choose_of_user(view: _View, held: Sequence[Memory]) -> list[Memory]:
+    """Return the profile, and what people say of themselves: who somebody is was told first."""
+    profile = load_profile_facts(view.services) if GLOBAL in view.visible else []
+    stated = [m for m in reversed(held) if m.scope == GLOBAL and m.kind is not Kind.DECISION]
+    return [*profile, *(memory for memory in stated if speaks_of_self(memory.text))]
 
 
 def _read_moment(part: BriefingPart, memory: Memory) -> datetime:

@@ -35,8 +35,9 @@ class Section(Generic[Item]):
     """Memories under a title, the most important first, each written by `write`.
 
     `share` is the part of the budget that no other section takes. Of what others leave, a section
-    that `fills` first takes before one that fills last, and one that never does takes nothing. After the memories, `rest` says how many were `omitted`; `beyond` counts further
-    memories behind `items`. With `by_time` the earliest is read first.
+    that `fills` first takes before one that fills last, and one that never does takes nothing.
+    After the memories, `rest` says how many were `omitted`; `beyond` counts further memories behind
+    `items`. With `by_time` the earliest is read first.
     """
 
     title: str
@@ -160,9 +161,9 @@ def write_memory(
 
 
 def write_briefly(item: ShownMemory, about: Sequence[str], day: str, *, named: bool) -> str:
-    """Return a memory on one line: its `day`, its id if `named`, what is said `about` it, its text.
+    """Return a memory as a quoted line: its day, id if `named`, what is said `about` it, its text.
 
-    The text stands behind the ">" of a quotation, and has no line of its own to begin.
+    The text has no line of its own to begin, so what stands before it is never its own.
     """
     marks = [
         *about,
@@ -171,4 +172,4 @@ def write_briefly(item: ShownMemory, about: Sequence[str], day: str, *, named: b
     ]
     names = [f"[{item.short_id}]"] if named else []
     label = " ".join([day, *names, *([f"({', '.join(marks)})"] if marks else [])])
-    return f"{label} {quote_lines(item.text)}"
+    return quote_lines(f"{label}: {item.text}")
