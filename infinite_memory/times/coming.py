@@ -28,6 +28,7 @@ _READ_CHARS = 600
 _PAST = timedelta(days=60)
 _LONGEST = timedelta(days=15)
 _FIGURES = re.compile(r"(?<![\w.])(\d{1,2})\.\s?(\d{1,2})\.(?!\d)")
+_FIGURE = re.compile(r"\d")
 _YEAR = re.compile(r"\d{4}")
 _EVERY = frozenset({"every", "each"})
 _DEADLINE = frozenset({"by", "until", "till"})
@@ -137,8 +138,9 @@ def _read_day(
         return None
     # A deadline is the day that ends then.
     start = period.end - timedelta(microseconds=1) if period.start is None else period.start
-    is_now = period.start is not None and start <= calendar.clock < period.end
-    if period.end - start > _LONGEST or (period.grain >= Grain.DAY and is_now):
+    # "Today" and "this morning" tell a diary, and a date plans.
+    is_diary = isinstance(match.time, Period) and not _FIGURE.search(text, *span)
+    if period.end - start > _LONGEST or (is_diary and start <= calendar.clock):
         return None
     named = calendar.range_of(evolve(period, start=start))
     assert named.start is not None

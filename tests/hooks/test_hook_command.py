@@ -244,7 +244,7 @@ def test_the_start_of_a_session_prints_the_briefing_of_the_project(
     output = json.loads(done.stdout)["hookSpecificOutput"]
     assert output["hookEventName"] == "SessionStart"
     assert ": Apollo needs Python 3.12" in output["additionalContext"]
-    assert "(decision, Global)\n> We chose SQLite for Apollo" in output["additionalContext"]
+    assert "(Global): We chose SQLite for Apollo" in output["additionalContext"]
     assert not (known / "spool").exists()
 
 

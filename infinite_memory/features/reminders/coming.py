@@ -240,7 +240,8 @@ def _find_days(services: Services, memory: Memory, since: datetime) -> tuple[tim
     config = services.config
     return times.find_days(
         memory.text,
-        told_at=memory.happened_at,
+        # What was said of a time ahead was said before it.
+        told_at=min(memory.happened_at, memory.stored_at),
         since=since,
         zone=config.time_zone,
         week_start=config.week_start,
@@ -256,9 +257,15 @@ def _tell_once(days: Sequence[ComingDay]) -> list[ComingDay]:
     for day in sorted(days, key=lambda day: day.memory.happened_at, reverse=True):
         is_told = any(
             other.at.date() == day.at.date()
-            and share_of_words(other.memory.text, day.memory.text) >= _SAME_SHARE
+            and share_of_words(_leave_out_day(other), _leave_out_day(day)) >= _SAME_SHARE
             for other in kept
         )
         if day.memory.kind is Kind.REMINDER or not is_told:
             kept.append(day)
     return [day for day in days if day in kept]
+
+
+def _leave_out_day(day: ComingDay) -> str:
+    """Return the text of a memory without the words that name its day."""
+    start, end = day.span or (0, 0)
+    return day.memory.text[:start] + day.memory.text[end:]

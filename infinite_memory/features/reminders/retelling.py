@@ -18,7 +18,7 @@ from infinite_memory.core.values.memory import Kind, Memory
 from infinite_memory.search.text.analyzer import terms
 from infinite_memory.search.text.question_terms import find_subject
 
-_LEAST_SHARE, _LEAST_TERMS = 0.5, 2
+_LEAST_SHARE, _LEAST_TERMS, _LEAST_LETTERS = 0.5, 2, 4
 # So many more that tell the same, or begin with a word that mostly stands there, make a routine of
 # a note: "Ran 5 km", "Dinner was soup".
 _ROUTINE = 3
@@ -80,10 +80,23 @@ def find_retelling(memories: Iterable[Memory]) -> Retelling:
 
 
 def share_of_words(first: str, second: str) -> float:
-    """Return which share of the words of the text with fewer the other text has."""
-    words = [_read_words(text)[0] for text in (first, second)]
-    shared, fewest = len(words[0] & words[1]), min(map(len, words))
-    return shared / fewest if fewest else 0.0
+    """Return which share of the words of the text with fewer the other text has.
+
+    A word is in a longer one, as "zahlen" in "gezahlt" and "Rechnung" in "Stromrechnung".
+    """
+    fewer, more = sorted((_read_words(text)[0] for text in (first, second)), key=len)
+    rest = more - fewer
+    shared = [
+        word
+        for word in fewer
+        if word in more or (rest != more and any(_holds(word, other) for other in rest))
+    ]
+    return len(shared) / len(fewer) if fewer else 0.0
+
+
+def _holds(first: str, second: str) -> bool:
+    shorter, longer = sorted((first, second), key=len)
+    return len(shorter) >= _LEAST_LETTERS and shorter in longer
 
 
 def _find_pairs(
