@@ -40,7 +40,7 @@ from infinite_memory.search.text.token_estimate import estimate_tokens
 # The title of each part, the share of the budget that no other part takes, and whether it takes of
 # what others leave. Of a project, what holds there comes before more of its user.
 _PARTS = {
-    BriefingPart.DUE: ("Today and ahead:", 0.3, Fills.LAST),
+    BriefingPart.DUE: ("Today and ahead:", 0.35, Fills.LAST),
     BriefingPart.DONE: ("Done? (then update_memory(id, supersedes=[reminder]))", 0.1, Fills.FIRST),
     BriefingPart.USER: ("About the user:", 0.12, Fills.LAST),
     BriefingPart.OPEN: ("Open work:", 0.2, Fills.FIRST),
@@ -48,7 +48,7 @@ _PARTS = {
     BriefingPart.SESSIONS: ("Recent sessions:", 0.15, Fills.FIRST),
     BriefingPart.PATTERNS: ("What recurs:", 0.05, Fills.FIRST),
     # More of them would be small talk.
-    BriefingPart.RECENT: ("Recent:", 0.25, Fills.NEVER),
+    BriefingPart.RECENT: ("Recent:", 0.2, Fills.NEVER),
     BriefingPart.CONVERSATION: ("The end of the last conversation:", 0.15, Fills.FIRST),
     BriefingPart.ELSEWHERE: ("Next elsewhere:", 0.12, Fills.NEVER),
 }
