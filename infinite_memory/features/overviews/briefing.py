@@ -40,11 +40,11 @@ from infinite_memory.search.text.token_estimate import estimate_tokens
 # The title of each part, the share of the budget that no other part takes, and whether it takes of
 # what others leave. Of a project, what holds there comes before more of its user.
 _PARTS = {
-    BriefingPart.DUE: ("Today and ahead:", 0.35, Fills.LAST),
-    BriefingPart.DONE: ("Done? (then update_memory(id, supersedes=[reminder]))", 0.1, Fills.FIRST),
-    BriefingPart.USER: ("About the user:", 0.12, Fills.LAST),
+    BriefingPart.DUE: ("Today and ahead:", 0.4, Fills.LAST),
+    BriefingPart.DONE: ("Done? (then update_memory(id, supersedes=[reminder]))", 0.15, Fills.FIRST),
+    BriefingPart.USER: ("About the user:", 0.1, Fills.LAST),
     BriefingPart.OPEN: ("Open work:", 0.2, Fills.FIRST),
-    BriefingPart.HOLDS: ("What holds:", 0.4, Fills.FIRST),
+    BriefingPart.HOLDS: ("What holds:", 0.35, Fills.FIRST),
     BriefingPart.SESSIONS: ("Recent sessions:", 0.15, Fills.FIRST),
     BriefingPart.PATTERNS: ("What recurs:", 0.05, Fills.FIRST),
     # More of them would be small talk.
@@ -117,26 +117,22 @@ def brief(
 def _select(
     parts: Mapping[BriefingPart, Sequence[Chosen]], additions: Additions, most: int
 ) -> tuple[dict[BriefingPart, list[Chosen]], dict[BriefingPart, int]]:
-    """Return the first `most` memories of each part, in one part each, and how many are beyond.
+    """Return the first `most` memories of each part, and how many are beyond.
 
     A memory with a secret is in none.
     """
-    shown: set[str] = set()
     listed: dict[BriefingPart, list[Chosen]] = {}
     beyond: dict[BriefingPart, int] = {}
     for part in BriefingPart:
-        seen = frozenset() if part in _OF_GROUPS else frozenset(shown)
-        new = [chosen for chosen in parts.get(part, ()) if chosen.memory.id not in seen]
+        every = parts.get(part, ())
         listed[part], beyond[part] = [], 0
-        for number, chosen in enumerate(new):
+        for number, chosen in enumerate(every):
             if len(listed[part]) == most:
-                beyond[part] = len(new) - number
+                beyond[part] = len(every) - number
                 break
             text = _choose_text(chosen, part, additions)
             if not find_secrets(text[:_LOOKED_AT_CHARS]):
                 listed[part].append(chosen)
-        if part not in _OF_GROUPS:
-            shown.update(chosen.memory.id for chosen in new)
     return listed, beyond
 
 
@@ -174,6 +170,7 @@ class _Writer:
             beyond=beyond,
             write=lambda item: self._write(part, item, by_id[item.id]),
             rest="({} more)" if part is BriefingPart.HOLDS else "",
+            of_groups=part in _OF_GROUPS,
             by_time=part in (BriefingPart.DUE, BriefingPart.CONVERSATION),
         )
 
@@ -226,9 +223,11 @@ def _write_briefing(
 ) -> Briefing:
     """Return the briefing with as many items of the `sections` as fit below the `head`."""
     head = choose_fitting([head, NOTICE], budget // 2)
-    fitting = fit_sections(list(sections.values()), budget - count_tokens(head))
-    kept = {part: each for part, each in zip(sections, fitting, strict=True) if each.items}
-    text = "\n".join([head, *map(str, kept.values())])
+    text, kept = _fit(sections, head, budget)
+    # A text has fewer tokens than its lines together.
+    more, fuller = _fit(sections, head, 2 * budget - estimate_tokens(text))
+    if estimate_tokens(more) <= budget:
+        text, kept = more, fuller
     if not sections:
         empty = (_EMPTY.format(scope=name) for name in (quote_label(scope), "this scope"))
         text = choose_fitting(empty, budget)
@@ -243,6 +242,14 @@ def _write_briefing(
             for part, each in kept.items()
         ),
     )
+
+
+def _fit(
+    sections: Mapping[BriefingPart, Section[BriefingItem]], head: str, budget: int
+) -> tuple[str, dict[BriefingPart, Section[BriefingItem]]]:
+    fitting = fit_sections(list(sections.values()), budget - count_tokens(head))
+    kept = {part: each for part, each in zip(sections, fitting, strict=True) if each.items}
+    return "\n".join([head, *map(str, kept.values())]), kept
 
 
 def _find_scopes(services: Services, scope: str | None) -> tuple[str, frozenset[str]]:

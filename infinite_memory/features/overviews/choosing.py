@@ -227,18 +227,26 @@ def _choose_recent(view: _View, events: Sequence[Memory], retelling: Retelling) 
         and memory.id not in solved
     ]
 
-    def rank(memory: Memory) -> tuple[bool, bool, bool]:
-        is_thread = memory.scope == view.name and not view.is_personal
-        tells = is_thread or memory.kind is not Kind.NOTE or is_statement(memory.text)
-        return memory.scope != view.name, not tells, memory.kind is Kind.CODE_CHANGE
+    def is_thread(memory: Memory) -> bool:
+        return memory.scope == view.name and not view.is_personal
+
+    def tells(memory: Memory) -> bool:
+        return is_thread(memory) or memory.kind is not Kind.NOTE or is_statement(memory.text)
 
     kept = [
         memory
         for memory in recent
-        if memory.id not in retelling.routine
-        or (memory.scope == view.name and not view.is_personal)
+        if is_thread(memory)
+        or (memory.id not in retelling.routine and (view.is_personal or tells(memory)))
     ]
-    return sorted(kept, key=rank)
+    return sorted(
+        kept,
+        key=lambda memory: (
+            memory.scope != view.name,
+            not tells(memory),
+            memory.kind is Kind.CODE_CHANGE,
+        ),
+    )
 
 
 def _find_solved(events: Iterable[Memory]) -> set[str]:

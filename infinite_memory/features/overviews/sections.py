@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from enum import Enum
 from typing import Generic, TypeVar
 
@@ -37,7 +37,8 @@ class Section(Generic[Item]):
     `share` is the part of the budget that no other section takes. Of what others leave, a section
     that `fills` first takes before one that fills last, and one that never does takes nothing.
     After the memories, `rest` says how many were `omitted`; `beyond` counts further memories behind
-    `items`. With `by_time` the earliest is read first.
+    `items`. With `by_time` the earliest is read first. The items `of_groups` stand for several
+    memories, which other sections may have as well.
     """
 
     title: str
@@ -49,6 +50,7 @@ class Section(Generic[Item]):
     by_time: bool = False
     fills: Fills = Fills.FIRST
     beyond: int = 0
+    of_groups: bool = False
 
     @property
     def frame_tokens(self) -> int:
@@ -56,10 +58,10 @@ class Section(Generic[Item]):
         rest = f"\n{self.rest.format(len(self.items) + self.beyond)}" if self.rest else ""
         return count_tokens(f"\n{self.title}{rest}")
 
-    def keep(self, count: int) -> Section[Item]:
-        """Return the section with its first memories alone."""
-        omitted = len(self.items) - count + self.beyond
-        return evolve(self, items=self.items[:count], omitted=omitted)
+    def keep(self, items: Sequence[Item], taken: Collection[str]) -> Section[Item]:
+        """Return the section with these of its memories; any section has those `taken`."""
+        omitted = sum(item.id not in taken for item in self.items) + self.beyond
+        return evolve(self, items=items, omitted=omitted)
 
     def __str__(self) -> str:
         """Return the title, the memories, and how many were omitted."""
@@ -100,25 +102,32 @@ def fit_sections(sections: Sequence[Section[Item]], room: int) -> list[Section[I
     """Return the sections with as many of their first memories as fit in `room` tokens.
 
     A section has its share of the room, and what others leave of theirs goes to those that fill it,
-    in order. Where not even one memory fits, the first is cut.
+    in order. A memory is in the first of its sections with room for it, beside those of groups.
+    Where not even one memory fits, the first is cut.
     """
-    counts, left = [0] * len(sections), room
-    shares = max(1.0, sum(section.share for section in sections))
+    kept: list[list[Item]] = [[] for _ in sections]
+    taken: set[str] = set()
+    left, shares = room, max(1.0, sum(section.share for section in sections))
     for turn in (None, Fills.FIRST, Fills.LAST):
-        for number, section in enumerate(sections):
+        for section, items in zip(sections, kept, strict=True):
             if turn not in (None, section.fills):
                 continue
             space = min(left, int(room * section.share / shares)) if turn is None else left
-            for item in section.items[counts[number] :]:
-                cost = count_tokens(section.write(item))
-                cost += 0 if counts[number] else section.frame_tokens
+            for item in section.items:
+                if item.id in taken and (not section.of_groups or item in items):
+                    continue
+                cost = count_tokens(section.write(item)) + (0 if items else section.frame_tokens)
                 if cost > space:
                     break
-                counts[number] += 1
+                items.append(item)
+                taken.add(item.id)
                 space, left = space - cost, left - cost
-    if sections and not any(counts):
-        return [_cut_first(sections[0], room), *(section.keep(0) for section in sections[1:])]
-    return [section.keep(count) for section, count in zip(sections, counts, strict=True)]
+    if sections and not taken:
+        return [
+            _cut_first(sections[0], room),
+            *(section.keep((), taken) for section in sections[1:]),
+        ]
+    return [section.keep(items, taken) for section, items in zip(sections, kept, strict=True)]
 
 
 def _cut_first(section: Section[Item], room: int) -> Section[Item]:
@@ -127,8 +136,8 @@ def _cut_first(section: Section[Item], room: int) -> Section[Item]:
     while len(item.text) > _LEAST_CHARS:
         item = evolve(item, text=shorten(item.text, len(item.text) * 2 // 3))
         if count_tokens(section.write(item)) <= space:
-            return evolve(section.keep(1), items=(item,))
-    return section.keep(0)
+            return section.keep((item,), {item.id})
+    return section.keep((), ())
 
 
 def join_title(memory: Memory, text: str) -> str:
