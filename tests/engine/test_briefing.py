@@ -220,6 +220,52 @@ def test_a_secret_is_in_no_part_and_still_found(store: MemoryStore) -> None:
     assert "d" in {hit.id for hit in store.search("password of the router")}
 
 
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("The standup of Apollo is at 8:50", "The standup of Apollo is at 9:15"),
+        (
+            "Die Besprechung von Apollo ist um 8:50 Uhr",
+            "Die Besprechung von Apollo ist um 9:15 Uhr",
+        ),
+    ],
+)
+def test_what_changed_is_told_as_it_is_now_unless_it_is_important(
+    store: MemoryStore, first: str, then: str
+) -> None:
+    store.remember(first, kind="fact", id="a", happened_at=NOW - timedelta(days=2))
+    store.remember(then, kind="note", id="b", happened_at=NOW - timedelta(days=1))
+    assert shown(store.briefing(), "holds") == ["b"]
+    store.revise("a", revision=1, important=True)
+    assert "a" in shown(store.briefing(), "holds")
+
+
+def test_routine_and_solved_problems_are_not_told(store: MemoryStore) -> None:
+    store.scopes.create("work")
+    for number in range(6):
+        at = NOW - timedelta(days=7 - number)
+        store.remember(f"Spent {number}0 at the baker", id=f"s{number}", happened_at=at)
+    store.remember("We decided to move to Rome", id="rome", happened_at=NOW - timedelta(days=9))
+    store.remember("The login fails", kind="problem", id="p", scope="work")
+    store.remember("Renewed the token", kind="solution", id="s", scope="work")
+    store.remember("The page is white", kind="problem", id="open", scope="work")
+    assert shown(store.briefing(), "recent") == ["rome"]
+    assert shown(store.briefing("work"), "recent")[:2] == ["open", "s"]
+    assert "p" not in shown(store.briefing("work"), "recent")
+
+
+def test_the_next_reminder_of_another_project_is_named_unless_it_is_private(
+    store: MemoryStore,
+) -> None:
+    store.scopes.create("vault", sensitivity="private")
+    for scope in ("boat", "vault"):
+        for days in (9, 3):
+            at = NOW + timedelta(days=days)
+            store.remember(f"{scope} {days}", kind="reminder", scope=scope, valid_from=at)
+    (elsewhere,) = [s for s in store.briefing().sections if s.part is BriefingPart.ELSEWHERE]
+    assert [item.text for item in elsewhere.items] == ["boat 3"]
+
+
 class Broken(HashingEmbedder):
     """A model that cannot be used."""
 

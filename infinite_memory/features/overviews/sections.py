@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 
 from infinite_memory.core.values.checks import check_count
 from infinite_memory.core.values.memory import Kind, Memory, shorten
-from infinite_memory.core.values.timestamps import in_zone, show_moment
+from infinite_memory.core.values.timestamps import in_zone
 from infinite_memory.features.overviews.values import ShownMemory
 from infinite_memory.search.text.quotation import quote_label, quote_lines
 from infinite_memory.search.text.token_estimate import estimate_tokens
@@ -153,14 +153,12 @@ def describe_origin(item: ShownMemory) -> list[str]:
     return speaker if item.kind in (Kind.NOTE, Kind.MESSAGE) else [*speaker, str(item.kind)]
 
 
-def write_memory(
-    item: ShownMemory, about: Sequence[str], *, usual: str, zone: str | None, timed: bool = False
-) -> str:
+def write_memory(item: ShownMemory, about: Sequence[str], *, usual: str, zone: str | None) -> str:
     """Return a memory as a line with its date, id and what is said `about` it, and its quoted text.
 
-    The scope is named unless it is the `usual` one. With `timed` the date has the time of day.
+    The scope is named unless it is the `usual` one.
     """
-    when = show_moment(item.at, zone) if timed else in_zone(item.at, zone).date().isoformat()
+    when = in_zone(item.at, zone).date().isoformat()
     scope = [quote_label(item.scope)] if item.scope != usual else []
     important = ["important"] if item.important else []
     # Of what was said in a session, everything is a fact that the user stated.

@@ -62,7 +62,11 @@ def find_retelling(memories: Iterable[Memory]) -> Retelling:
         for one in (earlier, later):
             alike[one.memory.id] += 1
         hidden, shown = (later, earlier) if _only_repeats(earlier, later) else (earlier, later)
-        if share >= nearest.get(hidden.memory.id, (0.0,))[0]:
+        # What somebody stored, or marked, stays beside what was found in a session.
+        is_kept = hidden.memory.important or (
+            shown.memory.is_inferred and not hidden.memory.is_inferred
+        )
+        if not is_kept and share >= nearest.get(hidden.memory.id, (0.0,))[0]:
             nearest[hidden.memory.id] = share, shown.memory
     leading = Counter(subject.first for subject in subjects if subject.first in subject.words)
     routine_words = {
