@@ -70,7 +70,7 @@ def resolve_id(services: Services, given: str, *, whole: bool = False) -> str:
 
 def _list_nameable(services: Services, stored: Mapping[str, str]) -> list[str]:
     """Return the ids in `stored` whose scope a call may name."""
-    scopes = {scope for scope in stored.values() if may_name_scope(services, scope)}
+    scopes = {scope for scope in set(stored.values()) if may_name_scope(services, scope)}
     return [memory_id for memory_id, scope in stored.items() if scope in scopes]
 
 

@@ -265,6 +265,7 @@ class AsyncTriggers(Awaited[Triggers]):
     get = awaited(Triggers.get)
     list = awaited(Triggers.list)
     activate = awaited(Triggers.activate)
+    coming = awaited(Triggers.coming)
     due = awaited(Triggers.due)
     enable = awaited(Triggers.enable)
     disable = awaited(Triggers.disable)

@@ -12,7 +12,7 @@ from infinite_memory.core.observe.recorder import measure_calls
 from infinite_memory.core.values.checks import check_count, check_flag
 from infinite_memory.core.values.criteria import Conditions, Cut, Depth
 from infinite_memory.engine.calls import count_call
-from infinite_memory.store import BRIEFING_TOKENS, KNOWLEDGE_TOKENS
+from infinite_memory.store import KNOWLEDGE_TOKENS, SESSION_TOKENS
 from infinite_memory.store.groups import StoreGroups
 from infinite_memory.store.opening import Parts, open_lifetime
 
@@ -412,7 +412,7 @@ class MemoryStore(StoreGroups):
         return describe_topic(self._services, topic, scope=scope, budget=budget)
 
     def briefing(
-        self, scope: str | None = None, *, budget: int = BRIEFING_TOKENS, folder: str = ""
+        self, scope: str | None = None, *, budget: int = SESSION_TOKENS, folder: str = ""
     ) -> Briefing:
         """Return a briefing for an assistant at the start of a session, in `budget` tokens.
 

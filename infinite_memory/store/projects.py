@@ -32,7 +32,7 @@ from infinite_memory.features.projects.session_chunks import IngestedSessions, i
 from infinite_memory.features.projects.session_context import DEFAULT_DAYS, build_session_context
 from infinite_memory.features.projects.solutions import find_past_solutions
 from infinite_memory.features.projects.storing import check_part, store_chunk
-from infinite_memory.store import BRIEFING_TOKENS
+from infinite_memory.store import CONTEXT_TOKENS
 from infinite_memory.store.lifetime import Group
 
 
@@ -247,7 +247,7 @@ class Projects(Group):
         repository: str | None = None,
         *,
         recent_days: int = DEFAULT_DAYS,
-        budget: int = BRIEFING_TOKENS,
+        budget: int = CONTEXT_TOKENS,
     ) -> Briefing:
         """Return what to know at the start of work on a repository, in `budget` tokens.
 

@@ -24,6 +24,7 @@ from infinite_memory.store.lifetime import Group
 
 if TYPE_CHECKING:
     from infinite_memory.core.values.receipt import Receipt
+    from infinite_memory.features.reminders.coming import Coming
 
 
 _UNPREPARED = "its condition was not tried yet, since the others took the time of the call"
@@ -235,6 +236,29 @@ class Triggers(Group):
             conversation_id=conversation_id,
             scope=ALL if scope is None else scope,
         )
+
+    @count_call
+    def coming(
+        self,
+        *,
+        within: timedelta = DEFAULT_WITHIN,
+        scope: str | Iterable[str] | None = None,
+    ) -> Coming:
+        """Return today, the days ahead and what is overdue: one list, each thing in it once.
+
+        It has the reminders of `due`, and the days that texts name: facts, decisions, notes and
+        summaries, the newest 400. A day without a year counts from when it was told, and what was
+        told again or moved is there as told last. A reminder whose words a later memory has again
+        is `done`, with that memory as `told_by`: whoever reads it decides. Nothing counts as fired
+        or recalled. Without a scope, every open scope is read.
+
+        Raises:
+            InvalidInput: a value cannot be used.
+            UnknownScope: there is no such scope.
+        """
+        from infinite_memory.features.reminders.coming import load_coming
+
+        return load_coming(self._services, within=within, scope=ALL if scope is None else scope)
 
     @count_call
     def enable(

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from infinite_memory.times.calendar import WeekStart
+    from infinite_memory.times.coming import NamedDay, find_days
     from infinite_memory.times.parser import read_as_of, read_range
     from infinite_memory.times.sentences import find_range
 
-__all__ = ["WeekStart", "find_range", "read_as_of", "read_range"]
+__all__ = ["NamedDay", "WeekStart", "find_days", "find_range", "read_as_of", "read_range"]
 
 _HOME_OF = {
+    "NamedDay": "coming",
     "WeekStart": "calendar",
+    "find_days": "coming",
     "find_range": "sentences",
     "read_as_of": "parser",
     "read_range": "parser",

@@ -147,6 +147,13 @@ def _read_at(sentence: str, cursor: Cursor, position: int) -> tuple[Reading | No
         return None, position + 2 if cursor.word(position + 1) in MONTHS else position
 
 
+def changes_meaning(sentence: str, cursor: Cursor, position: int, match: Match) -> bool:
+    """Return whether the words around `match` leave open that it is a time, or change which."""
+    return _is_too_doubtful(cursor, position, match) or _is_changed_by_context(
+        sentence, cursor, position, match
+    )
+
+
 def _is_too_doubtful(cursor: Cursor, position: int, match: Match) -> bool:
     last, after = cursor.at(match.end - 1), cursor.at(match.end)
     # "Q3 2.0" is a version.

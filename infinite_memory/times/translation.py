@@ -67,6 +67,17 @@ def translate_tokens(tokens: Sequence[Token]) -> list[list[Token]]:
     return [_arrange(name, tokens) for name, score in scores.items() if score == best]
 
 
+def list_day_names() -> set[str]:
+    """Return the words of all languages that name a day, a month, or a day near today."""
+    near = {"tomorrow", "day", *WEEKDAYS, *MONTHS}
+    return {
+        " ".join(words)
+        for phrases in _read_languages().values()
+        for words, english in phrases.items()
+        if near.intersection(english)
+    }
+
+
 @cache
 def _read_languages() -> Mapping[str, _Phrases]:
     """Return the English words by the phrases of each language; none without the package."""

@@ -43,7 +43,7 @@ def note(home: Path, transcript: Path) -> None:
 def test_a_briefing_is_printed_as_text_and_as_a_document(run: Run, ask: Ask) -> None:
     assert "holds nothing for Global yet" in run("briefing").stdout
     run("remember", "We chose SQLite", "--kind", "decision", "--id", "d")
-    assert "[d] (decision)\n> We chose SQLite\n" in run("briefing").stdout
+    assert ": We chose SQLite\n" in run("briefing").stdout
     document = ask("briefing", "--budget", "300")
     assert document["budget"] == 300
     assert document["tokens"] <= 300

@@ -99,6 +99,7 @@ ROWS: Mapping[str, list[Row]] = {
         ("delete", "zz-child"),
         ("delete", "Global"),
     ],
+    "today": [(), ("--scope", "ALL"), ("--scope", "zz-vault")],
     "due": [(), ("--scope", "ALL"), ("--scope", "zz-vault"), ("--conversation", "zz-talk")],
     "conversations": [
         (),

@@ -132,7 +132,9 @@ def test_the_briefing_and_the_list_of_what_is_due_agree(timed: MemoryStore) -> N
     timed.revise(dated.id, revision=1, valid_from=NOW + DAY)
     listed = [(reminder.id, reminder.due_at) for reminder in timed.triggers.due()]
     (section,) = [s for s in timed.briefing().sections if s.part is BriefingPart.DUE]
-    assert [(item.id, item.at) for item in section.items] == listed
+    later = timed.get(section.items[-1].id)
+    assert [(item.id, item.at) for item in section.items[:-1]] == listed
+    assert later.text == "later"
     assert [text for text, _ in due(timed)] == ["late", "Have lunch", "The meeting", "soon"]
 
 

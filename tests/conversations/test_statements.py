@@ -110,7 +110,7 @@ def test_a_statement_becomes_a_fact_with_its_message_as_source(
     assert (fact.origin, fact.speaker, fact.conversation_id) == ("user", "user", SESSION)
     assert fact.context == {**message.context, "inferred": "session"}
     assert store.conversations.read(SESSION).total == 2
-    assert "said in a session" in store.briefing().text
+    assert "(said): My cat is called Kiki." in store.briefing().text
     # One entry of the journal, so that one undo takes back both.
     assert {fact.id, message.id} <= {s.id for s in store.journal.entries()[0].action.memories}
 

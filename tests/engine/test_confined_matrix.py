@@ -380,6 +380,10 @@ ROWS: Mapping[str, list[Call]] = {
         lambda s: s.triggers.due(),
         *(lambda s, n=n: s.triggers.due(scope=n, conversation_id="zz-talk") for n in SCOPES),
     ],
+    "triggers.coming": [
+        lambda s: s.triggers.coming(),
+        *(lambda s, n=n: s.triggers.coming(scope=n) for n in SCOPES),
+    ],
     "upkeep.optimize": [
         lambda s: s.upkeep.optimize(dry_run=True),
         lambda s: (s.upkeep.optimize(), s.journal.entries()),

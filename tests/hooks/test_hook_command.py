@@ -243,8 +243,8 @@ def test_the_start_of_a_session_prints_the_briefing_of_the_project(
     assert (done.returncode, log_of(known)) == (0, "")
     output = json.loads(done.stdout)["hookSpecificOutput"]
     assert output["hookEventName"] == "SessionStart"
-    assert "(fact)\n> Apollo needs Python 3.12" in output["additionalContext"]
-    assert "(decision, Global)\n> We chose SQLite for Apollo" in output["additionalContext"]
+    assert ": Apollo needs Python 3.12" in output["additionalContext"]
+    assert "(Global): We chose SQLite for Apollo" in output["additionalContext"]
     assert not (known / "spool").exists()
 
 

@@ -230,7 +230,7 @@ def test_it_is_the_briefing_of_the_scope(store: MemoryStore) -> None:
     told = store.projects.build_session_context(REPOSITORY, budget=900)
     assert told == store.briefing(SCOPE, budget=900)
     assert told == store.projects.build_session_context("apollo", budget=900)
-    assert store.projects.build_session_context() == store.briefing()
+    assert store.projects.build_session_context() == store.briefing(budget=1500)
 
 
 def test_of_an_unknown_repository_the_user_is_told_and_nothing_is_created(

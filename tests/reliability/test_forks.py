@@ -97,6 +97,7 @@ calls = {
     "triggers.delete": lambda: store.triggers.delete("a"),
     "triggers.get": lambda: store.triggers.get("a"), "triggers.list": store.triggers.list,
     "triggers.activate": store.triggers.activate, "triggers.due": store.triggers.due,
+    "triggers.coming": store.triggers.coming,
     "triggers.enable": lambda: store.triggers.enable("a"),
     "triggers.disable": lambda: store.triggers.disable("a"),
     "dream": store.dream, "dreams.diary": store.dreams.diary,

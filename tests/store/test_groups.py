@@ -107,6 +107,7 @@ CALLS: dict[str, Callable[[MemoryStore], object]] = {
     "triggers.list": lambda store: store.triggers.list(),
     "triggers.activate": lambda store: store.triggers.activate([]),
     "triggers.due": lambda store: store.triggers.due(),
+    "triggers.coming": lambda store: store.triggers.coming(),
     "triggers.enable": lambda store: store.triggers.enable("a"),
     "triggers.disable": lambda store: store.triggers.disable("a"),
     "dreams.diary": lambda store: store.dreams.diary(),

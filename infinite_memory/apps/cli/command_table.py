@@ -105,6 +105,9 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
             "conversations",
             "conversations.log",
         ),
+        "today": CommandRow(
+            "Print today, the days ahead and what is overdue.", "today", "conversations.today"
+        ),
         "due": CommandRow(
             "List the reminders that are due, now or soon.", "due --days 3", "conversations.due"
         ),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from enum import Enum
 from typing import Generic, TypeVar
 
 from attrs import evolve, frozen
 
 from infinite_memory.core.values.checks import check_count
 from infinite_memory.core.values.memory import Kind, Memory, shorten
-from infinite_memory.core.values.timestamps import in_zone, show_moment
+from infinite_memory.core.values.timestamps import in_zone
 from infinite_memory.features.overviews.values import ShownMemory
 from infinite_memory.search.text.quotation import quote_label, quote_lines
 from infinite_memory.search.text.token_estimate import estimate_tokens
@@ -21,12 +22,23 @@ _LEAST_CHARS = 20
 Item = TypeVar("Item", bound=ShownMemory)
 
 
+class Fills(Enum):
+    """When a section takes of the room that others leave."""
+
+    FIRST = "first"
+    LAST = "last"
+    NEVER = "never"
+
+
 @frozen(kw_only=True)
 class Section(Generic[Item]):
     """Memories under a title, the most important first, each written by `write`.
 
-    `share` is the part of the budget that no other section takes. After the memories, `rest` says
-    how many were `omitted`. With `last_first` the order of the lines is that of time.
+    `share` is the part of the budget that no other section takes. Of what others leave, a section
+    that `fills` first takes before one that fills last, and one that never does takes nothing.
+    After the memories, `rest` says how many were `omitted`; `beyond` counts further memories behind
+    `items`. With `by_time` the earliest is read first. The items `of_groups` stand for several
+    memories, which other sections may have as well.
     """
 
     title: str
@@ -35,22 +47,32 @@ class Section(Generic[Item]):
     write: Callable[[Item], str]
     rest: str = ""
     omitted: int = 0
-    last_first: bool = False
+    by_time: bool = False
+    fills: Fills = Fills.FIRST
+    beyond: int = 0
+    of_groups: bool = False
 
     @property
     def frame_tokens(self) -> int:
         """How many tokens the section takes at most beside its memories."""
-        return count_tokens(f"\n{self.title}\n{self.rest.format(len(self.items))}")
+        rest = f"\n{self.rest.format(len(self.items) + self.beyond)}" if self.rest else ""
+        return count_tokens(f"\n{self.title}{rest}")
 
-    def keep(self, count: int) -> Section[Item]:
-        """Return the section with its first memories alone."""
-        return evolve(self, items=self.items[:count], omitted=len(self.items) - count)
+    def keep(self, items: Sequence[Item], taken: Collection[str]) -> Section[Item]:
+        """Return the section with these of its memories; any section has those `taken`."""
+        omitted = sum(item.id not in taken for item in self.items) + self.beyond
+        return evolve(self, items=items, omitted=omitted)
 
     def __str__(self) -> str:
         """Return the title, the memories, and how many were omitted."""
-        lines = [self.write(item) for item in self.items]
+        items = list(self.items)
+        if self.by_time:
+            # The newest is the first of a section, and of one moment the last that was told.
+            items.reverse()
+            items.sort(key=lambda item: item.at)
+        lines = [self.write(item) for item in items]
         rest = [self.rest.format(self.omitted)] if self.rest and self.omitted else []
-        return "\n".join([f"\n{self.title}", *(lines[::-1] if self.last_first else lines), *rest])
+        return "\n".join([f"\n{self.title}", *lines, *rest])
 
 
 def check_budget(budget: object) -> int:
@@ -79,24 +101,33 @@ def choose_fitting(drafts: Iterable[str], tokens: int) -> str:
 def fit_sections(sections: Sequence[Section[Item]], room: int) -> list[Section[Item]]:
     """Return the sections with as many of their first memories as fit in `room` tokens.
 
-    A section has its share of the room, and what others leave of theirs goes to all in order. Where
-    not even one memory fits, the first is cut.
+    A section has its share of the room, and what others leave of theirs goes to those that fill it,
+    in order. A memory is in the first of its sections with room for it, beside those of groups.
+    Where not even one memory fits, the first is cut.
     """
-    counts, left = [0] * len(sections), room
-    costs = [[count_tokens(each.write(item)) for item in each.items] for each in sections]
-    shares = max(1.0, sum(section.share for section in sections))
-    for is_shared in (True, False):
-        for number, section in enumerate(sections):
-            space = min(left, int(room * section.share / shares)) if is_shared else left
-            for cost in costs[number][counts[number] :]:
-                cost += 0 if counts[number] else section.frame_tokens
+    kept: list[list[Item]] = [[] for _ in sections]
+    taken: set[str] = set()
+    left, shares = room, max(1.0, sum(section.share for section in sections))
+    for turn in (None, Fills.FIRST, Fills.LAST):
+        for section, items in zip(sections, kept, strict=True):
+            if turn not in (None, section.fills):
+                continue
+            space = min(left, int(room * section.share / shares)) if turn is None else left
+            for item in section.items:
+                if item.id in taken and (not section.of_groups or item in items):
+                    continue
+                cost = count_tokens(section.write(item)) + (0 if items else section.frame_tokens)
                 if cost > space:
                     break
-                counts[number] += 1
+                items.append(item)
+                taken.add(item.id)
                 space, left = space - cost, left - cost
-    if sections and not any(counts):
-        return [_cut_first(sections[0], room), *(section.keep(0) for section in sections[1:])]
-    return [section.keep(count) for section, count in zip(sections, counts, strict=True)]
+    if sections and not taken:
+        return [
+            _cut_first(sections[0], room),
+            *(section.keep((), taken) for section in sections[1:]),
+        ]
+    return [section.keep(items, taken) for section, items in zip(sections, kept, strict=True)]
 
 
 def _cut_first(section: Section[Item], room: int) -> Section[Item]:
@@ -105,8 +136,8 @@ def _cut_first(section: Section[Item], room: int) -> Section[Item]:
     while len(item.text) > _LEAST_CHARS:
         item = evolve(item, text=shorten(item.text, len(item.text) * 2 // 3))
         if count_tokens(section.write(item)) <= space:
-            return evolve(section, items=(item,), omitted=len(section.items) - 1)
-    return section.keep(0)
+            return section.keep((item,), {item.id})
+    return section.keep((), ())
 
 
 def join_title(memory: Memory, text: str) -> str:
@@ -122,17 +153,30 @@ def describe_origin(item: ShownMemory) -> list[str]:
     return speaker if item.kind in (Kind.NOTE, Kind.MESSAGE) else [*speaker, str(item.kind)]
 
 
-def write_memory(
-    item: ShownMemory, about: Sequence[str], *, usual: str, zone: str | None, timed: bool = False
-) -> str:
+def write_memory(item: ShownMemory, about: Sequence[str], *, usual: str, zone: str | None) -> str:
     """Return a memory as a line with its date, id and what is said `about` it, and its quoted text.
 
-    The scope is named unless it is the `usual` one. With `timed` the date has the time of day.
+    The scope is named unless it is the `usual` one.
     """
-    when = show_moment(item.at, zone) if timed else in_zone(item.at, zone).date().isoformat()
+    when = in_zone(item.at, zone).date().isoformat()
     scope = [quote_label(item.scope)] if item.scope != usual else []
     important = ["important"] if item.important else []
     # Of what was said in a session, everything is a fact that the user stated.
     about = ["said in a session"] if item.inferred else about
     names = ", ".join([*about, *scope, *important])
     return f"{when} [{item.short_id}]{names and f' ({names})'}\n{quote_lines(item.text)}"
+
+
+def write_briefly(item: ShownMemory, about: Sequence[str], day: str, *, named: bool) -> str:
+    """Return a memory as a quoted line: its day, id if `named`, what is said `about` it, its text.
+
+    The text has no line of its own to begin, so what stands before it is never its own.
+    """
+    marks = [
+        *about,
+        *(["said"] if item.inferred else []),
+        *(["important"] if item.important else []),
+    ]
+    names = [f"[{item.short_id}]"] if named else []
+    label = " ".join([day, *names, *([f"({', '.join(marks)})"] if marks else [])])
+    return quote_lines(f"{label}: {item.text}")

@@ -51,6 +51,7 @@ class BriefingPart(StrEnum):
     """The parts of a briefing, in the order in which they are shown."""
 
     DUE = "due"
+    DONE = "done"
     USER = "user"
     OPEN = "open"
     HOLDS = "holds"
@@ -58,6 +59,7 @@ class BriefingPart(StrEnum):
     PATTERNS = "patterns"
     RECENT = "recent"
     CONVERSATION = "conversation"
+    ELSEWHERE = "elsewhere"
 
 
 @frozen(kw_only=True)

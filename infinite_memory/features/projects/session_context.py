@@ -13,7 +13,8 @@ from infinite_memory.core.values.memory import Kind, shorten
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.scope import find_spelling, fold_name
 from infinite_memory.engine.services import Services
-from infinite_memory.features.overviews.briefing import Additions, brief
+from infinite_memory.features.overviews.briefing import brief
+from infinite_memory.features.overviews.choosing import Additions
 from infinite_memory.features.overviews.values import Briefing, BriefingPart
 from infinite_memory.features.projects.chunk import CHUNK_KINDS, Chunk
 from infinite_memory.features.projects.loading import find_open, load_chunks

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 
 from attrs import frozen
@@ -162,6 +162,20 @@ def find_statements(text: str) -> list[str]:
         if _is_statement(shown[begin:end], languages) and not _holds_back(text[begin:end])
     ]
     return list(dict.fromkeys(found))[:_MAX_STATEMENTS]
+
+
+@lru_cache(maxsize=4096)
+def is_statement(text: str) -> bool:
+    """Return whether a sentence of a text states something lasting, as in `find_statements`."""
+    return bool(find_statements(text))
+
+
+def speaks_of_self(text: str) -> bool:
+    """Return whether a text begins with what people say of themselves and theirs."""
+    folded = fold(text[:_MAX_CHARS]).replace("’", "'")
+    return any(
+        _pattern(_STATING[language].about).match(folded) for language in _guess_languages(text)
+    )
 
 
 def _holds_back(sentence: str) -> bool:

@@ -9,7 +9,7 @@ from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines
 from infinite_memory.core.paths import absolute_path
-from infinite_memory.store import BRIEFING_TOKENS, KNOWLEDGE_TOKENS
+from infinite_memory.store import KNOWLEDGE_TOKENS, SESSION_TOKENS
 
 
 @click.command("briefing")
@@ -23,7 +23,7 @@ from infinite_memory.store import BRIEFING_TOKENS, KNOWLEDGE_TOKENS
     "--budget",
     type=int,
     metavar="TOKENS",
-    default=BRIEFING_TOKENS,
+    default=SESSION_TOKENS,
     show_default=True,
     help="Print at most about so many tokens.",
 )
@@ -34,8 +34,9 @@ def briefing_command(
 ) -> None:
     """Print what an assistant should know at the start of a session.
 
-    The user, what holds in the scope and in what it inherits, what is recent, and what is due. A
-    private scope is left out, unless it is the scope.
+    Today and the days ahead, what seems done, the user, what holds in the scope and in what it
+    inherits, what is recent, and the next date of other projects. A private scope is left out,
+    unless it is the scope.
     """
     if scope is not None and project is not None:
         raise click.UsageError("give --scope or --project, not both", context)

@@ -75,7 +75,7 @@ def find_due(
         entry: moment
         for entry in selected
         if entry.trigger is None
-        and (moment := _read_date(entry.memory)) is not None
+        and (moment := read_date(entry.memory)) is not None
         and now - _OVERDUE <= moment <= now + within
     }
     triggers = [entry for entry in selected if _depends_on_time(entry)]
@@ -114,10 +114,7 @@ def list_due(
         InvalidInput: a value cannot be used.
         UnknownScope: there is no such scope.
     """
-    if not isinstance(within, timedelta) or not timedelta(0) <= within <= _MOST_WITHIN:
-        raise InvalidInput(
-            f"within {within!r:.100} cannot be used: give a timedelta of 0 to 366 days"
-        )
+    check_within(within)
     conversation = None if conversation_id is None else check_conversation_id(conversation_id)
     scopes = choose_scopes(scope, services, conversation).scopes
     due = find_due(services, scopes, within=within, conversation_id=conversation)
@@ -129,7 +126,19 @@ def list_due(
     )
 
 
-def _read_date(reminder: Memory) -> datetime | None:
+def check_within(within: object) -> None:
+    """Refuse what is no time ahead.
+
+    Raises:
+        InvalidInput: `within` is no timedelta of 0 to 366 days.
+    """
+    if not isinstance(within, timedelta) or not timedelta(0) <= within <= _MOST_WITHIN:
+        raise InvalidInput(
+            f"within {within!r:.100} cannot be used: give a timedelta of 0 to 366 days"
+        )
+
+
+def read_date(reminder: Memory) -> datetime | None:
     """Return the time of a reminder, None if it was stored without a time."""
     if reminder.valid_from is not None or reminder.valid_to is not None:
         return reminder.valid_from or reminder.valid_to

@@ -1,0 +1,167 @@
+"""The days that a text names, read as somebody means them who plans: coming ones, where it is open.
+
+`find_range` reads "November 27" as the last one, since a question asks for what has been. A memory
+that names a day without a year mostly plans it: a day of the year may be sixty days past when the
+memory was told, and is else the next one; a weekday is the next one; "every Thursday" is each. Two
+weekdays, as in "moved from Tuesday to Thursday", tell of a habit, and the last is each as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime, timedelta
+from functools import cache, lru_cache
+
+from attrs import evolve, frozen
+
+from infinite_memory.times.calendar import Calendar, Grain, Period, WeekStart, calendar_at
+from infinite_memory.times.grammar import match_expression
+from infinite_memory.times.recurring import Cycle, day_of_year, resolve_next
+from infinite_memory.times.sentences import changes_meaning, translate
+from infinite_memory.times.tokenizer import Cursor, Match, tokenize
+from infinite_memory.times.translation import list_day_names
+from infinite_memory.times.words import MONTHS, WEEKDAYS
+
+_READ_CHARS = 600
+_PAST = timedelta(days=60)
+_LONGEST = timedelta(days=15)
+_FIGURES = re.compile(r"(?<![\w.])(\d{1,2})\.\s?(\d{1,2})\.(?!\d)")
+_FIGURE = re.compile(r"\d")
+_YEAR = re.compile(r"\d{4}")
+_EVERY = frozenset({"every", "each"})
+_DEADLINE = frozenset({"by", "until", "till"})
+# A text without any of these names no day, and is not read: reading it takes a millisecond.
+_SIGNS = r"\d{4}-\d\d-\d\d|\d{1,2}\.\s?\d{1,2}\.|\d{1,2}/\d{1,2}|[日号周天期]"
+
+
+@frozen(kw_only=True)
+class NamedDay:
+    """A time that a text names: from `start` up to but excluding `end`, in UTC.
+
+    `span` is the half-open range of its characters, `is_timed` whether it has a time of the day.
+    """
+
+    start: datetime
+    end: datetime
+    span: tuple[int, int]
+    is_timed: bool
+
+
+@lru_cache(maxsize=4096)
+def find_days(
+    text: str, *, told_at: datetime, since: datetime, zone: str | None, week_start: WeekStart | str
+) -> tuple[NamedDay, ...]:
+    """Return the days that `text`, told at `told_at`, names and that are not over at `since`.
+
+    `since` matters to what recurs alone: of "every Thursday", the first day from then on.
+    """
+    if not _compile_names().search(text[:_READ_CHARS]):
+        return ()
+    cursor = Cursor(tokenize(text[:_READ_CHARS]), calendar_at(told_at, zone, week_start))
+    later = calendar_at(max(since, told_at), zone, week_start)
+    cursor = next(iter(translate(cursor)), cursor)
+    figures = [*_read_figures(text, cursor.calendar)]
+    # In "Friday, 27.11." the weekday says of which Friday nothing.
+    dated = {figure.span[0] for figure in figures}
+    read = [
+        day
+        for day in _read_days(text, cursor, later)
+        if dated.isdisjoint(range(day.span[1], day.span[1] + 4))
+    ]
+    return tuple(day for day in (*read, *figures) if day.end > since)
+
+
+@cache
+def _compile_names() -> re.Pattern[str]:
+    names = {*MONTHS, *WEEKDAYS, "today", "tomorrow", "tonight", "next", *list_day_names()}
+    listed = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    return re.compile(rf"{_SIGNS}|(?<!\w)(?:{listed})(?!\w)", re.IGNORECASE)
+
+
+def _read_days(text: str, cursor: Cursor, later: Calendar) -> Iterator[NamedDay]:
+    habit = _find_habit(cursor)
+    position = 0
+    while position < len(cursor.tokens):
+        day = None
+        try:
+            match = match_expression(cursor, position)
+            if match is not None and habit is not None and position < habit < match.end:
+                is_changed = changes_meaning(text, cursor, position, match)
+                position = match.end if is_changed else habit
+                continue
+            if match is not None:
+                day = _read_day(text, cursor, position, match, later, habit)
+        except (ValueError, OverflowError, OSError):  # 30 February
+            match = None
+        if day is not None:
+            yield day
+        position = position + 1 if match is None else match.end
+
+
+def _read_figures(text: str, calendar: Calendar) -> Iterator[NamedDay]:
+    """Yield the days that are written as 27.11. without a year."""
+    for match in _FIGURES.finditer(text, 0, _READ_CHARS):
+        with suppress(ValueError, OverflowError, OSError):
+            day = _resolve_coming(day_of_year(int(match[2]), int(match[1])), calendar)
+            named = calendar.range_of(day)
+            if named.start is not None and named.end is not None:
+                yield NamedDay(start=named.start, end=named.end, span=match.span(), is_timed=False)
+
+
+def _find_habit(cursor: Cursor) -> int | None:
+    """Return the position of the last weekday, None unless two are named."""
+    named = [n for n in range(len(cursor.tokens)) if cursor.word(n) in WEEKDAYS]
+    is_habit = len({WEEKDAYS[cursor.word(n)] for n in named}) > 1
+    return named[-1] if is_habit else None
+
+
+def _read_day(
+    text: str, cursor: Cursor, position: int, match: Match, later: Calendar, habit: int | None
+) -> NamedDay | None:
+    """Return the day of a match, None if it is no day, or longer than a fortnight."""
+    calendar = cursor.calendar
+    span = cursor.tokens[position].start, cursor.tokens[match.end - 1].end
+    led_by = cursor.word(position - 1)
+    is_each = position == habit or led_by in _EVERY
+    if not is_each and led_by not in _DEADLINE and changes_meaning(text, cursor, position, match):
+        return None
+    if isinstance(match.time, Cycle):
+        is_other_weekday = match.time.every is Grain.WEEK and habit not in (None, position)
+        if match.time.every is Grain.DAY or match.time.grain > Grain.WEEK or is_other_weekday:
+            return None
+        period = _resolve_coming(match.time, later if is_each else calendar)
+    else:
+        period = _move_to_next_year(match.time, text[slice(*span)], calendar)
+    if period.end is None:
+        return None
+    # A deadline is the day that ends then.
+    start = period.end - timedelta(microseconds=1) if period.start is None else period.start
+    # "Today" and "this morning" tell a diary, and a date plans.
+    is_diary = isinstance(match.time, Period) and not _FIGURE.search(text, *span)
+    if period.end - start > _LONGEST or (is_diary and start <= calendar.clock):
+        return None
+    named = calendar.range_of(evolve(period, start=start))
+    assert named.start is not None
+    assert named.end is not None
+    is_timed = period.start is not None and (start.hour, start.minute) != (0, 0)
+    return NamedDay(start=named.start, end=named.end, span=span, is_timed=is_timed)
+
+
+def _resolve_coming(time: Cycle, calendar: Calendar) -> Period:
+    """Return the occurrence from today on, or of a day of the year from sixty days ago on."""
+    back = _PAST if time.every is Grain.YEAR else timedelta(0)
+    midnight = calendar.clock.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
+    return resolve_next(time, calendar, midnight - back, strictly=False)
+
+
+def _move_to_next_year(period: Period, words: str, calendar: Calendar) -> Period:
+    """Return a period of the past year, named without the year, as that of the next year."""
+    bound = period.end or period.start
+    if bound is None or bound.tzinfo is not None or _YEAR.search(words):
+        return period
+    if bound > calendar.clock - _PAST:
+        return period
+    moved = [each and each.replace(year=each.year + 1) for each in (period.start, period.end)]
+    return evolve(period, start=moved[0], end=moved[1])
