@@ -32,8 +32,9 @@ _MOST_AT_ONCE = 16
 _PAUSE_SECONDS = 0.05
 # A session waits for its briefing; what is left is taken in afterwards.
 _INGEST_SECONDS = 2.0
-# A prompt waits a second for its hook: a later answer is of no use to it.
+# A prompt waits a second for its hook, a tool two: a later answer is lost.
 _PROMPT_SECONDS = 0.9
+_WORK_SECONDS = 1.5
 _NOTED = "noted"
 
 
@@ -164,6 +165,7 @@ class HookServer:
             _read_text(request, "output"),
             folder=_read_text(request, "folder"),
             session=_read_text(request, "session"),
+            within=_WORK_SECONDS,
         )
         return {"text": moment.text}
 
@@ -172,6 +174,7 @@ class HookServer:
             _read_text(request, "path"),
             folder=_read_text(request, "folder"),
             session=_read_text(request, "session"),
+            within=_WORK_SECONDS,
         )
         return {"text": moment.text}
 

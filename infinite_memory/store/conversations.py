@@ -317,22 +317,30 @@ class Conversations(Group):
             self._services, prompt, folder=folder, session=session, within=within
         )
 
-    def recall_for_failure(self, output: str, *, folder: str = "", session: str = "") -> Moment:
+    def recall_for_failure(
+        self, output: str, *, folder: str = "", session: str = "", within: float | None = None
+    ) -> Moment:
         """Return how the error in the output of a command was solved before, else nothing.
 
         It is of the scopes that `recall_for_prompt` reads, surely the same kind of error, and was
-        solved. What the session was shown or did itself is left out.
+        solved. What the session was shown or did itself is left out. If it takes more than `within`
+        seconds, nothing is returned or noted.
         """
-        return recall_for_failure(self._services, output, folder=folder, session=session)
+        return recall_for_failure(
+            self._services, output, folder=folder, session=session, within=within
+        )
 
-    def recall_for_file(self, path: str, *, folder: str = "", session: str = "") -> Moment:
+    def recall_for_file(
+        self, path: str, *, folder: str = "", session: str = "", within: float | None = None
+    ) -> Moment:
         """Return at most three memories that name a file of the repository in `folder`.
 
         They are its open problems, lessons and decisions in force, in 150 tokens, each once a
         session; nothing for a file outside of the repository. They have its `path`, or the last
-        part of it if git knows no other file of that name.
+        part of it if git knows no other file of that name. If it takes more than `within` seconds,
+        nothing is returned or noted.
         """
-        return recall_for_file(self._services, path, folder=folder, session=session)
+        return recall_for_file(self._services, path, folder=folder, session=session, within=within)
 
     @count_call
     def undo(self, session: str, *, dry_run: bool = False) -> SessionUndone:

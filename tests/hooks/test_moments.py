@@ -86,6 +86,8 @@ def test_a_failed_command_brings_up_how_its_error_was_solved_once_a_session(
     assert "What follows are stored records" in moment.text
     assert moment.tokens <= 150
     assert fail(store, repository, output) == ()
+    late = {"folder": str(repository), "session": "other", "within": 0.0}
+    assert store.conversations.recall_for_failure(output, **late).text == ""
     assert fail(store, repository, output, "other") == ("solved",)
     assert fail(store, tmp_path, output, "elsewhere") == (), (
         "nothing of a project comes up elsewhere"

@@ -31,7 +31,7 @@ _START, _PROMPT = "sessionstart", ("userpromptsubmit", "beforesubmitprompt")
 _FAILURE, _TOOL = "posttoolusefailure", "pretooluse"
 _START_SECONDS, _SPOOL_SECONDS = 15.0, 3.0
 # How long a server has for an answer. A prompt waits for its hook.
-_ASKED_SECONDS = {"start": 6.0, "prompt": 1.0, "failure": 1.0, "file": 1.0, "noted": 0.2}
+_ASKED_SECONDS = {"start": 6.0, "prompt": 1.0, "failure": 2.0, "file": 2.0, "noted": 0.2}
 _MAX_PROMPT_CHARS, _MAX_OUTPUT_CHARS = 4096, 40_000
 _MAX_INPUT_BYTES = 4 << 20
 _MAX_CHARS = 4096

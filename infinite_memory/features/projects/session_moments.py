@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -28,7 +29,10 @@ from infinite_memory.features.overviews.sections import (
 from infinite_memory.features.overviews.values import ShownMemory
 from infinite_memory.features.projects.session_context import brief_scope
 from infinite_memory.features.reminders.long_term.firing import count_firing
-from infinite_memory.features.reminders.long_term.prompting import find_prompted
+from infinite_memory.features.reminders.long_term.prompting import (
+    find_prompted,
+    start_conditions,
+)
 from infinite_memory.features.sessions.project_scope import find_active_project
 from infinite_memory.features.sessions.shown import ShownMemories
 from infinite_memory.search.text.question_terms import split_terms
@@ -82,6 +86,7 @@ def begin_session(services: Services, folder: str, *, session: str, budget: int)
     )
     shown = ShownMemories(services.config.home, session)
     shown.forget()
+    start_conditions(services)
     shown.add("start", moment.ids, tokens=moment.tokens, at=services.clock())
     return moment
 
@@ -90,7 +95,7 @@ def recall_for_prompt(
     services: Services, prompt: str, *, folder: str, session: str, within: float | None
 ) -> Moment:
     """Return what comes up at a prompt; see `Conversations.recall_for_prompt`."""
-    begun, text = time.monotonic(), _shorten_prompt(prompt)
+    until, text = find_end(within), _shorten_prompt(prompt)
     project = find_active_project(services, folder)
     log = ShownMemories(services.config.home, session)
     known = log.read()
@@ -113,9 +118,12 @@ def recall_for_prompt(
         for hit in hits
         if hit.memory.id not in taken and not (session and hit.memory.conversation_id == session)
     ]
-    if within is not None and time.monotonic() - begun > within:
-        return Moment()
-    return show_memories(services, "prompt", candidates, project, log)
+    return show_memories(services, "prompt", candidates, project, log, until=until)
+
+
+def find_end(within: float | None) -> float:
+    """Return the second of `time.monotonic` at which nobody waits any more."""
+    return math.inf if within is None else time.monotonic() + within
 
 
 def find_session_scopes(services: Services, project: Scope | None) -> frozenset[str] | None:
@@ -163,11 +171,13 @@ def show_memories(
     project: Scope | None,
     log: ShownMemories,
     *,
+    until: float,
     title: str = "From the memory.",
 ) -> Moment:
     """Return as many of the first candidates as fit in the budget of a moment, and note it.
 
-    The scope of a memory is named unless it is the usual one of the session.
+    After `until`, see `find_end`, nothing is returned or noted. The scope of a memory is named
+    unless it is the usual one of the session.
     """
     usual = services.default_scope if project is None else project.name
     endings = shorten_ids(services, [each.memory.id for each in candidates])
@@ -184,7 +194,7 @@ def show_memories(
             break
         lines.append(line)
         shown.append(each)
-    if not shown:
+    if not shown or time.monotonic() > until:
         return Moment()
     text = "\n".join(lines)
     written = Moment(

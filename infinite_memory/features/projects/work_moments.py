@@ -24,6 +24,7 @@ from infinite_memory.features.projects.patterns import is_solved
 from infinite_memory.features.projects.session_moments import (
     Candidate,
     Moment,
+    find_end,
     find_session_scopes,
     show_memories,
 )
@@ -41,9 +42,11 @@ _OPEN_SINCE = timedelta(days=365)
 _MAX_PATH_CHARS = 1024
 
 
-def recall_for_failure(services: Services, output: str, *, folder: str, session: str) -> Moment:
+def recall_for_failure(
+    services: Services, output: str, *, folder: str, session: str, within: float | None
+) -> Moment:
     """Return how an error was solved before; see `Conversations.recall_for_failure`."""
-    error = find_error(_drop_exit_code(output))
+    until, error = find_end(within), find_error(_drop_exit_code(output))
     if error is None:
         return Moment()
     project = find_active_project(services, folder)
@@ -82,7 +85,9 @@ def recall_for_failure(services: Services, output: str, *, folder: str, session:
             break
         candidate = Candidate(memory=memory, text=_tell_solution(chunk), at=memory.happened_at)
         title = "From the memory, how an error like this one was solved."
-        return show_memories(services, "failure", [candidate], project, log, title=title)
+        return show_memories(
+            services, "failure", [candidate], project, log, until=until, title=title
+        )
     return Moment()
 
 
@@ -99,8 +104,11 @@ def _tell_solution(chunk: Chunk) -> str:
     return solution or rest or chunk.content
 
 
-def recall_for_file(services: Services, path: str, *, folder: str, session: str) -> Moment:
+def recall_for_file(
+    services: Services, path: str, *, folder: str, session: str, within: float | None
+) -> Moment:
     """Return what names a file that is about to change; see `Conversations.recall_for_file`."""
+    until = find_end(within)
     scope, checkout = existing_project_scope(services, folder), open_checkout(folder)
     name = None if checkout is None else _find_name(path, folder, checkout)
     if scope is None or checkout is None or name is None:
@@ -129,7 +137,9 @@ def recall_for_file(services: Services, path: str, *, folder: str, session: str)
     ]
     title = "From the memory, on a file that is about to change."
     project = find_active_project(services, folder)
-    return show_memories(services, "file", candidates[:_MOST_OF_FILE], project, log, title=title)
+    return show_memories(
+        services, "file", candidates[:_MOST_OF_FILE], project, log, until=until, title=title
+    )
 
 
 def _find_name(path: str, folder: str, checkout: Checkout) -> str | None:

@@ -17,6 +17,7 @@ from infinite_memory.engine.retrieval.cut import may_be_pushed
 from infinite_memory.engine.services import Services
 from infinite_memory.features.reminders.long_term.book import TrackedMemory, read_book
 from infinite_memory.features.reminders.long_term.checking import (
+    CODE_SECONDS,
     begin_code,
     check_conditions,
     is_code,
@@ -25,7 +26,7 @@ from infinite_memory.features.reminders.long_term.due import find_dated
 from infinite_memory.features.reminders.long_term.values import DEFAULT_CONVERSATION
 
 _SECONDS = 0.05
-"""How long the conditions of a prompt may take together."""
+"""How long a prompt waits for its conditions together."""
 
 
 def find_prompted(
@@ -68,6 +69,19 @@ def find_prompted(
     return [*((moment, entry.memory) for entry, moment in dated), *((now, each) for each in held)]
 
 
+def start_conditions(services: Services) -> None:
+    """Start the process of conditions that are code, in the background, for the next prompt."""
+    code = [entry for entry in read_book(services).values() if entry.trigger and is_code(entry)]
+    if code:
+        now = services.clock()
+        Thread(target=_begin_code, args=(services, code, now), daemon=True).start()
+
+
+def _begin_code(services: Services, code: Sequence[TrackedMemory], now: datetime) -> None:
+    with suppress(InfiniteMemoryError):  # the store may be closed by now
+        begin_code(services, code, now, seconds=0)
+
+
 def _find_holding(
     services: Services, triggers: Sequence[TrackedMemory], occasion: Occasion
 ) -> list[Memory]:
@@ -77,10 +91,13 @@ def _find_holding(
     code = [entry for entry in triggers if is_code(entry)]
 
     def check_code() -> None:
-        # The process of the conditions may take long to start, and the store may be closed.
+        # A late one comes last, so that it takes nobody's time. The process of the conditions may
+        # take long to start, and is started again for the next prompt; the store may be closed.
         with suppress(InfiniteMemoryError):
-            limit = begin_code(services, code, occasion.now, seconds=_SECONDS)
-            holding.extend(check_conditions(services, code, occasion, code=limit).holding)
+            limit = begin_code(services, code, occasion.now, seconds=CODE_SECONDS)
+            for entry in sorted(code, key=lambda entry: (entry.was_late, entry.turn)):
+                holding.extend(check_conditions(services, [entry], occasion, code=limit).holding)
+        _begin_code(services, code, occasion.now)
 
     thread = Thread(target=check_code, name="conditions of a prompt", daemon=True)
     if code:
