@@ -111,9 +111,7 @@ def offer_solution(store: MemoryStore, output: str) -> str | None:
 def print_offers(cases: Sequence[Mapping[str, Any]]) -> None:
     """Print how often a failed command brings up a solution, by the halves."""
     others = list(rows(OTHERS))
-    print(
-        "\n| half | failed commands | number | right solution | another |\n|---|---|---|---|---|"
-    )
+    print("\n| half | failed commands | number | right solution | another |\n|---|---|---|---|---|")
     with MemoryStore.open("memory://", config=Config(default_scope=f"repo/{REPOSITORY}")) as store:
         store_solutions(store, cases)
         for split in ("tuning", "held-out"):

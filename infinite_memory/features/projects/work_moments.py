@@ -18,6 +18,7 @@ from infinite_memory.features.overviews.sections import join_title
 from infinite_memory.features.projects.checkout import Checkout, open_checkout
 from infinite_memory.features.projects.chunk import Chunk, chunk_of
 from infinite_memory.features.projects.errors import find_error, is_same_kind, rank_solutions
+from infinite_memory.features.projects.errors.signature import rate_line
 from infinite_memory.features.projects.finding import PROBLEM_KINDS
 from infinite_memory.features.projects.loading import IN_FORCE, KEPT, find_open, load_chunks
 from infinite_memory.features.projects.patterns import is_solved
@@ -35,7 +36,8 @@ from infinite_memory.features.sessions.project_scope import (
 from infinite_memory.features.sessions.shown import ShownMemories
 
 _MATCHES = 50
-_QUERY_CHARS = 2000
+# A longer question takes seconds to embed, while a client waits; the likeness reads it all.
+_QUERY_CHARS = 500
 _LEAST_LIKENESS = 0.35
 _MOST_OF_FILE = 3
 _OPEN_SINCE = timedelta(days=365)
@@ -47,7 +49,7 @@ def recall_for_failure(
 ) -> Moment:
     """Return how an error was solved before; see `Conversations.recall_for_failure`."""
     until, error = find_end(within), find_error(_drop_exit_code(output))
-    if error is None:
+    if error is None or not rate_line(error.message):
         return Moment()
     project = find_active_project(services, folder)
     log = ShownMemories(services.config.home, session)
@@ -58,7 +60,10 @@ def recall_for_failure(
         "statuses": sorted(KEPT),
     }
     request = SearchRequest(
-        text=error.text[:_QUERY_CHARS], conditions=conditions, limit=_MATCHES, threshold=0.0
+        text=f"{error.message}\n{error.text}"[:_QUERY_CHARS],
+        conditions=conditions,
+        limit=_MATCHES,
+        threshold=0.0,
     )
     matches = {hit.memory.id: (hit.memory, hit.score) for hit in find_hits(services, request)}
     errors = {
