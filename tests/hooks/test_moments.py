@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -218,6 +218,14 @@ def test_a_slow_condition_delays_no_prompt_and_is_asked_at_the_next(tmp_path: Pa
         assert ask(store, "and now?") == (late,)
 
 
+def repeat_until_shown(call: Callable[[], str]) -> str:
+    """Return what is shown at last: on a busy machine nothing is, and nothing is noted."""
+    begun, shown = time.monotonic(), ""
+    while not shown and time.monotonic() - begun < 60:
+        shown = call()
+    return shown
+
+
 @pytest.mark.process
 def test_a_moment_that_is_switched_off_shows_nothing(tmp_path: Path, repository: Path) -> None:
     home = tmp_path / "h"
@@ -237,7 +245,8 @@ def test_a_moment_that_is_switched_off_shows_nothing(tmp_path: Path, repository:
 
         assert ask_for("start") == ""
         assert ask_for("prompt", prompt="What is my cat called?") == ""
-        assert "setval" in ask_for("failure", output=ERROR.format("a_pkey"))
+        output = ERROR.format("a_pkey")
+        assert "setval" in repeat_until_shown(lambda: ask_for("failure", output=output))
 
 
 def run_hook(home: Path, event: str, values: dict[str, object]) -> str:
@@ -272,12 +281,14 @@ def test_the_hook_shows_them_and_decides_nothing_about_the_tool(
         begun = time.monotonic()
         while not list((home / "run").glob("*.sock")) and time.monotonic() - begun < 30:
             time.sleep(0.05)
-        shown = json.loads(run_hook(home, "PreToolUse", edited))["hookSpecificOutput"]
+        output = repeat_until_shown(lambda: run_hook(home, "PreToolUse", edited))
+        shown = json.loads(output)["hookSpecificOutput"]
         assert lesson in shown.pop("additionalContext")
         assert shown == {"hookEventName": "PreToolUse"}
         interrupted = {**failed, "is_interrupt": True}
         assert run_hook(home, "PostToolUseFailure", interrupted) == ""
-        assert "setval" in run_hook(home, "PostToolUseFailure", failed)
+        output = repeat_until_shown(lambda: run_hook(home, "PostToolUseFailure", failed))
+        assert "setval" in output
         for values in ({}, {"error": 3}, {"tool_input": []}, {"tool_input": {"file_path": 1}}):
             assert run_hook(home, "PreToolUse", values) == ""
             assert run_hook(home, "PostToolUseFailure", values) == ""
