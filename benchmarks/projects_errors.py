@@ -8,6 +8,10 @@ repository, so that each is a distractor for the others. Then the error that was
 to a plain search of that repository, and to `find_past_solutions`. The rules were settled on the
 half "tuning" alone. With `--log-lines`, N lines of a log that went well stand before
 and after the error, as a person pastes them who does not know which line matters.
+
+At the end the errors are those of failed commands, and what a hook shows unasked is counted
+(`conversations.recall_for_failure`): the right solution, and one for the eighty errors of
+`benchmarks/labelled/errors.jsonl`, which none solves. Then every error is stored unsolved.
 """
 
 from __future__ import annotations
@@ -21,8 +25,9 @@ from typing import Any
 
 from benchmarks.environment import describe_environment
 from benchmarks.labelled_sets import rows
-from infinite_memory import MemoryStore
+from infinite_memory import Config, MemoryStore
 
+OTHERS = Path(__file__).parent / "labelled" / "errors.jsonl"
 CASES = Path(__file__).parent.parent / "tests" / "projects" / "errors" / "cases.jsonl"
 REPOSITORY = "github.com/octo/apollo"
 _LOG = (
@@ -97,6 +102,41 @@ def surround(asked: str, number: int, random: Random) -> str:
     return "\n".join([*lines[:number], asked, *lines[number:]])
 
 
+def offer_solution(store: MemoryStore, output: str) -> str | None:
+    """Return the id of the solution that a failed command brings up unasked, None for nothing."""
+    ids = store.conversations.recall_for_failure(output).ids
+    return ids[0] if ids else None
+
+
+def print_offers(cases: Sequence[Mapping[str, Any]]) -> None:
+    """Print how often a failed command brings up a solution, by the halves."""
+    others = list(rows(OTHERS))
+    print("\n| half | failed commands | number | right solution | another |\n|---|---|---|---|---|")
+    with MemoryStore.open("memory://", config=Config(default_scope=f"repo/{REPOSITORY}")) as store:
+        store_solutions(store, cases)
+        for split in ("tuning", "held-out"):
+            groups = {"met again": [case for case in cases if case["split"] == split]}
+            for kind in ("look-alike", "unknown"):
+                groups[kind] = [
+                    row for row in others if (row["split"], row["kind"]) == (split, kind)
+                ]
+            for name, group in groups.items():
+                offers = [(row["id"], offer_solution(store, row["asked"])) for row in group]
+                right = sum(own == offered for own, offered in offers)
+                wrong = sum(offered not in (None, own) for own, offered in offers)
+                total = len(group)
+                print(f"| {split} | {name} | {total} | {right / total:.1%} | {wrong / total:.1%} |")
+    outcomes = (None, "failed", "in_progress", "abandoned")
+    with MemoryStore.open("memory://", config=Config(default_scope=f"repo/{REPOSITORY}")) as store:
+        for number, case in enumerate(cases):
+            problem, outcome = case["stored"]["problem"], outcomes[number % len(outcomes)]
+            store.projects.store_chunk(
+                problem, kind="problem", repository=REPOSITORY, error=problem, outcome=outcome
+            )
+        offered = sum(offer_solution(store, case["asked"]) is not None for case in cases)
+    print(f"\nunsolved errors: {len(cases)} stored and met again, {offered} of them brought up")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("cases", type=Path, nargs="?", default=CASES, metavar="CASES")
@@ -136,6 +176,7 @@ def main() -> None:
             f"\n{split}: the right solution scores {own[0]:.2f} and more; the best wrong one"
             f" {others[len(others) // 2]:.2f} in the median, {others[-1]:.2f} at most"
         )
+    print_offers(cases)
 
 
 if __name__ == "__main__":

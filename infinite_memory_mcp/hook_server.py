@@ -32,8 +32,10 @@ _MOST_AT_ONCE = 16
 _PAUSE_SECONDS = 0.05
 # A session waits for its briefing; what is left is taken in afterwards.
 _INGEST_SECONDS = 2.0
-# A prompt waits a second for its hook: a later answer is of no use to it.
+# A prompt waits a second for its hook, a tool two: a later answer is lost.
 _PROMPT_SECONDS = 0.9
+_WORK_SECONDS = 1.5
+_NOTED = "noted"
 
 
 class ServedStore(Protocol):
@@ -132,11 +134,14 @@ class HookServer:
             self._slots.release()
 
     def _handle(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the answer to a request; a moment that is not known has an empty one."""
-        handle = _MOMENTS.get(_read_text(request, "moment"))
+        """Return the answer to a request; a moment that is unknown or off has an empty one."""
+        moment = _read_text(request, "moment")
+        handle = _MOMENTS.get(moment)
         if handle is None:
             return {"text": ""}
         with self._memory.call(_read_text(request, "client") or None) as store:
+            if moment not in (*store.config.hooks.moments, _NOTED):
+                return {"text": ""}
             return handle(self, store, request)
 
     def _begin_session(self, store: MemoryStore, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,6 +158,24 @@ class HookServer:
             folder=_read_text(request, "folder"),
             session=_read_text(request, "session"),
             within=_PROMPT_SECONDS,
+        )
+        return {"text": moment.text}
+
+    def _recall_for_failure(self, store: MemoryStore, request: Mapping[str, Any]) -> dict[str, Any]:
+        moment = store.conversations.recall_for_failure(
+            _read_text(request, "output"),
+            folder=_read_text(request, "folder"),
+            session=_read_text(request, "session"),
+            within=_WORK_SECONDS,
+        )
+        return {"text": moment.text}
+
+    def _recall_for_file(self, store: MemoryStore, request: Mapping[str, Any]) -> dict[str, Any]:
+        moment = store.conversations.recall_for_file(
+            _read_text(request, "path"),
+            folder=_read_text(request, "folder"),
+            session=_read_text(request, "session"),
+            within=_WORK_SECONDS,
         )
         return {"text": moment.text}
 
@@ -174,7 +197,9 @@ _Handle = Callable[["HookServer", "MemoryStore", Mapping[str, Any]], dict[str, A
 _MOMENTS: Mapping[str, _Handle] = {
     "start": HookServer._begin_session,
     "prompt": HookServer._recall_for_prompt,
-    "noted": HookServer._take_in,
+    "failure": HookServer._recall_for_failure,
+    "file": HookServer._recall_for_file,
+    _NOTED: HookServer._take_in,
 }
 
 

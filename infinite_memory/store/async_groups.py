@@ -252,6 +252,8 @@ class AsyncConversations(Awaited[Conversations]):
     ingest_spool = awaited(Conversations.ingest_spool)
     begin_session = awaited(Conversations.begin_session)
     recall_for_prompt = awaited(Conversations.recall_for_prompt)
+    recall_for_failure = awaited(Conversations.recall_for_failure)
+    recall_for_file = awaited(Conversations.recall_for_file)
     undo = awaited(Conversations.undo)
     project_scope = awaited(Conversations.project_scope)
 

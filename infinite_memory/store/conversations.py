@@ -40,6 +40,7 @@ from infinite_memory.features.projects.session_moments import (
     begin_session,
     recall_for_prompt,
 )
+from infinite_memory.features.projects.work_moments import recall_for_failure, recall_for_file
 from infinite_memory.features.sessions.ingested import Ingested
 from infinite_memory.features.sessions.project_scope import existing_project_scope
 from infinite_memory.features.sessions.session_messages import ingest_spool
@@ -303,15 +304,44 @@ class Conversations(Group):
     def recall_for_prompt(
         self, prompt: str, *, folder: str = "", session: str = "", within: float | None = None
     ) -> Moment:
-        """Return the memories that almost surely help with a prompt, at most three, else nothing.
+        """Return what comes up at a prompt, in 150 tokens: reminders, and what surely helps.
 
-        They are of the project in `folder`, of its parents, of `Global`, and of the scopes that the
-        prompt names whole or by a keyword. What the session was shown before, and what it said
-        itself, is left out. If it takes more than `within` seconds, nothing is returned or noted.
+        The reminders are those with a date that was reached since the session began, and long-term
+        memories of the default conversation or of the `session` whose condition holds for the
+        prompt. The memories are at most three, of the project in `folder`, of its parents, of
+        `Global`, and of the scopes that the prompt names whole or by a keyword. What the session
+        was shown before, and what it said itself, is left out. If it takes more than `within`
+        seconds, nothing is returned or noted. The conditions have 0.05 seconds together; those
+        that are not decided then come first at the next prompt.
         """
         return recall_for_prompt(
             self._services, prompt, folder=folder, session=session, within=within
         )
+
+    def recall_for_failure(
+        self, output: str, *, folder: str = "", session: str = "", within: float | None = None
+    ) -> Moment:
+        """Return how the error in the output of a command was solved before, else nothing.
+
+        It is of the scopes that `recall_for_prompt` reads, surely the same kind of error, and was
+        solved. What the session was shown or did itself is left out. If it takes more than `within`
+        seconds, nothing is returned or noted.
+        """
+        return recall_for_failure(
+            self._services, output, folder=folder, session=session, within=within
+        )
+
+    def recall_for_file(
+        self, path: str, *, folder: str = "", session: str = "", within: float | None = None
+    ) -> Moment:
+        """Return at most three memories that name a file of the repository in `folder`.
+
+        They are its open problems, lessons and decisions in force, in 150 tokens, each once a
+        session; nothing for a file outside of the repository. They have its `path`, or the last
+        part of it if git knows no other file of that name. If it takes more than `within` seconds,
+        nothing is returned or noted.
+        """
+        return recall_for_file(self._services, path, folder=folder, session=session, within=within)
 
     @count_call
     def undo(self, session: str, *, dry_run: bool = False) -> SessionUndone:

@@ -496,6 +496,10 @@ ROWS: Mapping[str, list[Call]] = {
     "conversations.recall_for_prompt": [
         *(lambda s, q=q: s.conversations.recall_for_prompt(q) for q in QUESTIONS),
     ],
+    "conversations.recall_for_failure": [
+        *(lambda s, q=q: s.conversations.recall_for_failure(q) for q in QUESTIONS),
+    ],
+    "conversations.recall_for_file": [lambda s: s.conversations.recall_for_file("a.py")],
     "conversations.ingest_spool": [lambda s: s.conversations.ingest_spool()],
     "conversations.undo": [
         *(lambda s, c=c: s.conversations.undo(c) for c in CONVERSATIONS),

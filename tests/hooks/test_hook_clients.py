@@ -24,7 +24,15 @@ def entries(name: str, **options: str) -> dict[str, object]:
 
 def test_claude_code_briefs_at_the_start_and_notes_every_turn() -> None:
     listed = entries("claude-code")
-    assert list(listed) == ["SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd"]
+    assert list(listed) == [
+        *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUseFailure"),
+        *("PreCompact", "Stop", "SessionEnd"),
+    ]
+    matchers = {event: entry["matcher"] for event, entry in listed.items() if "matcher" in entry}  # type: ignore[operator,index]
+    assert matchers == {
+        "PreToolUse": "Edit|Write|MultiEdit|NotebookEdit",
+        "PostToolUseFailure": "Bash",
+    }
     assert listed["Stop"] == {
         "hooks": [
             {
@@ -80,8 +88,9 @@ def test_entries_are_added_beside_those_of_others_and_a_repetition_changes_nothi
     ours = entries("claude-code")
     listed = {"Stop": [SOUND], "PreToolUse": [SOUND]}
     changed = merge_entries(listed, ours)  # type: ignore[arg-type]
-    others = {event: [entry] for event, entry in ours.items() if event != "Stop"}
-    assert changed == {"Stop": [SOUND, ours["Stop"]], **others}
+    others = {event: [entry] for event, entry in ours.items() if event not in listed}
+    both = {event: [SOUND, ours[event]] for event in listed}
+    assert changed == {**both, **others}
     assert merge_entries({**listed, **changed}, ours) == {}  # type: ignore[arg-type]
 
 

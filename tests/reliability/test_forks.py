@@ -157,6 +157,8 @@ calls = {
     "conversations.project_scope": lambda: store.conversations.project_scope("/"),
     "conversations.begin_session": lambda: store.conversations.begin_session("/"),
     "conversations.recall_for_prompt": lambda: store.conversations.recall_for_prompt("x"),
+    "conversations.recall_for_failure": lambda: store.conversations.recall_for_failure("x"),
+    "conversations.recall_for_file": lambda: store.conversations.recall_for_file("x"),
     "conversations.undo": lambda: store.conversations.undo("x"),
     "bulk.preview_forget": lambda: store.bulk.preview_forget("deadline"),
     "bulk.forget": lambda: store.bulk.forget("0123456789ab", "deadline"),

@@ -66,6 +66,8 @@ CALLS: dict[str, Callable[[MemoryStore], object]] = {
     "conversations.search": lambda store: store.conversations.search("talk"),
     "conversations.begin_session": lambda store: store.conversations.begin_session("/nowhere"),
     "conversations.recall_for_prompt": lambda store: store.conversations.recall_for_prompt("a b"),
+    "conversations.recall_for_failure": lambda store: store.conversations.recall_for_failure("a b"),
+    "conversations.recall_for_file": lambda store: store.conversations.recall_for_file("a b"),
     "conversations.ingest_spool": lambda store: store.conversations.ingest_spool(),
     "conversations.undo": lambda store: store.conversations.undo("talk"),
     "conversations.project_scope": lambda store: store.conversations.project_scope("/"),

@@ -25,7 +25,7 @@ class HookClient:
     `files` are templates of paths: `{home}` is the folder of the user, any other name a variable
     of the environment; the first whose variables are set counts. `base` is what a new file of hooks
     holds beside them. `ticks` is the number of units of `timeout` in a second, None where an entry
-    has no time limit.
+    has no time limit. `matchers` are patterns of the tools at whose use an event counts.
     """
 
     name: str
@@ -35,6 +35,7 @@ class HookClient:
     is_grouped: bool = True
     ticks: int | None = 1
     base: Mapping[str, Any] = field(factory=dict)
+    matchers: Mapping[str, str] = field(factory=dict)
 
 
 # A transcript is noted only where there is a reader of the transcripts of that client.
@@ -43,7 +44,14 @@ HOOK_CLIENTS = (
         name="claude-code",
         files=("{CLAUDE_CONFIG_DIR}/settings.json", "{home}/.claude/settings.json"),
         project_file="{project}/.claude/settings.local.json",
-        events=("SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd"),
+        events=(
+            *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUseFailure"),
+            *("PreCompact", "Stop", "SessionEnd"),
+        ),
+        matchers={
+            "PreToolUse": "Edit|Write|MultiEdit|NotebookEdit",
+            "PostToolUseFailure": "Bash",
+        },
     ),
     HookClient(
         name="codex",
@@ -89,7 +97,8 @@ def hook_entries(
         if client.ticks is not None:
             is_start = event.lower() == "sessionstart"
             entry["timeout"] = (_START_SECONDS if is_start else _SPOOL_SECONDS) * client.ticks
-        entries[event] = {"hooks": [entry]} if client.is_grouped else entry
+        matcher = {"matcher": client.matchers[event]} if event in client.matchers else {}
+        entries[event] = {**matcher, "hooks": [entry]} if client.is_grouped else entry
     return entries
 
 

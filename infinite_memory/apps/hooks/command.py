@@ -1,8 +1,9 @@
 """The command `infinite-memory-hook EVENT`, which a client runs and whose outcome is always 0.
 
-At the start of a session it prints a briefing, and at a prompt what surely helps with it. Both come
+At the start of a session it prints a briefing, at a prompt what surely helps with it, after a
+failed command how its error was solved before, and before a file changes what names it. All come
 from a server that already runs; without one, the briefing is made by a process of its own, and
-nothing is said to a prompt. Any other event notes the transcript of the session in the spool.
+nothing is said to the rest. Any other event notes the transcript of the session in the spool.
 Little but the standard library is imported for that. Whatever fails is
 written to `logs/hooks.log` in the home folder. It ends by itself if the client keeps its input
 open.
@@ -27,10 +28,11 @@ from infinite_memory.features.sessions.hook_socket import ask_server
 from infinite_memory.features.sessions.spool import append_line, note_pause
 
 _START, _PROMPT = "sessionstart", ("userpromptsubmit", "beforesubmitprompt")
+_FAILURE, _TOOL = "posttoolusefailure", "pretooluse"
 _START_SECONDS, _SPOOL_SECONDS = 15.0, 3.0
 # How long a server has for an answer. A prompt waits for its hook.
-_ASKED_SECONDS = {"start": 6.0, "prompt": 1.0, "noted": 0.2}
-_MAX_PROMPT_CHARS = 4096
+_ASKED_SECONDS = {"start": 6.0, "prompt": 1.0, "failure": 2.0, "file": 2.0, "noted": 0.2}
+_MAX_PROMPT_CHARS, _MAX_OUTPUT_CHARS = 4096, 40_000
 _MAX_INPUT_BYTES = 4 << 20
 _MAX_CHARS = 4096
 _MAX_LOG_BYTES = 1 << 20
@@ -92,13 +94,13 @@ def _handle_event(event: str, options: Mapping[str, str], home: Path, seconds: f
         begun = time.monotonic()
         text = _ask(home, options, {"moment": "start", **asked})
         left = seconds - (time.monotonic() - begun)
-        _print_context(client, event, text or _make_briefing(folder, options, left))
+        if text is None:
+            text = _make_briefing(folder, options, left)
+        _print_context(client, event, text)
         return
-    if _fold_event(event) in _PROMPT:
-        prompt = values.get("prompt")
-        if isinstance(prompt, str):
-            request = {"moment": "prompt", **asked, "prompt": _cut_prompt(prompt)}
-            _print_context(client, event, _ask(home, options, request))
+    if _fold_event(event) in (*_PROMPT, _FAILURE, _TOOL):
+        if request := _read_request(_fold_event(event), values):
+            _print_context(client, event, _ask(home, options, {**request, **asked}))
         return
     transcript = _read_text(values, "transcript_path")
     if not transcript:
@@ -116,6 +118,24 @@ def _handle_event(event: str, options: Mapping[str, str], home: Path, seconds: f
     _ask(home, options, {"moment": "noted", **asked})
 
 
+def _read_request(event: str, values: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a server is asked at an event that notes nothing, empty if that is nothing."""
+    if event in _PROMPT:
+        prompt = values.get("prompt")
+        if isinstance(prompt, str):
+            return {"moment": "prompt", "prompt": _cut(prompt, _MAX_PROMPT_CHARS)}
+        return {}
+    if event == _FAILURE:
+        output = values.get("error")
+        if isinstance(output, str) and values.get("is_interrupt") is not True:
+            return {"moment": "failure", "output": _cut(output, _MAX_OUTPUT_CHARS)}
+        return {}
+    given = values.get("tool_input")
+    given = given if isinstance(given, dict) else {}
+    path = _read_text(given, "file_path") or _read_text(given, "notebook_path")
+    return {"moment": "file", "path": path} if path else {}
+
+
 def _switch(home: Path, session: str, *, paused: bool) -> int:
     """Pause a session, or all of them, or let them go on; say so, and return the exit code."""
     about = f"the session {session[:_MAX_CHARS]!r}" if session else "sessions"
@@ -129,13 +149,13 @@ def _switch(home: Path, session: str, *, paused: bool) -> int:
     return 0
 
 
-def _ask(home: Path, options: Mapping[str, str], request: Mapping[str, str]) -> str:
-    """Return the text that a running server of the home folder answers, "" if none does."""
+def _ask(home: Path, options: Mapping[str, str], request: Mapping[str, str]) -> str | None:
+    """Return the text that a running server of the home folder answers, None if none does."""
     if options.keys() & {"--store", "--scopes"} or os.environ.get(_STORE_VARIABLE):
-        return ""  # the servers of the home folder have another store, or more than these scopes
+        return None  # the servers of the home folder have another store, or more than these scopes
     answer = ask_server(home, request, seconds=_ASKED_SECONDS[request["moment"]])
     text = answer.get("text") if answer is not None else None
-    return text if isinstance(text, str) else ""
+    return text if isinstance(text, str) else None
 
 
 def _make_briefing(folder: str, options: Mapping[str, str], seconds: float) -> str:
@@ -156,7 +176,7 @@ def format_context(client: str, event: str, text: str) -> bytes:
     return json.dumps(document).encode() + b"\n"
 
 
-def _print_context(client: str, event: str, text: str) -> None:
+def _print_context(client: str, event: str, text: str | None) -> None:
     if not text:
         return
     try:
@@ -168,12 +188,11 @@ def _print_context(client: str, event: str, text: str) -> None:
         raise
 
 
-def _cut_prompt(prompt: str) -> str:
-    """Return the beginning and the end of a prompt, which together say what it asks for."""
-    if len(prompt) <= _MAX_PROMPT_CHARS:
-        return prompt
-    half = _MAX_PROMPT_CHARS // 2
-    return f"{prompt[:half]}\n{prompt[-half:]}"
+def _cut(text: str, chars: int) -> str:
+    """Return the beginning and the end of a text, which together say what it is about."""
+    if len(text) <= chars:
+        return text
+    return f"{text[: chars // 2]}\n{text[-chars // 2 :]}"
 
 
 def _read_arguments(arguments: Sequence[str]) -> tuple[str, dict[str, str]]:

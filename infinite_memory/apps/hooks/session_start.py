@@ -22,7 +22,7 @@ def make_briefing(folder: str, options: Sequence[str], *, timeout_seconds: float
     # Without -P, Python would import modules from the project that the client works on.
     command = [sys.executable, "-P", "-m", "infinite_memory", "briefing", *options]
     done = subprocess.run(
-        [*command, "--project", folder, "--budget", _TOKENS],
+        [*command, "--project", folder, "--budget", _TOKENS, "--unasked"],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=timeout_seconds,

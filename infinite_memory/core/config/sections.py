@@ -232,6 +232,26 @@ def _fold_title(name: str) -> str:
     return fold_name(name).removeprefix(_PREFIX)
 
 
+def _split_moments(value: object) -> object:
+    """Return a list of moments; in a variable of the environment there are commas between them."""
+    if not isinstance(value, str):
+        return value
+    return [name.strip() for name in value.split(",") if name.strip()]
+
+
+class Hooks(Section):
+    """What enters a session of a client unasked.
+
+    `moments`: "start" for the briefing, "prompt" for what helps with a prompt and reminders that
+    come up at it, "failure" for how the error of a command was solved before, and "file" for what
+    names a file that is about to change.
+    """
+
+    moments: Annotated[
+        tuple[Literal["start", "prompt", "failure", "file"], ...], BeforeValidator(_split_moments)
+    ] = ("start", "prompt", "failure", "file")
+
+
 class Retention(StrEnum):
     """How much the upkeep archives: nothing, old and unused memories, or more of them."""
 
@@ -500,6 +520,7 @@ class Config(Section):
     upkeep: Upkeep = Upkeep()
     summaries: Summaries = Summaries()
     projects: Projects = Projects()
+    hooks: Hooks = Hooks()
     chunking: Chunking = Chunking()
     attachments: Attachments = Attachments()
     short_term: ShortTerm = ShortTerm()

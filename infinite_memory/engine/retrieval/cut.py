@@ -68,14 +68,18 @@ def _select_shown(cut: Cut, hits: Hits) -> list[Hit]:
 def may_be_pushed(memory: Memory) -> bool:
     """Return whether a memory may enter a conversation unasked.
 
-    It was said or stored on purpose, or made of what was said; it has no secret, does not address
-    the model, and says something. This holds back nothing that is asked for.
+    It was said or stored on purpose, or made of what was said, and it is fit to be told. This holds
+    back nothing that is asked for.
     """
-    text = f"{memory.title or ''}\n{memory.text}"
     is_made = memory.origin is Origin.TOOL and bool(memory.sources)
+    return (is_made or memory.origin not in _BROUGHT_IN) and is_fit_to_tell(memory)
+
+
+def is_fit_to_tell(memory: Memory) -> bool:
+    """Return whether a memory says something, has no secret, and does not address the model."""
+    text = f"{memory.title or ''}\n{memory.text}"
     return (
-        (is_made or memory.origin not in _BROUGHT_IN)
-        and _ADDRESSES_MODEL.search(text) is None
+        _ADDRESSES_MODEL.search(text) is None
         and not find_secrets(text)
         and not is_trivial(memory.text)
     )

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+from glob import escape
 from pathlib import Path, PurePosixPath
 
 from attrs import frozen
@@ -77,6 +78,13 @@ class Checkout:
         algorithm = "sha256" if like is not None and len(like) == _SHA256_DIGITS else "sha1"
         hashes = {name: self._hash_file(name, algorithm) for name in names}
         return {name: digest for name, digest in hashes.items() if digest is not None}
+
+    def is_alone(self, name: str) -> bool:
+        """Return whether no other file that git knows has the last part of a path as its name."""
+        listed = run_git(
+            self.folder, "ls-files", "-z", "--", f":(glob)**/{escape(PurePosixPath(name).name)}"
+        )
+        return listed is not None and not set(filter(None, listed.split("\0"))) - {name}
 
     def _list_hashes(self, commit: str, names: Sequence[str]) -> dict[str, str]:
         if not names:

@@ -2,32 +2,45 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from attrs import evolve, frozen
 
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.criteria import Conditions, Cut, Mode
 from infinite_memory.core.values.hits import Hit
-from infinite_memory.core.values.memory import shorten
-from infinite_memory.core.values.scope import find_spelling, fold_name
+from infinite_memory.core.values.memory import Memory, shorten
+from infinite_memory.core.values.scope import Scope, find_spelling, fold_name
 from infinite_memory.engine.id_endings import shorten_ids
 from infinite_memory.engine.retrieval.search import find_hits
 from infinite_memory.engine.retrieval.search_request import SearchRequest, find_named_scopes
+from infinite_memory.engine.scopes import choose_scopes
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.trivial import is_trivial
-from infinite_memory.features.overviews.sections import count_tokens, describe_origin, write_memory
+from infinite_memory.features.overviews.sections import (
+    count_tokens,
+    describe_origin,
+    join_title,
+    write_memory,
+)
 from infinite_memory.features.overviews.values import ShownMemory
 from infinite_memory.features.projects.session_context import brief_scope
+from infinite_memory.features.reminders.long_term.firing import count_firing
+from infinite_memory.features.reminders.long_term.prompting import (
+    find_prompted,
+    start_conditions,
+)
 from infinite_memory.features.sessions.project_scope import find_active_project
 from infinite_memory.features.sessions.shown import ShownMemories
 from infinite_memory.search.text.question_terms import split_terms
-from infinite_memory.search.text.quotation import NOTICE
+from infinite_memory.search.text.quotation import NOTICE, replace_surrogates
 from infinite_memory.search.text.token_estimate import estimate_tokens
 
-_PROMPT_TOKENS = 150
+_TOKENS = 150
 _TEXT_CHARS = 240
 # The scope of one repository may begin with that of another: "repo/a/app" and "repo/a/app~2".
 _END_OF_NAME = r"(?![a-z0-9_~/-]|\.[a-z0-9])"
@@ -49,6 +62,19 @@ class Moment(PlainData):
     tokens: int = 0
 
 
+@frozen(kw_only=True)
+class Candidate:
+    """A memory that may be shown at a moment: the part of its `text`, and the date it stands under.
+
+    `is_fired` is whether it is a reminder, which comes up without a recall.
+    """
+
+    memory: Memory
+    text: str
+    at: datetime
+    is_fired: bool = False
+
+
 def begin_session(services: Services, folder: str, *, session: str, budget: int) -> Moment:
     """Return the briefing for a session; see `Conversations.begin_session`.
 
@@ -63,44 +89,74 @@ def begin_session(services: Services, folder: str, *, session: str, budget: int)
     )
     shown = ShownMemories(services.config.home, session)
     shown.forget()
-    shown.add("start", moment.ids, tokens=moment.tokens)
+    start_conditions(services)
+    shown.add("start", moment.ids, tokens=moment.tokens, at=services.clock())
     return moment
 
 
 def recall_for_prompt(
     services: Services, prompt: str, *, folder: str, session: str, within: float | None
 ) -> Moment:
-    """Return what almost surely helps with a prompt; see `Conversations.recall_for_prompt`."""
-    begun, text = time.monotonic(), _shorten_prompt(prompt)
+    """Return what comes up at a prompt; see `Conversations.recall_for_prompt`."""
+    until, text = find_end(within), _shorten_prompt(prompt)
+    project = find_active_project(services, folder)
+    log = ShownMemories(services.config.home, session)
+    known = log.read()
+    reminders = find_prompted(
+        services,
+        text,
+        find_session_scopes(services, project),
+        conversation_id=session,
+        since=log.read_begin(services.clock()),
+        without=known,
+    )
+    candidates = [
+        Candidate(memory=memory, text=join_title(memory, memory.text), at=at, is_fired=True)
+        for at, memory in reminders
+    ]
+    taken = {memory.id for _, memory in reminders} | known
+    hits = _find_helpful(services, text, project)
+    candidates += [
+        Candidate(memory=hit.memory, text=_choose_text(hit), at=hit.memory.happened_at)
+        for hit in hits
+        if hit.memory.id not in taken and not (session and hit.memory.conversation_id == session)
+    ]
+    return show_memories(services, "prompt", candidates, project, log, until=until)
+
+
+def find_end(within: float | None) -> float:
+    """Return the second of `time.monotonic` at which nobody waits any more."""
+    return math.inf if within is None else time.monotonic() + within
+
+
+def find_session_scopes(services: Services, project: Scope | None) -> frozenset[str] | None:
+    """Return the scopes whose memories may come up unasked in a project; None for all.
+
+    They are the scope of the project or else the default scope, its parents, and `Global`.
+    """
+    # Without a scope every project is read where none is at work, or nothing is kept of it.
+    scope = None if _find_own_scope(services, project) else services.default_scope
+    placed = evolve(services, find_project_scope=lambda: project)
+    return choose_scopes(scope, placed, may_miss=True).scopes
+
+
+def _find_own_scope(services: Services, project: Scope | None) -> str | None:
+    """Return the name of the scope of a project, None if nothing is kept of it."""
+    return None if project is None else find_spelling(project.name, services.storage.scopes())
+
+
+def _find_helpful(services: Services, text: str, project: Scope | None) -> list[Hit]:
+    """Return the memories that almost surely help with a prompt, the best first."""
     if is_trivial(text) or len(split_terms(text)[0]) < _LEAST_TERMS:
-        return Moment()
-    project, named = find_active_project(services, folder), _find_named_scopes(services, text)
-    own = project and find_spelling(project.name, services.storage.scopes())
-    # A search without a scope reads every project where none is at work, or nothing is kept of it.
+        return []
+    own, named = _find_own_scope(services, project), _find_named_scopes(services, text)
     scope = None if own else [services.default_scope, *named]
     # Unasked, nothing comes up that no longer holds, whatever the words of the prompt ask for.
     conditions: Conditions = {"scope": scope, "mode": Mode.CURRENT}
     request = SearchRequest(text=text, conditions=conditions, cut=Cut.PUSHED, may_miss=True)
-    shown = ShownMemories(services.config.home, session)
-    known = shown.read()
     hits = find_hits(evolve(services, find_project_scope=lambda: project), request)
-    if within is not None and time.monotonic() - begun > within:
-        return Moment()
-    foreign = {*hits.named} - named - {own}
-    new = [
-        hit
-        for hit in hits
-        if hit.memory.id not in known
-        and hit.memory.scope not in foreign
-        and not (session and hit.memory.conversation_id == session)
-    ]
-    usual = services.default_scope if project is None else project.name
-    moment = _write_hits(services, new, usual)
-    if moment.ids:
-        recalled = (hit.memory for hit in new if hit.memory.id in moment.ids)
-        services.note_returned(recalled, is_recall=True)
-        shown.add("prompt", moment.ids, tokens=moment.tokens)
-    return moment
+    foreign = {*hits.named} - {*named} - {own}
+    return [hit for hit in hits if hit.memory.scope not in foreign]
 
 
 def _find_named_scopes(services: Services, text: str) -> frozenset[str]:
@@ -120,28 +176,53 @@ def _find_named_scopes(services: Services, text: str) -> frozenset[str]:
     )
 
 
-def _write_hits(services: Services, hits: Sequence[Hit], usual: str) -> Moment:
-    """Return as many of `hits` as fit in the budget of a prompt, the best first.
+def show_memories(
+    services: Services,
+    moment: str,
+    candidates: Sequence[Candidate],
+    project: Scope | None,
+    log: ShownMemories,
+    *,
+    until: float,
+    title: str = "From the memory.",
+) -> Moment:
+    """Return as many of the first candidates as fit in the budget of a moment, and note it.
 
-    The scope of a memory is named unless it is the `usual` one.
+    After `until`, see `find_end`, nothing is returned or noted. The scope of a memory is named
+    unless it is the usual one of the session.
     """
-    endings = shorten_ids(services, [hit.memory.id for hit in hits])
+    usual = services.default_scope if project is None else project.name
+    endings = shorten_ids(services, [each.memory.id for each in candidates])
     zone = services.config.time_zone
-    lines, ids = [f"From the memory. {NOTICE}"], []
-    left = _PROMPT_TOKENS - count_tokens(lines[0])
-    for hit in hits:
-        memory, text = hit.memory, shorten(_choose_text(hit), _TEXT_CHARS)
-        item = ShownMemory.of(memory, endings[memory.id], text)
+    lines, shown = [f"{title} {NOTICE}"], []
+    left = _TOKENS - count_tokens(lines[0])
+    for each in candidates:
+        memory = each.memory
+        text = shorten(each.text, _TEXT_CHARS)
+        item = ShownMemory.of(memory, endings[memory.id], text, at=each.at)
         line = write_memory(item, describe_origin(item), usual=usual, zone=zone)
         left -= count_tokens(line)
         if left < 0:
             break
         lines.append(line)
-        ids.append(memory.id)
-    if not ids:
+        shown.append(each)
+    if not shown or time.monotonic() > until:
         return Moment()
     text = "\n".join(lines)
-    return Moment(text=text, ids=tuple(ids), tokens=estimate_tokens(text))
+    written = Moment(
+        text=text,
+        ids=tuple(each.memory.id for each in shown),
+        tokens=estimate_tokens(text),
+    )
+    now = services.clock()
+    services.note_returned(_list_memories(shown, is_fired=False), is_recall=True)
+    count_firing(services, _list_memories(shown, is_fired=True), (), now)
+    log.add(moment, written.ids, tokens=written.tokens, at=now)
+    return written
+
+
+def _list_memories(shown: Iterable[Candidate], *, is_fired: bool) -> list[Memory]:
+    return [each.memory for each in shown if each.is_fired == is_fired]
 
 
 def _choose_text(hit: Hit) -> str:
@@ -150,7 +231,7 @@ def _choose_text(hit: Hit) -> str:
 
 
 def _shorten_prompt(prompt: str) -> str:
-    text = prompt.strip()
+    text = replace_surrogates(prompt).strip()
     if len(text) <= 2 * _PROMPT_CHARS:
         return text
     return f"{text[:_PROMPT_CHARS]}\n{text[-_PROMPT_CHARS:]}"

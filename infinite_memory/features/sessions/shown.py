@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from attrs import frozen
 
@@ -36,18 +38,37 @@ class ShownMemories:
 
     def read(self) -> frozenset[str]:
         """Return the ids of the memories that were shown."""
-        ids: set[str] = set()
-        if self.session:
-            with suppress(OSError), open_regular(self._path) as file:
-                for line in file.read(_MAX_BYTES).splitlines():
-                    # A line that a full disk has cut, or that somebody else wrote, tells nothing.
-                    with suppress(ValueError, RecursionError, TypeError, KeyError):
-                        ids.update(json.loads(line)["ids"])
-        return frozenset(ids)
+        return frozenset(memory_id for line in self._read_lines() for memory_id in line["ids"])
 
-    def add(self, moment: str, ids: Iterable[str], *, tokens: int) -> None:
+    def read_begin(self, now: datetime) -> datetime:
+        """Return when the session began as far as is known: `now`, which is noted, if it is new."""
+        for line in self._read_lines():
+            with suppress(OverflowError, OSError):
+                return datetime.fromtimestamp(line["at"], UTC)
+        self.add("start", (), tokens=0, at=now)
+        return now
+
+    def _read_lines(self) -> Iterator[dict[str, Any]]:
+        if not self.session:
+            return
+        lines: list[bytes] = []
+        with suppress(OSError), open_regular(self._path) as file:
+            lines = file.read(_MAX_BYTES).splitlines()
+        for text in lines:
+            # A line that a full disk has cut, or that somebody else wrote, tells nothing.
+            with suppress(ValueError, RecursionError):
+                line = json.loads(text)
+                if (
+                    isinstance(line, dict)
+                    and isinstance(line.get("at"), int)
+                    and isinstance(line.get("ids"), list)
+                    and all(isinstance(memory_id, str) for memory_id in line["ids"])
+                ):
+                    yield line
+
+    def add(self, moment: str, ids: Iterable[str], *, tokens: int, at: datetime) -> None:
         """Note what was shown at a moment of the session; a failure leaves it out."""
-        line = {"moment": moment, "at": int(time.time()), "ids": [*ids], "tokens": tokens}
+        line = {"moment": moment, "at": int(at.timestamp()), "ids": [*ids], "tokens": tokens}
         if self.session:
             with suppress(OSError):
                 self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

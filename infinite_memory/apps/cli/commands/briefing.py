@@ -27,10 +27,11 @@ from infinite_memory.store import KNOWLEDGE_TOKENS, SESSION_TOKENS
     show_default=True,
     help="Print at most about so many tokens.",
 )
+@click.option("--unasked", is_flag=True, hidden=True)  # nothing where hooks.moments has no start
 @common_options
 @click.pass_context
 def briefing_command(
-    context: click.Context, *, scope: str | None, project: str | None, budget: int
+    context: click.Context, *, scope: str | None, project: str | None, budget: int, unasked: bool
 ) -> None:
     """Print what an assistant should know at the start of a session.
 
@@ -42,6 +43,8 @@ def briefing_command(
         raise click.UsageError("give --scope or --project, not both", context)
     # A session that begins in a project knows what the last one there left.
     with open_store(context, ingests=project is not None) as store:
+        if unasked and "start" not in store.config.hooks.moments:
+            return
         folder = "" if project is None else str(absolute_path(project))
         briefing = store.briefing(scope, budget=budget, folder=folder)
     if wants_json(context):

@@ -130,7 +130,7 @@ def _condense_lines(lines: Sequence[str], ratings: Sequence[int], headline: int)
 
 def _rate_all(lines: Sequence[str], frames: Sequence[str | None]) -> list[int]:
     """Return how surely every line names the failure, from 0 to 4."""
-    ratings = [0 if frame else _rate_line(line) for line, frame in zip(lines, frames, strict=True)]
+    ratings = [0 if frame else rate_line(line) for line, frame in zip(lines, frames, strict=True)]
     if len(lines) <= _SHORT:
         return ratings
     words = [set(_WORDS.findall(line)) for line in lines]
@@ -143,7 +143,8 @@ def _rate_all(lines: Sequence[str], frames: Sequence[str | None]) -> list[int]:
     return special if any(special) else ratings
 
 
-def _rate_line(line: str) -> int:
+def rate_line(line: str) -> int:
+    """Return how surely a normalised line names the failure, from 0 to 4."""
     if _LOGGED.match(line):
         return 0
     signs = (_find_name(line), _LABEL.search(line), _FAILS.search(line), _DENIES.search(line))

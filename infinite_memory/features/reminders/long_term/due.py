@@ -71,13 +71,7 @@ def find_due(
         if (scopes is None or entry.memory.scope in scopes)
         and conversation_id in (None, entry.conversation_id)
     ]
-    moments = {
-        entry: moment
-        for entry in selected
-        if entry.trigger is None
-        and (moment := read_date(entry.memory)) is not None
-        and now - _OVERDUE <= moment <= now + within
-    }
+    moments = find_dated(selected, now - _OVERDUE, now + within)
     triggers = [entry for entry in selected if _depends_on_time(entry)]
     code = begin_code(services, triggers, now, seconds=code_seconds)
     checked = _check_now(services, triggers, now, code)
@@ -99,6 +93,19 @@ def find_due(
         conditions=sum(each.count for each in checked),
         unchecked=unchecked,
     )
+
+
+def find_dated(
+    entries: Iterable[TrackedMemory], since: datetime, until: datetime
+) -> dict[TrackedMemory, datetime]:
+    """Return the reminders without a condition whose moment is in a span of time."""
+    return {
+        entry: moment
+        for entry in entries
+        if entry.trigger is None
+        and (moment := read_date(entry.memory)) is not None
+        and since <= moment <= until
+    }
 
 
 def list_due(
