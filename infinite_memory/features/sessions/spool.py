@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 if sys.platform == "win32":  # pragma: no cover
@@ -56,6 +55,8 @@ def note_pause(home: Path, session: str, *, paused: bool) -> None:
     Raises:
         OSError: it could not be written.
     """
+    from datetime import UTC, datetime  # noqa: PLC0415 -- a hook that notes a session does without
+
     at = datetime.now(UTC).isoformat()
     append_line(home, {"at": at, "session": session, "paused": paused}, name=PAUSES)
 
