@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shlex
 
-import pytest
-
 from infinite_memory.apps.hooks.clients import (
     find_hook_client,
     hook_entries,

@@ -15,6 +15,9 @@ import secrets
 import socket
 from pathlib import Path
 
+from infinite_memory.core.files.regular import read_regular
+
+_MAX_BYTES = 1024
 _HOST = "127.0.0.1"
 
 
@@ -43,7 +46,7 @@ def connect(path: Path, seconds: float) -> tuple[socket.socket, str]:
         OSError: nobody answers in `seconds`, or it is another program.
         ValueError: the file is none of ours.
     """
-    values = json.loads(path.read_text())
+    values = json.loads(read_regular(path, max_bytes=_MAX_BYTES))
     if not isinstance(values, dict):
         raise ValueError(f"{path} holds no object")
     secret, number = str(values.get("secret")), secrets.token_hex(16)

@@ -55,9 +55,8 @@ def note_pause(home: Path, session: str, *, paused: bool) -> None:
     Raises:
         OSError: it could not be written.
     """
-    from datetime import UTC, datetime  # noqa: PLC0415 -- a hook that notes a session does without
-
-    at = datetime.now(UTC).isoformat()
+    now = time.time()
+    at = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now))}.{int(now % 1 * 1e6):06d}Z"
     append_line(home, {"at": at, "session": session, "paused": paused}, name=PAUSES)
 
 
