@@ -14,6 +14,7 @@ and every other server is asked until it knows it.
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import os
 import shutil
@@ -29,6 +30,7 @@ from typing import Any
 
 from attrs import field, frozen
 
+import infinite_memory
 from benchmarks.environment import describe_environment
 from benchmarks.scale.corpus import build, store_folder
 from benchmarks.scale.processes import memory_of
@@ -212,6 +214,8 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "scale")
     arguments = parser.parse_args()
     print(describe_environment())
+    # An installation has its bytecode.
+    compileall.compile_dir(Path(infinite_memory.__file__).parent, quiet=1)
     with tempfile.TemporaryDirectory() as scratch:
         for count in arguments.counts:
             home = Path(scratch) / f"home{count}"
