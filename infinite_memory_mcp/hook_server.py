@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import math
-import os
 import socket
 import threading
 import time
@@ -16,10 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory.features.sessions.hook_socket import (
-    SUFFIX,
-    check_owner,
     find_socket_folder,
-    name_host,
+    listen,
     read_request,
 )
 
@@ -53,7 +50,7 @@ class HookServer:
     """A socket in the home folder on which hooks ask the store of a server.
 
     It serves the user alone, since the folder of the socket is readable by nobody else. Where there
-    can be no socket, such as on Windows or in a folder that is read-only, hooks do without.
+    can be no socket, such as in a folder that is read-only, hooks do without.
     """
 
     def __init__(self, memory: ServedStore, home: Path, *, ingests: bool) -> None:
@@ -64,27 +61,16 @@ class HookServer:
         self._memory, self._home, self._ingests = memory, home, ingests
         self._path: Path | None = None
         self._listener: socket.socket | None = None
+        self._secret = ""
         self._slots = threading.BoundedSemaphore(_MOST_AT_ONCE)
 
     def start(self) -> None:
         """Listen in the background; without a socket, only a line in the log says why."""
-        if not hasattr(socket, "AF_UNIX"):
-            return
         folder = find_socket_folder(self._home)
-        path = folder / f"{name_host()}-{os.getpid()}-{os.urandom(2).hex()}{SUFFIX}"
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            check_owner(folder)
-            folder.chmod(0o700)
-            # Named only once it listens: a hook removes a socket that nobody listens on.
-            begun = path.with_suffix("")
-            listener.bind(os.fspath(begun))
-            listener.listen(_MOST_AT_ONCE)
-            begun.rename(path)
+            listener, path, self._secret = listen(folder, _MOST_AT_ONCE)
         except OSError as error:
-            listener.close()
-            _log.warning("hooks are not answered: %s: %s", path, error)
+            _log.warning("hooks are not answered: %s: %s", folder, error)
             return
         self._path, self._listener = path, listener
         threading.Thread(target=self._accept, args=(listener,), name="hooks", daemon=True).start()
@@ -123,7 +109,7 @@ class HookServer:
     def _answer(self, connection: socket.socket) -> None:
         try:
             with closing(connection):
-                request = read_request(connection, seconds=_REQUEST_SECONDS)
+                request = read_request(connection, seconds=_REQUEST_SECONDS, secret=self._secret)
                 answer = self._handle(request)
                 connection.sendall(json.dumps(answer).encode() + b"\n")
         except (OSError, ValueError, RecursionError, InfiniteMemoryError) as error:
@@ -185,9 +171,10 @@ class HookServer:
 
     def _ingest(self, store: MemoryStore, *, seconds: float = math.inf) -> None:
         if self._ingests:
+            conversations = store.conversations  # loads modules, which may take longer than that
             deadline = time.monotonic() + seconds
             with suppress(OSError, InfiniteMemoryError):
-                store.conversations.ingest_spool(
+                conversations.ingest_spool(
                     stop=lambda: self._memory.is_stopping or time.monotonic() > deadline
                 )
 

@@ -66,14 +66,16 @@ LATE = {
     *("onnxruntime", "tokenizers", "rjieba", "mcp", "msvcrt", "fcntl", "numpy"),
     *("zstandard", "cryptography", "ijson", "yaml", "pypdf", "plotly"),
     *("quickjs", "quickjs_ng", "re2", "dateutil", "tomlkit", "colorama"),
+    "tempfile",  # takes a hook, for which a client waits, as long as all else that it imports
 }
 # Entry points answer before the library is imported, and a store loads a verb, a group or a part
 # when it is first called, and a backend when an address names it, so they may also import parts of
 # the library late. The storage of most commands loads what only a check or a backup of it needs,
-# and the reader of times the words of other languages.
+# and the reader of times the words of other languages. A hook loads what only Windows needs.
 LATE_IMPORTERS = (
     "infinite_memory.apps.hooks.",
     "infinite_memory.engine.services",
+    "infinite_memory.features.sessions.hook_socket",
     "infinite_memory.storage.open",
     "infinite_memory.storage.sqlite.storage",
     "infinite_memory.store.",
@@ -142,7 +144,7 @@ ADAPTER_TAKES = {
     "store": "KNOWLEDGE_TOKENS",
     # Left over: a method of the store should answer what they are taken for.
     "features.background.upkeep.report": "UpkeepReport",
-    "features.sessions.hook_socket": "SUFFIX check_owner find_socket_folder name_host read_request",
+    "features.sessions.hook_socket": "find_socket_folder listen read_request",
     "features.sessions.git": "find_work_tree",
     "features.sessions.scope_names": "PREFIX is_folder",
 }
@@ -529,7 +531,7 @@ def test_the_house_does_not_grow_unseen() -> None:
     # A change that needs more says so here, and in docs/contributing.md.
     house = count_house()
     assert house.names_at_the_top <= 12
-    assert house.files <= 745
-    assert house.lines <= 107_300
+    assert house.files <= 757
+    assert house.lines <= 109_900
     assert house.import_share <= 9.6
     assert house.required == 11

@@ -110,6 +110,13 @@ def centres(folder: Path, embedder: Embedder) -> NDArray[np.float32]:
     return np.fromfile(path, np.float32).reshape(_CENTRES, -1)
 
 
+def _draw_centres(dimensions: int) -> NDArray[np.float32]:
+    parts = np.random.default_rng(0).standard_normal((_CENTRES, dimensions), np.float32)
+    parts = parts.reshape(-1, DIMENSIONS)
+    drawn: NDArray[np.float32] = parts / np.linalg.norm(parts, axis=1, keepdims=True)
+    return drawn.reshape(_CENTRES, -1)
+
+
 def around(middle: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
     """Return unit vectors near those of `middle`, whose parts keep their lengths, of its shape."""
     parts = middle.reshape(-1, DIMENSIONS)
@@ -202,17 +209,21 @@ def store_folder(folder: Path, count: int, *, topics: bool = False, model: str =
     return folder / (name if model == BUNDLED else f"{name}-{model}")
 
 
-def build(folder: Path, count: int, *, topics: bool = False, model: str = BUNDLED) -> float:
+def build(
+    folder: Path, count: int, *, topics: bool = False, model: str = BUNDLED, embeds: bool = True
+) -> float:
     """Make the store if it is not there; return how many seconds the commits took.
 
-    The memories are those of `topic_batches` with `topics`, otherwise those of `batches`.
+    The memories are those of `topic_batches` with `topics`, otherwise those of `batches`. Their
+    vectors lie around those of texts, without `embeds` around random ones, which are made at once.
     """
     home = store_folder(folder, count, topics=topics, model=model)
     done = home / "corpus.done"
     if done.exists():
         return 0.0
     with closing(open_embedder(model)) as embedder:
-        middle, identity = centres(folder, embedder), embedder.model
+        identity = embedder.model
+        middle = centres(folder, embedder) if embeds else _draw_centres(embedder.dimensions)
     seconds = 0.0
     with closing(SqliteStorage.open(home)) as storage:
         if storage.position():

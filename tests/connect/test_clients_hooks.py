@@ -64,20 +64,31 @@ def test_without_hooks_the_file_is_not_touched(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "file", "event"),
+    ("name", "file", "prompt"),
     [
-        ("codex", ".codex/hooks.json", "SessionStart"),
-        ("gemini", ".gemini/settings.json", "SessionStart"),
-        ("cursor", ".cursor/hooks.json", "sessionStart"),
+        ("codex", ".codex/hooks.json", "UserPromptSubmit"),
+        ("gemini", ".gemini/settings.json", "BeforeAgent"),
     ],
 )
-def test_other_clients_get_them_if_asked_for(home: Path, name: str, file: str, event: str) -> None:
+def test_other_clients_that_were_tried_get_them_too(
+    home: Path, name: str, file: str, prompt: str
+) -> None:
     connect(name)
-    assert "hooks" not in (json.loads((home / file).read_text()) if (home / file).exists() else {})
-    connect(name, "--hooks")
-    assert list(hooks_in(home / file)) == [event]
+    assert prompt in hooks_in(home / file)
+    connect(name, "--scopes", "work")
+    assert list(hooks_in(home / file)) == ["SessionStart"]
     connect(name, "--remove")
     assert "infinite-memory-hook" not in (home / file).read_text()
+
+
+def test_a_client_that_was_not_tried_gets_them_if_asked_for(home: Path) -> None:
+    file = home / ".cursor" / "hooks.json"
+    connect("cursor")
+    assert not file.exists()
+    connect("cursor", "--hooks")
+    assert list(hooks_in(file)) == ["sessionStart"]
+    connect("cursor", "--remove")
+    assert "infinite-memory-hook" not in file.read_text()
 
 
 def test_a_server_that_takes_nothing_in_is_only_briefed(home: Path) -> None:

@@ -21,6 +21,8 @@ from infinite_memory.features.sessions.events.builder import remove_client_text
         "\n<an-element_of-tomorrow>x</an-element_of-tomorrow>\n",
         "# AGENTS.md instructions for /srv/mill\n\n<INSTRUCTIONS>x</INSTRUCTIONS>",
         "[Request interrupted by user for tool use]",
+        "System: Please continue.",
+        "You are an AI agent that brings the power of Gemini to the shell. Write GEMINI.md.",
         "<system-reminder>a</system-reminder> <system-reminder>b</system-reminder>",
     ],
 )

@@ -59,6 +59,9 @@ def test_nine_of_ten_statements_that_are_found_are_statements(half: int) -> None
     [
         "My cat is called Kiki, isn't she?",
         "what is my cat called",
+        "so is our parser of dates still worth its 300 lines",
+        "you can drop the table Orders, nobody of ours reads it",
+        "seems like our queue has 40 jobs too many",
         "> My cat is called Kiki.",
         "    My cat is called Kiki.",
         "```\nMy cat is called Kiki.\n```",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shlex
 
-import pytest
-
 from infinite_memory.apps.hooks.clients import (
     find_hook_client,
     hook_entries,
@@ -44,15 +42,20 @@ def test_claude_code_briefs_at_the_start_and_notes_every_turn() -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["codex", "gemini", "cursor"])
-def test_the_others_are_only_briefed_since_their_transcripts_are_not_read(name: str) -> None:
-    (event,) = entries(name)
-    assert event.lower() == "sessionstart"
+def test_codex_and_gemini_are_noted_too_and_cursor_is_only_briefed() -> None:
+    assert list(entries("codex")) == list(entries("claude-code"))
+    assert list(entries("gemini")) == [
+        "SessionStart",
+        "BeforeAgent",
+        "PreCompress",
+        "AfterAgent",
+        "SessionEnd",
+    ]
+    assert list(entries("cursor")) == ["sessionStart"]
 
 
 def test_time_limits_have_the_unit_of_the_client() -> None:
-    (gemini,) = entries("gemini").values()
-    (codex,) = entries("codex").values()
+    gemini, codex = entries("gemini")["SessionStart"], entries("codex")["SessionStart"]
     assert isinstance(gemini, dict)
     assert isinstance(codex, dict)
     assert gemini["hooks"][0]["timeout"] == 1000 * codex["hooks"][0]["timeout"]

@@ -285,6 +285,52 @@ def test_a_socket_that_nobody_listens_on_is_removed(home: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
+def test_where_there_are_no_sockets_a_port_and_a_secret_take_their_place(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(socket, "AF_UNIX")
+    with LazyStore(lambda: MemoryStore.open(home), quiet_seconds=600, answers_hooks=True) as memory:
+        memory.get().remember("Marta's cat is called Kiki", origin="user")
+        assert "Kiki" in ask(home, "prompt", session="s1", prompt="What is my cat called?")
+        (path,) = find_socket_folder(home).glob("*.port")
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        port = json.loads(path.read_text())["port"]
+        with socket.create_connection(("127.0.0.1", port), 5) as stranger:
+            stranger.sendall(b"1\n")
+            stranger.recv(128)
+            asked = {"moment": "prompt", "session": "s2", "prompt": "What is my cat called?"}
+            stranger.sendall(json.dumps({**asked, "secret": "guessed"}).encode() + b"\n")
+            assert stranger.recv(1024) == b""
+    assert not path.exists()
+
+
+def test_another_program_that_has_the_port_of_a_server_is_told_nothing(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(socket, "AF_UNIX")
+    folder = find_socket_folder(home)
+    folder.mkdir(mode=0o700, parents=True)
+    heard = []
+    with socket.create_server(("127.0.0.1", 0)) as stranger:
+
+        def answer() -> None:
+            connection, _ = stranger.accept()
+            with connection:
+                heard.append(connection.recv(1024))
+                connection.sendall(b"\n")
+                heard.append(connection.recv(1024))
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        path = folder / f"{name_host()}-1.port"
+        path.write_text(json.dumps({"port": stranger.getsockname()[1], "secret": "s"}))
+        assert ask_server(home, {"moment": "prompt", "prompt": "private"}, seconds=1) is None
+        thread.join(5)
+    assert len(heard[0]) == 33
+    assert heard[1] == b""
+    assert not path.exists()
+
+
 @pytest.mark.parametrize("said", [b"", b"\nno json\n", b"\n[]\n", b"?", b"\n"])
 def test_a_server_that_hangs_or_answers_rubbish_is_no_answer(home: Path, said: bytes) -> None:
     folder = find_socket_folder(home)

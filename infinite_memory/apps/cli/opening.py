@@ -57,9 +57,10 @@ def _ingest_notes(store: MemoryStore, *, quiet: bool) -> None:
 
     if Spool(store.config.home).is_empty:  # so that nothing that reads sessions is loaded
         return
+    group = store.conversations  # loads modules, which may take longer than the limit
     deadline = time.monotonic() + _INGEST_SECONDS
     try:
-        ingested = store.conversations.ingest_spool(stop=lambda: time.monotonic() > deadline)
+        ingested = group.ingest_spool(stop=lambda: time.monotonic() > deadline)
     except (InfiniteMemoryError, OSError) as error:
         remark(f"What hooks have noted was not taken in: {error}.")
         return

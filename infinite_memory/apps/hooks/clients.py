@@ -57,13 +57,13 @@ HOOK_CLIENTS = (
         name="codex",
         files=("{CODEX_HOME}/hooks.json", "{home}/.codex/hooks.json"),
         project_file="{project}/.codex/hooks.json",
-        events=("SessionStart",),
+        events=("SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd"),
     ),
     HookClient(
         name="gemini",
         files=("{GEMINI_CLI_HOME}/.gemini/settings.json", "{home}/.gemini/settings.json"),
         project_file="{project}/.gemini/settings.json",
-        events=("SessionStart",),
+        events=("SessionStart", "BeforeAgent", "PreCompress", "AfterAgent", "SessionEnd"),
         ticks=1000,
     ),
     HookClient(

@@ -27,7 +27,7 @@ from infinite_memory.core.standard_streams import open_standard_streams
 from infinite_memory.features.sessions.hook_socket import ask_server
 from infinite_memory.features.sessions.spool import append_line, note_pause
 
-_START, _PROMPT = "sessionstart", ("userpromptsubmit", "beforesubmitprompt")
+_START, _PROMPT = "sessionstart", ("userpromptsubmit", "beforesubmitprompt", "beforeagent")
 _FAILURE, _TOOL = "posttoolusefailure", "pretooluse"
 _START_SECONDS, _SPOOL_SECONDS = 15.0, 3.0
 # How long a server has for an answer. A prompt waits for its hook.

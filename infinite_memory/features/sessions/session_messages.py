@@ -91,7 +91,9 @@ def _ingest_claimed(services: Services, spool: Spool, stop: Stop, on_read: OnRea
         except OSError as error:
             failures.append(_fail_line(line, error, error.strerror or str(error)))
             continue
-        if is_whole and events:
+        if not is_whole:
+            return evolve(ingested, messages=ingested.messages + count, finished=False)
+        if events:
             on_read(line, events)
         new = 1 if count else 0
         ingested = evolve(
@@ -99,8 +101,6 @@ def _ingest_claimed(services: Services, spool: Spool, stop: Stop, on_read: OnRea
             messages=ingested.messages + count,
             conversations=ingested.conversations + new,
         )
-    if stop():
-        return evolve(ingested, finished=False)
     move_misplaced(services)
     spool.finish(files, failures)
     failed = tuple(f"{line.transcript}: {line.reason}" for line in failures)
@@ -150,10 +150,12 @@ def _store_messages(
     folder = "" if place.scope is not None else line.folder
     messages = draft_messages(events, services.config.limits, folder)
     count = 0
-    while batch := list(islice(messages, _BATCH)):
+    batch = list(islice(messages, _BATCH))
+    while batch:
         drafts = {ids: evolve(draft, scope=place.scope) for _, ids, draft in batch}
         count += _store_new(services, drafts, place)
-        if stop():
+        batch = list(islice(messages, _BATCH))
+        if batch and stop():
             return count, False
     return count, True
 

@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 if sys.platform == "win32":  # pragma: no cover
@@ -56,7 +55,8 @@ def note_pause(home: Path, session: str, *, paused: bool) -> None:
     Raises:
         OSError: it could not be written.
     """
-    at = datetime.now(UTC).isoformat()
+    now = time.time()
+    at = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now))}.{int(now % 1 * 1e6):06d}Z"
     append_line(home, {"at": at, "session": session, "paused": paused}, name=PAUSES)
 
 

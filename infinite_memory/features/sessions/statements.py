@@ -43,7 +43,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _REFUSED = re.compile(rf"[?？{_HIDDEN}]|[a-z]Error\b|[a-z]Exception\b")
 _AMOUNT = re.compile(r"\d")
 _SPOKEN_TO = re.compile(
-    r"^(?:(?:hi|hello|hey|hallo|hola|bonjour|salut|and|also|then|now|good|right|yes|no|ok|okay"
+    r"^(?:(?:hi|hello|hey|hallo|hola|bonjour|salut|and|also|so|then|now|good|right|yes|no|ok|okay"
     r"|please|und|bitte|y|por favor|et|s'il te plait)[,.!:]? )+"
 )
 
@@ -83,8 +83,9 @@ _STATING = {
         r"|leaves?|lives?|works?|drives?|starts?|ends?|expires?|belongs?|lies|weighs|gets|pays"
         r"|means",
         other=r"error|fails?|failing|failed|broken|crash\w*|console|exception|bug"
-        r"|does ?n.t|did not|nothing|white|blank|thanks?|i think|i guess",
-        order=r"let'?s|let us|(?:it|this|that|these|those|he|she|they)\b(?! (?:is|does|has|gets"
+        r"|does ?n.t|did not|nothing|white|blank|thanks?|i think|i guess|seems? like",
+        order=r"let'?s|let us|you (?:can|could|may)"
+        r"|(?:it|this|that|these|those|he|she|they)\b(?! (?:is|does|has|gets"
         r"|never|always)\b.*\d)|\w+ (?:an?|it|this|that|these|me|us|him|her|them|my|all|how"
         r"|what|up|for|to|in|out|if|whether|on)|(?!on|in|for|by|of|with|at|after|before)\w+ the",
         asked=r"what|how|who|which|why|where|when|can|could|should|would|is|are|does|did",

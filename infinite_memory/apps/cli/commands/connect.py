@@ -90,7 +90,7 @@ every assistant of this person shares it.
 - **Forget on request** with `delete_memory`; with `permanently` the text is erased for good.
 """
 _NAMES = ", ".join(client.name for client in CLIENTS)
-_HOOKED = ("claude-code",)  # whose hooks were tried
+_HOOKED = ("claude-code", "codex", "gemini")  # whose hooks were tried
 
 
 @click.command("connect")
@@ -136,7 +136,7 @@ _HOOKED = ("claude-code",)  # whose hooks were tried
     "--hooks/--no-hooks",
     default=None,
     help="Let CLIENT also run hooks, which brief it and note its sessions; or do not. By default"
-    " for claude-code, unless --http is given.",
+    " for claude-code, codex and gemini, unless --http is given.",
 )
 @common_options
 @click.pass_context

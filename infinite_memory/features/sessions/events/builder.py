@@ -23,8 +23,13 @@ _JOINED_NAME = re.compile(r"(?:[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)+|skill)(
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_ ][A-Za-z0-9]+)+")
 # This one also stands behind and within what a person wrote.
 _REMINDER, _REMINDER_END = "<system-reminder>", "</system-reminder>"
-# Sentences that Claude Code and Codex write in the name of the person.
-_SENTENCES = ("[Request interrupted by user", "# AGENTS.md ")
+# Sentences that Claude Code, Codex and Gemini CLI write in the name of the person.
+_SENTENCES = (
+    "[Request interrupted by user",
+    "# AGENTS.md ",
+    "System: Please continue.",
+    "You are an AI agent that brings the power of Gemini",
+)
 _MAX_OUTPUT_CHARS = 100_000
 _MAX_NAME_CHARS = 200
 _MAX_DEPTH = 50
