@@ -68,21 +68,22 @@ def _select_shown(cut: Cut, hits: Hits) -> list[Hit]:
 def may_be_pushed(memory: Memory) -> bool:
     """Return whether a memory may enter a conversation unasked.
 
-    It was said or stored on purpose, or made of what was said, and it is fit to be told. This holds
-    back nothing that is asked for.
+    It says something, was not brought in, and is fit to be told. This holds back nothing that is
+    asked for.
     """
-    is_made = memory.origin is Origin.TOOL and bool(memory.sources)
-    return (is_made or memory.origin not in _BROUGHT_IN) and is_fit_to_tell(memory)
-
-
-def is_fit_to_tell(memory: Memory) -> bool:
-    """Return whether a memory says something, has no secret, and does not address the model."""
     text = f"{memory.title or ''}\n{memory.text}"
-    return (
-        _ADDRESSES_MODEL.search(text) is None
-        and not find_secrets(text)
-        and not is_trivial(memory.text)
-    )
+    return not is_brought_in(memory) and is_fit_to_tell(text) and not is_trivial(memory.text)
+
+
+def is_brought_in(memory: Memory) -> bool:
+    """Return whether a memory was neither said nor stored on purpose, nor made of what was said."""
+    is_made = memory.origin is Origin.TOOL and bool(memory.sources)
+    return not is_made and memory.origin in _BROUGHT_IN
+
+
+def is_fit_to_tell(text: str) -> bool:
+    """Return whether a text has no secret and does not address the model."""
+    return _ADDRESSES_MODEL.search(text) is None and not find_secrets(text)
 
 
 def _total_of(hit: Hit) -> float:

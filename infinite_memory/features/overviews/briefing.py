@@ -7,11 +7,11 @@ from datetime import datetime
 
 from attrs import frozen
 
-from infinite_memory.core.secrets import find_secrets
 from infinite_memory.core.values.memory import GLOBAL, Kind, shorten
 from infinite_memory.core.values.scope import Sensitivity, find_spelling, visible_from
 from infinite_memory.core.values.timestamps import in_zone, show_moment
 from infinite_memory.engine.id_endings import shorten_ids
+from infinite_memory.engine.retrieval.cut import is_brought_in, is_fit_to_tell
 from infinite_memory.engine.scopes import known_scope
 from infinite_memory.engine.services import Services
 from infinite_memory.features.overviews.choosing import Additions, Chosen, choose_memories
@@ -77,7 +77,8 @@ def brief(
     """Return the briefing for a scope; see `MemoryStore.briefing`.
 
     `add` returns what is added to the briefing of the scope, whose name it is given. With a
-    `folder` that has no scope of its own, the last conversation is the last one there.
+    `folder` it is for a session that begins there, which did not ask for it: it has nothing that
+    was brought in, and where the folder has no scope of its own, the last conversation there.
 
     Raises:
         InvalidInput: the budget cannot be used.
@@ -89,7 +90,8 @@ def brief(
     additions = add(name)
     here = folder if scope is None else ""
     parts, coming = choose_memories(services, name, visible, additions, here)
-    listed, beyond = _select(parts, additions, budget // _LEAST_LINE_TOKENS)
+    most = budget // _LEAST_LINE_TOKENS
+    listed, beyond = _select(parts, additions, most, is_asked=not folder)
     services.note_returned([chosen.memory for part in listed.values() for chosen in part])
     is_personal = name in (GLOBAL, services.default_scope)
     writer = _Writer(
@@ -115,11 +117,16 @@ def brief(
 
 
 def _select(
-    parts: Mapping[BriefingPart, Sequence[Chosen]], additions: Additions, most: int
+    parts: Mapping[BriefingPart, Sequence[Chosen]],
+    additions: Additions,
+    most: int,
+    *,
+    is_asked: bool,
 ) -> tuple[dict[BriefingPart, list[Chosen]], dict[BriefingPart, int]]:
     """Return the first `most` memories of each part, and how many are beyond.
 
-    A memory with a secret is in none.
+    A memory with a secret or that addresses the model is in none, nor one that was brought in where
+    nobody asked for the briefing.
     """
     listed: dict[BriefingPart, list[Chosen]] = {}
     beyond: dict[BriefingPart, int] = {}
@@ -131,7 +138,8 @@ def _select(
                 beyond[part] = len(every) - number
                 break
             text = _choose_text(chosen, part, additions)
-            if not find_secrets(text[:_LOOKED_AT_CHARS]):
+            is_open = is_asked or not is_brought_in(chosen.memory)
+            if is_open and is_fit_to_tell(text[:_LOOKED_AT_CHARS]):
                 listed[part].append(chosen)
     return listed, beyond
 

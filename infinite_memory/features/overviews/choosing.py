@@ -18,7 +18,6 @@ from infinite_memory.core.values.scope import Sensitivity
 from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.profile import is_profile_fact, load_profile_facts
 from infinite_memory.engine.retrieval.browse import load_page
-from infinite_memory.engine.retrieval.cut import is_fit_to_tell, may_be_pushed
 from infinite_memory.engine.retrieval.summaries import drop_outdated, find_covered
 from infinite_memory.engine.services import Services
 from infinite_memory.features.overviews.values import BriefingPart
@@ -130,13 +129,7 @@ def choose_memories(
         part: [Chosen(memory=memory, at=_read_moment(part, memory)) for memory in memories]
         for part, memories in listed.items()
     }
-    # What a session begins with, nobody asked for.
-    may_be_told = may_be_pushed if folder else is_fit_to_tell
-    fit = {
-        part: [each for each in chosen if may_be_told(each.memory)]
-        for part, chosen in parts.items()
-    }
-    return fit, coming
+    return parts, coming
 
 
 def _load_added(services: Services, additions: Additions) -> dict[BriefingPart, list[Memory]]:
