@@ -277,3 +277,13 @@ def test_two_of_one_name_keep_what_was_said_to_themselves(
     named = f"{asked}, in {store.conversations.project_scope(str(folders['y']))}"
     shown = store.conversations.recall_for_prompt(named, folder=str(folders["y"]), session="n")
     assert "7001" not in shown.text
+
+
+def test_a_repository_is_looked_at_before_any_hook_has_noted_a_session(
+    home: Path, tmp_path: Path
+) -> None:
+    folder = init(tmp_path / "app")
+    with MemoryStore.open(home, embedder=HashingEmbedder(), project=str(folder)) as store:
+        store.remember("The deadline is June 5", scope="project", kind="decision")
+        assert not (home / "spool").exists()
+        assert store.conversations.ingest_spool().finished

@@ -58,6 +58,7 @@ def ingest_spool(
     is_suited = is_whole and not isinstance(services.storage, InMemoryStorage)
     if not is_suited or (spool.is_empty and not find_waiting(services)):
         return Ingested()
+    spool.folder.mkdir(mode=0o700, exist_ok=True)
     lock = FileLock(spool.folder / READER_LOCK)
     if not lock.acquire(wait_seconds):
         return Ingested(finished=not wait_seconds)
