@@ -210,6 +210,14 @@ def test_what_a_recent_summary_tells_is_not_told_again(store: MemoryStore) -> No
     assert set(shown(store.briefing(), "recent")) == {"e0", "e1", "e2"}
 
 
+def test_a_project_is_told_of_its_own_last_conversation_alone(store: MemoryStore) -> None:
+    store.remember("the tests are green", kind="message", conversation_id="c", scope="apollo")
+    store.remember("what a nice day", kind="message", conversation_id="d")
+    assert "nice day" not in store.briefing("apollo").text
+    assert "tests are green" in store.briefing("apollo").text
+    assert "nice day" in store.briefing().text
+
+
 def test_a_secret_is_in_no_part_and_still_found(store: MemoryStore) -> None:
     secret = "the password of the router is Blau-Wal-77"
     for part, kind in {"d": "decision", "n": "note", "m": "message"}.items():

@@ -304,8 +304,12 @@ def _load_events(view: _View, kinds: frozenset[Kind]) -> list[Memory]:
 
 
 def _load_last_messages(view: _View, folder: str) -> list[Memory]:
-    """Return the last messages of the newest conversation, in `folder` if given, newest first."""
-    criteria = Criteria(scopes=view.visible, kinds=frozenset({Kind.MESSAGE}), statuses=_CURRENT)
+    """Return the last messages of the newest conversation, in `folder` if given, newest first.
+
+    A project is told of its own conversations alone.
+    """
+    scopes = view.visible if view.is_personal else frozenset({view.name})
+    criteria = Criteria(scopes=scopes, kinds=frozenset({Kind.MESSAGE}), statuses=_CURRENT)
     newest = _load_memories(view.services, criteria, _MOST_HOLDING if folder else 1)
     if folder:
         newest = [memory for memory in newest if memory.context.get("folder") == folder]
