@@ -21,7 +21,7 @@ MOST = {
     "infinite-memory log": 129,
     "infinite-memory due": 140,
     "infinite-memory stats": 187,
-    "infinite-memory briefing": 220,
+    "infinite-memory briefing": 221,
     "infinite-memory keys list": 139,
     "tools/list": 120,
 }
