@@ -61,10 +61,10 @@ def test_the_change_is_shown_made_and_taken_back(run: Run, home: Path, user: Pat
     path = user / ".codex" / "config.toml"
     path.parent.mkdir()
     path.write_text('model = "m" # mine\n')
-    shown = run("connect", "codex", "--dry-run")
+    shown = run("connect", "codex", "--no-hooks", "--dry-run")
     assert "Nothing was written" in shown.stderr
     assert path.read_text() == 'model = "m" # mine\n'
-    done = run("connect", "codex")
+    done = run("connect", "codex", "--no-hooks")
     assert done.stdout == shown.stdout
     command = find_server_command()
     assert done.stdout.splitlines() == [
@@ -79,7 +79,7 @@ def test_the_change_is_shown_made_and_taken_back(run: Run, home: Path, user: Pat
     ]
     assert "Codex is connected. The former file is ~/.codex/config.toml." in done.stderr
     assert "codex mcp list" in done.stderr
-    again = run("connect", "codex")
+    again = run("connect", "codex", "--no-hooks")
     assert (again.stdout, "connected already" in again.stderr) == ("", True)
     assert "no longer connected" in run("connect", "codex", "--remove").stderr
     assert path.read_text() == 'model = "m" # mine\n'

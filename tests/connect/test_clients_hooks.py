@@ -12,7 +12,8 @@ from click.testing import CliRunner, Result
 from infinite_memory.apps.cli.main import infinite_memory
 
 SOUND = {"hooks": [{"type": "command", "command": "afplay done.wav"}]}
-EVENTS = ["SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd"]
+EVENTS = ["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUseFailure"]
+EVENTS += ["PreCompact", "Stop", "SessionEnd"]
 
 
 @pytest.fixture(autouse=True)

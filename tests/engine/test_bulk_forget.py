@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -102,13 +103,13 @@ def test_a_change_at_the_last_moment_is_refused(
     filled: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = filled.bulk.preview_forget(scope="lander").token
-    puts = bulk_forget._make_puts
+    puts = bulk_forget.put_changed
 
-    def change_first(*arguments: object) -> object:
+    def change_first(*arguments: Any, **changes: Any) -> object:
         filled.revise("lander-0", revision=1, text="The draft of the first day")
-        return puts(*arguments)  # type: ignore[arg-type]
+        return puts(*arguments, **changes)
 
-    monkeypatch.setattr(bulk_forget, "_make_puts", change_first)
+    monkeypatch.setattr(bulk_forget, "put_changed", change_first)
     with pytest.raises(Conflict):
         filled.bulk.forget(token, scope="lander")
     assert current(filled) == ALL_IDS
