@@ -52,6 +52,7 @@ REPLACED: Mapping[str, Replaced] = {
         lambda neighbors: np.zeros_like(neighbors.is_later),
     ),
     "order kept for time, quote": (ranking, "puts_later_first", lambda _: True),
+    "order kept for own words": (later_first, "_SAYS_QUESTION", 2.0),
     "former": (ranking, "cover_superseded", lambda _: None),
     "time out of the vector": (ranking, "remove_time_words", lambda question: question.text),
     "names out of the vector": (ranking, "remove_names", lambda text, _: text),

@@ -9,10 +9,11 @@ each is among the nearest of the other.
 `put_later_first` compares the first ten memories: one that was told later than a near one, and has
 at least three quarters of its total, gets the same total, and equal totals are ordered by time. A
 memory that matches clearly better keeps its rank. So does one that somebody stored before a
-statement that was found in a session, and one that has a name or a number of the question which
-the later memory lacks: "Invoice 4411" is not "Invoice 4412". A solution passes the earlier problem
-that it belongs to by the same step, with half of its total: whoever asks about a problem wants to
-know what helped. `find_retold` names the near memories of a page.
+statement that was found in a session, and one that says the question itself, or has
+a name or a number of the question which the later memory lacks: "Invoice 4411" is not "Invoice
+4412". A solution passes the earlier problem that it belongs to by the same step, with half of its
+total: whoever asks about a problem wants to know what helped. `find_retold` names the near memories
+of a page.
 
 A question that asks for what held before a change (`Question.earlier`) turns the order round, and
 what was superseded takes part.
@@ -63,6 +64,8 @@ _SAME = 0.999
 # Memories that were stored by one call without a time of their own are a microsecond apart each, to
 # keep their order: nobody told the second after the first.
 _TOGETHER_MICROS = 10_000
+# A memory with a greater cosine says the question itself: whoever asks in its words means it.
+_SAYS_QUESTION = 0.9
 # Totals that differ by less may count as equal.
 _CLEARLY = 1.05
 _MOST_PASSAGES = 4
@@ -180,6 +183,8 @@ def put_later_first(
     passed = totals[:, np.newaxis]
     passes = neighbors.among_nearest(_MOST_MOVED) & (totals >= (1 - share) * passed)
     passes &= ~neighbors.is_meant
+    says_question = np.array([_cosine_of(group.lead) >= _SAYS_QUESTION for group in groups])
+    passes[says_question] = False
     if earlier:
         passes &= neighbors.is_later.T & (totals <= passed)
     else:
@@ -255,6 +260,11 @@ def _id_of(scored_doc: ScoredDoc) -> str:
 def _is_inferred(scored_doc: ScoredDoc) -> bool:
     segment_scores, position = scored_doc
     return bool(segment_scores.segment.important[segment_scores.doc_filter.doc_at(position)] < 0)
+
+
+def _cosine_of(scored_doc: ScoredDoc) -> float:
+    segment_scores, position = scored_doc
+    return float(segment_scores.cosine[position])
 
 
 def _nearest(neighbors: Neighbors, row: int, chosen: NDArray[np.bool_]) -> tuple[str, ...]:

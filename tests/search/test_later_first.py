@@ -156,6 +156,11 @@ def test_a_question_that_asks_for_one_of_the_two_gets_it(store: MemoryStore, que
     assert ids(store.search(question)) == ["old", "new"]
 
 
+def test_whoever_asks_in_the_words_of_the_earlier_gets_it(store: MemoryStore) -> None:
+    tell_both(store)
+    assert ids(store.search(OLD)) == ["old", "new"]
+
+
 def test_a_name_or_a_number_that_only_the_earlier_has_keeps_it_first(store: MemoryStore) -> None:
     tell(store, OLD.replace("team", "team 4411"), 1, id="old")
     tell(store, NEW.replace("team", "team 4412"), 60, id="new")
