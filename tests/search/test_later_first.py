@@ -157,8 +157,10 @@ def test_a_question_that_asks_for_one_of_the_two_gets_it(store: MemoryStore, que
 
 
 def test_whoever_asks_in_the_words_of_the_earlier_gets_it(store: MemoryStore) -> None:
-    tell_both(store)
-    assert ids(store.search(OLD)) == ["old", "new"]
+    tell(store, "stored by the first", 1, id="old")
+    tell(store, "stored by the second", 60, id="new")
+    found = store.search("stored by the first", arms=["meaning"], threshold=0)
+    assert ids(found) == ["old", "new"]
 
 
 def test_a_name_or_a_number_that_only_the_earlier_has_keeps_it_first(store: MemoryStore) -> None:
