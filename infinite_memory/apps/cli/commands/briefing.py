@@ -27,7 +27,9 @@ from infinite_memory.store import KNOWLEDGE_TOKENS, SESSION_TOKENS
     show_default=True,
     help="Print at most about so many tokens.",
 )
-@click.option("--unasked", is_flag=True, hidden=True)  # nothing where hooks.moments has no start
+@click.option(
+    "--unasked", is_flag=True, help="Print nothing where hooks.moments does not list the start."
+)
 @common_options
 @click.pass_context
 def briefing_command(
