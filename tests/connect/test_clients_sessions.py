@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,6 +20,8 @@ TOLD = (
     "Hi, I am Marta. My cat is called Kiki, the launch is on November 27, I prefer short answers."
 )
 ASKED = "What is my cat called?"
+# A quoted line, with its date; a client may escape what a hook says.
+TOLD_AGAIN = re.compile(r"(?:>|&gt;) [^\\>]*My cat is called Kiki")
 
 
 @pytest.fixture
@@ -62,7 +65,7 @@ def test_claude_code_is_told_what_another_session_said(
     is_compacted = any("compact_boundary" in path.read_text() for path in transcripts)
     assert is_compacted is ("/compact" in more)
     run_claude(clients, model, ASKED)
-    assert "> My cat is called Kiki" in model.contexts[0]
+    assert TOLD_AGAIN.search(model.contexts[0])
     assert "The end of the last conversation" in model.contexts[0]
 
 
@@ -81,7 +84,7 @@ def test_codex_is_told_what_another_session_said(
     clients.run(*run, TOLD, KEY="none")
     model.contexts.clear()
     clients.run(*run, ASKED, KEY="none")
-    assert "> My cat is called Kiki" in model.contexts[0]
+    assert TOLD_AGAIN.search(model.contexts[0])
 
 
 def test_gemini_cli_is_told_what_another_session_said(
@@ -97,4 +100,4 @@ def test_gemini_cli_is_told_what_another_session_said(
     model.contexts.clear()
     clients.run(*run, ASKED, **variables)
     # The client escapes what hooks give to its model.
-    assert "&gt; My cat is called Kiki" in model.contexts[0]
+    assert TOLD_AGAIN.search(model.contexts[0])
