@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from infinite_memory import Config
+from infinite_memory.features.sessions import known_repositories
 from infinite_memory.features.sessions.git import find_first_commit, find_repository
 from infinite_memory.features.sessions.known_repositories import KnownRepositories
 from infinite_memory.features.sessions.repository import find_project, scope_of_folder
@@ -464,13 +465,34 @@ def test_a_repository_that_may_not_be_read_keeps_its_scope(
 
 
 @pytest.mark.parametrize("content", ["", "{", "[1]", '[{"git": "x"}]', "null"])
-def test_a_file_of_repositories_that_is_damaged_is_written_anew(
+def test_a_file_of_repositories_that_is_damaged_is_set_aside_and_written_anew(
     tmp_path: Path, home: Path, scope: Callable[[Path], str | None], content: str
 ) -> None:
     (tmp_path / "ada" / "apollo" / ".git").mkdir(parents=True)
     (home / "repositories.json").write_text(content)
     assert scope(tmp_path / "ada" / "apollo") == "repo/local/ada/apollo"
     assert len(KnownRepositories(home).read()) == 1
+    assert (home / "repositories.damaged").read_text() == content
+
+
+def test_a_file_of_repositories_that_cannot_be_opened_now_is_not_written_over(
+    tmp_path: Path,
+    home: Path,
+    scope: Callable[[Path], str | None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("ada", "bob"):
+        (tmp_path / name / "apollo" / ".git").mkdir(parents=True)
+    scope(tmp_path / "ada" / "apollo")
+    kept = (home / "repositories.json").read_bytes()
+
+    def fail(path: Path) -> bytes:
+        raise OSError(24, f"too many open files: {path}")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(known_repositories, "read_regular", fail)
+        assert scope(tmp_path / "bob" / "apollo") == "repo/local/bob/apollo"
+    assert (home / "repositories.json").read_bytes() == kept
 
 
 def test_nothing_is_written_where_there_is_no_home(

@@ -34,10 +34,6 @@ class Retelling:
     instead: Mapping[str, Memory]
     routine: frozenset[str]
 
-    def hides(self, memory: Memory) -> bool:
-        """Return whether a memory is told by another, or one of a routine."""
-        return memory.id in self.instead or memory.id in self.routine
-
 
 @frozen(kw_only=True)
 class _Subject:
@@ -119,9 +115,8 @@ def _find_pairs(
             having[subject.memory.scope, word].append(number)
         for other, weight in shared.items():
             share = weight / min(totals[other], totals[number])
-            if (
-                number_of[other] > _LEAST_TERMS
-            ):  # So many words in common are no accident, rare or not.
+            # More words in common are no accident, rare or not.
+            if number_of[other] > _LEAST_TERMS:
                 fewest = min(len(subjects[other].words), len(subject.words))
                 share = max(share, number_of[other] / fewest)
             if number_of[other] >= _LEAST_TERMS and share >= _LEAST_SHARE:

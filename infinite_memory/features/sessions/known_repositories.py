@@ -27,6 +27,7 @@ from infinite_memory.features.sessions.scope_names import LOCAL, fit_name, name_
 
 _FILE, _LOCK = "repositories.json", "repositories.lock"
 _LOCK_SECONDS = 0.5
+_DAMAGED = (ValueError, TypeError, RecursionError)
 _HOUR_SECONDS = 3600
 _SHORT_COMMIT = 7
 
@@ -88,12 +89,16 @@ class KnownRepositories:
 
     def read(self) -> list[KnownRepository]:
         """Return those that are known, none if the file cannot be read."""
+        with suppress(OSError, *_DAMAGED):
+            return self._load()
+        return []
+
+    def _load(self) -> list[KnownRepository]:
         if self.folder is None:
             return []
-        try:
+        with suppress(FileNotFoundError):
             return list(_parse_file(read_regular(self.folder / _FILE)))
-        except (OSError, ValueError, TypeError, RecursionError):
-            return []
+        return []
 
     def scope_in_place(self, repository: Repository) -> str | None:
         """Return the scope of what was seen in a folder of git, None if nothing was."""
@@ -154,7 +159,12 @@ class KnownRepositories:
         if not lock.acquire(_LOCK_SECONDS):
             raise StorageUnavailable(f"{lock.path} was held for {_LOCK_SECONDS} s")
         try:
-            known = change(self.read())
+            try:
+                known = self._load()
+            except _DAMAGED:  # also one of a later version; what is in it is kept
+                path, known = self.folder / _FILE, []
+                path.replace(path.with_suffix(".damaged"))
+            known = change(known)
             content = json.dumps([asdict(entry) for entry in known], indent=1)
             write_atomically(self.folder / _FILE, content.encode("utf-8", "surrogatepass"))
         finally:

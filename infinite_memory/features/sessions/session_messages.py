@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
@@ -58,7 +59,8 @@ def ingest_spool(
     is_suited = is_whole and not isinstance(services.storage, InMemoryStorage)
     if not is_suited or (spool.is_empty and not find_waiting(services)):
         return Ingested()
-    spool.folder.mkdir(mode=0o700, exist_ok=True)
+    with suppress(OSError):  # the lock says why
+        spool.folder.mkdir(mode=0o700, exist_ok=True)
     lock = FileLock(spool.folder / READER_LOCK)
     if not lock.acquire(wait_seconds):
         return Ingested(finished=not wait_seconds)
