@@ -135,7 +135,11 @@ class HookServer:
         # What belongs to a repository that is seen for the first time is moved with what is new.
         store.conversations.project_scope(folder)
         self._ingest(store, seconds=_INGEST_SECONDS)
-        moment = store.conversations.begin_session(folder, session=_read_text(request, "session"))
+        moment = store.conversations.begin_session(
+            folder,
+            session=_read_text(request, "session"),
+            resumed=_read_text(request, "source") == "resume",
+        )
         return {"text": moment.text}
 
     def _recall_for_prompt(self, store: MemoryStore, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -290,16 +290,24 @@ class Conversations(Group):
         return ingest_spool(services, stop, partial(ingest_noted, services))
 
     def begin_session(
-        self, folder: str, *, session: str = "", budget: int = SESSION_TOKENS
+        self,
+        folder: str,
+        *,
+        session: str = "",
+        budget: int = SESSION_TOKENS,
+        resumed: bool = False,
     ) -> Moment:
         """Return the briefing for a session of a client that begins in `folder`, or begins anew.
 
-        What it shows is noted in the home folder, and is not shown to the session again.
+        What it shows is noted in the home folder, and is not shown to the session again. A session
+        that is `resumed` on the day of its briefing still has it, and gets nothing.
 
         Raises:
             InvalidInput: the budget is not between 200 and 100,000.
         """
-        return begin_session(self._services, folder, session=session, budget=budget)
+        return begin_session(
+            self._services, folder, session=session, budget=budget, resumed=resumed
+        )
 
     def recall_for_prompt(
         self, prompt: str, *, folder: str = "", session: str = "", within: float | None = None

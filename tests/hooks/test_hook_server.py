@@ -12,6 +12,8 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,7 @@ from infinite_memory.features.sessions.hook_socket import (
     find_socket_folder,
     name_host,
 )
+from infinite_memory.features.sessions.shown import Receipt
 from infinite_memory.features.sessions.spool import append_line
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory_mcp import LazyStore
@@ -109,6 +112,48 @@ def test_a_session_that_begins_anew_is_shown_again_what_it_was_shown(
         shown = store.conversations.begin_session("/nowhere", session="s9").ids
     again = ask(home, "prompt", session="s1", prompt=question)
     assert ("November 27" in again) == ("launch" not in shown)
+
+
+def test_a_session_that_is_resumed_the_same_day_gets_no_second_briefing(home: Path) -> None:
+    now = datetime(2026, 11, 26, 9, tzinfo=UTC)
+    with MemoryStore.open(home, clock=lambda: now) as store:
+        store.remember("Marta's cat is called Kiki")
+        begin = partial(store.conversations.begin_session, "/nowhere", session="s")
+        assert "Kiki" in begin(resumed=True).text, "it was not begun before"
+        assert begin(resumed=True).text == ""
+        assert "Kiki" in begin().text, "a compaction drops what it had"
+        now += timedelta(days=1)
+        assert "Kiki" in begin(resumed=True).text
+
+
+def test_insights_count_what_sessions_were_shown_and_what_they_used(
+    home: Path, tmp_path: Path
+) -> None:
+    now = datetime(2026, 11, 26, 10, tzinfo=UTC)
+    with MemoryStore.open(home, clock=lambda: now) as store:
+        assert store.projects.insights().shown == Receipt()
+        store.remember("Marta's cat is called Kiki and eats only salmon", id="cat")
+        store.remember("The launch of the dashboard is on November 27", id="launch")
+        ask = partial(store.conversations.recall_for_prompt, session="s")
+        asked = ("What is my cat called?", "When is the launch of the dashboard?")
+        tokens = [ask(text).tokens for text in asked]
+        path = write_transcript(tmp_path / "s.jsonl", "s", "What is my cat called?")
+        said = ("Kiki, who eats salmon.", "Anything else?")
+        for number, text in enumerate(said, 1):
+            message = {"role": "assistant", "content": [{"type": "text", "text": text}]}
+            at = f"2026-11-26T10:00:{number:02}Z"
+            line = {"type": "assistant", "uuid": f"a{number}", "sessionId": "s", "timestamp": at}
+            with path.open("a") as file:
+                file.write(json.dumps({**line, "message": message}) + "\n")
+        for _ in range(2):
+            append_line(home, {"client": "claude-code", "transcript": str(path), "folder": "/"})
+            store.conversations.ingest_spool()
+        assert store.projects.insights().shown == Receipt(
+            sessions=1, times={"prompt": 2}, memories=2, tokens=sum(tokens), used=1
+        )
+        assert store.projects.insights(timeframe="before 2026").shown == Receipt()
+        with store.confine(scopes="Global") as confined:
+            assert confined.projects.insights().shown == Receipt()
 
 
 @pytest.mark.usefixtures("memory")

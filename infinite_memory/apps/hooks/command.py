@@ -92,7 +92,8 @@ def _handle_event(event: str, options: Mapping[str, str], home: Path, seconds: f
     asked = {"client": client, "folder": folder, "session": _read_session(values)}
     if _is_start(event):
         begun = time.monotonic()
-        text = _ask(home, options, {"moment": "start", **asked})
+        source = _read_text(values, "source")
+        text = _ask(home, options, {"moment": "start", "source": source, **asked})
         left = seconds - (time.monotonic() - begun)
         if text is None:
             text = _make_briefing(folder, options, left)

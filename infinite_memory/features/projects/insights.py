@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from enum import StrEnum
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.criteria import Conditions
@@ -29,6 +29,7 @@ from infinite_memory.features.projects.patterns import (
 from infinite_memory.features.projects.recalls import Recalls, count_recalls, session_of
 from infinite_memory.features.projects.repositories import known_repository, list_repositories
 from infinite_memory.features.projects.solved_again import SolvedAgain, find_solved_again
+from infinite_memory.features.sessions.shown import NOTHING_SHOWN, Receipt, sum_shown
 
 NO_OUTCOME = "unknown"
 """Stands for the outcome of chunks that have none."""
@@ -97,7 +98,9 @@ class Insights(PlainData):
     `success` is the share of successes among the chunks that succeeded, failed or were abandoned,
     None if there are none.
 
-    `problems` are the recurring problems, see `Pattern`. The further parts say how they count.
+    `problems` are the recurring problems, see `Pattern`. `shown` is what sessions at work on the
+    repository, or all sessions, were shown unasked in the last ninety days of that time. The
+    further parts say how they count.
     """
 
     scope: str | None
@@ -118,6 +121,7 @@ class Insights(PlainData):
     problems: tuple[Pattern, ...]
     recalls: Recalls
     solved_again: tuple[SolvedAgain, ...]
+    shown: Receipt = NOTHING_SHOWN
 
 
 def get_insights(
@@ -143,7 +147,7 @@ def get_insights(
     if services.usage is not None:
         services.usage.flush()
     config = services.config
-    return make_insights(
+    insights = make_insights(
         chunks,
         usage=services.storage.usage([chunk.id for chunk in chunks]),
         clusters=clusters,
@@ -151,6 +155,9 @@ def get_insights(
         calendar=Calendar(zone=config.time_zone, week_start=config.week_start),
         more=len(loaded) > len(chunks),
     )
+    at_work = None if scope is None and services.confinement is None else scopes
+    shown = sum_shown(config.home, at_work, since=criteria.since, until=criteria.until)
+    return evolve(insights, shown=shown)
 
 
 def make_insights(

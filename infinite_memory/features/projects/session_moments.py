@@ -15,6 +15,7 @@ from infinite_memory.core.values.criteria import Conditions, Cut, Mode
 from infinite_memory.core.values.hits import Hit
 from infinite_memory.core.values.memory import Memory, shorten
 from infinite_memory.core.values.scope import Scope, find_spelling, fold_name
+from infinite_memory.core.values.timestamps import in_zone
 from infinite_memory.engine.id_endings import shorten_ids
 from infinite_memory.engine.retrieval.search import find_hits
 from infinite_memory.engine.retrieval.search_request import SearchRequest, find_named_scopes
@@ -75,23 +76,33 @@ class Candidate:
     is_fired: bool = False
 
 
-def begin_session(services: Services, folder: str, *, session: str, budget: int) -> Moment:
+def begin_session(
+    services: Services, folder: str, *, session: str, budget: int, resumed: bool = False
+) -> Moment:
     """Return the briefing for a session; see `Conversations.begin_session`.
 
     Raises:
         InvalidInput: the budget cannot be used.
     """
+    shown, now = ShownMemories(services.config.home, session), services.clock()
+    if resumed and _is_same_day(services, shown.read_begin(now), now) and shown.read():
+        return Moment()  # the client keeps what the session was shown
     briefing = brief_scope(services, None, budget=budget, folder=folder)
     moment = Moment(
         text=briefing.text,
         ids=tuple(item.id for section in briefing.sections for item in section.items),
         tokens=briefing.tokens,
     )
-    shown = ShownMemories(services.config.home, session)
-    shown.forget()
     start_conditions(services)
-    shown.add("start", moment.ids, tokens=moment.tokens, at=services.clock())
+    project = find_active_project(services, folder)
+    scope = "" if project is None else project.name
+    shown.add("start", moment.ids, tokens=moment.tokens, at=now, scope=scope)
     return moment
+
+
+def _is_same_day(services: Services, first: datetime, second: datetime) -> bool:
+    zone = services.config.time_zone
+    return in_zone(first, zone).date() == in_zone(second, zone).date()
 
 
 def recall_for_prompt(
@@ -217,7 +228,8 @@ def show_memories(
     now = services.clock()
     services.note_returned(_list_memories(shown, is_fired=False), is_recall=True)
     count_firing(services, _list_memories(shown, is_fired=True), (), now)
-    log.add(moment, written.ids, tokens=written.tokens, at=now)
+    scope = "" if project is None else project.name
+    log.add(moment, written.ids, tokens=written.tokens, at=now, scope=scope)
     return written
 
 

@@ -25,6 +25,7 @@ from infinite_memory.features.sessions.events.reading import CLIENTS, SessionFil
 from infinite_memory.features.sessions.ingested import Ingested
 from infinite_memory.features.sessions.project_scope import ProjectScope, find_project_scope
 from infinite_memory.features.sessions.relocation import find_waiting, move_misplaced
+from infinite_memory.features.sessions.shown import ShownMemories
 from infinite_memory.features.sessions.spool_reader import (
     READER_LOCK,
     Spool,
@@ -98,6 +99,7 @@ def _ingest_claimed(services: Services, spool: Spool, stop: Stop, on_read: OnRea
             return evolve(ingested, messages=ingested.messages + count, finished=False)
         if events:
             on_read(line, events)
+            _note_used(services, events)
         new = 1 if count else 0
         ingested = evolve(
             ingested,
@@ -108,6 +110,14 @@ def _ingest_claimed(services: Services, spool: Spool, stop: Stop, on_read: OnRea
     spool.finish(files, failures)
     failed = tuple(f"{line.transcript}: {line.reason}" for line in failures)
     return evolve(ingested, failed=failed)
+
+
+def _note_used(services: Services, events: Sequence[Event]) -> None:
+    sessions: dict[str, list[Event]] = {}
+    for event in events:
+        sessions.setdefault(event.session, []).append(event)
+    for session, own in sessions.items():
+        ShownMemories(services.config.home, session).note_used(services, own)
 
 
 class _Unreadable(Exception):

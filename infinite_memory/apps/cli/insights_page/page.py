@@ -18,6 +18,7 @@ from infinite_memory.apps.cli.insights_page.charts import (
 )
 from infinite_memory.apps.cli.insights_page.words import (
     describe_recalls,
+    describe_shown,
     describe_solved_again,
     format_minutes,
     format_pieces,
@@ -139,6 +140,7 @@ def _write_summary(insights: Insights, made_at: datetime, zone: str | None) -> I
     if insights.first is None or insights.last is None:
         yield f'<p class="soft">{made}.</p>'
         yield "<p>Nothing is stored of work on repositories in that time.</p>"
+        yield f"<p>{escape_html(describe_shown(insights.shown))}</p>"
         return
     days = [in_zone(moment, zone).date() for moment in (insights.first, insights.last)]
     more = " Earlier work was left out." if insights.more else ""
@@ -162,6 +164,7 @@ def _write_summary(insights: Insights, made_at: datetime, zone: str | None) -> I
     yield f'<ul class="tiles">{listed}</ul>'
     yield f"<p>{escape_html(describe_recalls(insights))}</p>"
     yield f"<p>{escape_html(describe_solved_again(insights.solved_again))}</p>"
+    yield f"<p>{escape_html(describe_shown(insights.shown))}</p>"
 
 
 def _round_time(minutes: float) -> str:

@@ -9,6 +9,14 @@ from infinite_memory.features.projects.hard_spots import HardSpot
 from infinite_memory.features.projects.insights import Insights
 from infinite_memory.features.projects.solved_again import SolvedAgain
 from infinite_memory.features.sessions.scope_names import PREFIX
+from infinite_memory.features.sessions.shown import Receipt
+
+_MOMENTS = {
+    "start": "the start",
+    "prompt": "a prompt",
+    "failure": "a failed command",
+    "file": "a file",
+}
 
 
 def repository_name(scope: str) -> str:
@@ -61,6 +69,20 @@ def describe_recalls(insights: Insights) -> str:
     if not recalls.in_sessions:
         return f"{said}."
     return f"{said}, in at least {format_count(recalls.in_sessions, 'later session')}."
+
+
+def describe_shown(shown: Receipt) -> str:
+    """Say what sessions were shown unasked, and how much of it they used."""
+    if not shown.sessions:
+        return "No session was shown anything unasked."
+    times = ", ".join(
+        f"{count:,} at {_MOMENTS.get(name, name)}" for name, count in shown.times.items()
+    )
+    return (
+        f"{format_count(shown.memories, 'memory', 'memories')} came up by themselves in"
+        f" {format_count(shown.sessions, 'session')} ({times}), in {shown.tokens:,} tokens;"
+        f" {shown.used:,} of them were used."
+    )
 
 
 def describe_solved_again(solved: Sequence[SolvedAgain]) -> str:

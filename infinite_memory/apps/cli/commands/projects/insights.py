@@ -10,6 +10,7 @@ from infinite_memory.apps.cli.completions import complete_files
 from infinite_memory.apps.cli.insights_page.page import make_page
 from infinite_memory.apps.cli.insights_page.words import (
     describe_recalls,
+    describe_shown,
     describe_solved_again,
     describe_spot,
     format_minutes,
@@ -70,8 +71,8 @@ def insights_command(
     """Show how the work on repositories went, from what assistants noted of it.
 
     Activity, outcomes, time spent, files and components that were hard, problems that came again
-    with their fixes, how often earlier work was recalled, and how fast known problems were solved
-    again.
+    with their fixes, how often earlier work was recalled, what sessions were shown unasked and how
+    much of it they used, and how fast known problems were solved again.
     """
     if timeframe is not None and since is not None:
         raise click.UsageError("give --timeframe or --since, not both", context)
@@ -97,6 +98,7 @@ def insights_command(
 def _format_overview(insights: Insights, zone: str | None) -> Iterator[Line]:
     if insights.first is None or insights.last is None:
         yield Line([("Nothing is stored of work on repositories in that time.", "")])
+        yield from _format_shown(insights)
         return
     days = [in_zone(moment, zone).date() for moment in (insights.first, insights.last)]
     name = "All repositories" if insights.scope is None else repository_name(insights.scope)
@@ -113,7 +115,13 @@ def _format_overview(insights: Insights, zone: str | None) -> Iterator[Line]:
     yield from _format_spots("Hard components", insights.components)
     yield from _format_problems(insights)
     yield Line([(describe_recalls(insights), "")])
+    yield from _format_shown(insights)
     yield from _format_solved_again(insights)
+
+
+def _format_shown(insights: Insights) -> Iterator[Line]:
+    if insights.shown.sessions:
+        yield Line([(describe_shown(insights.shown), "")])
 
 
 def _format_fact(name: str, value: str) -> Line:
