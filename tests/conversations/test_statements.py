@@ -83,6 +83,24 @@ def test_the_name_behind_a_greeting_is_a_statement() -> None:
     assert find_statements("Hi, I am Marta. How are you?") == ["Hi, I am Marta."]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Remind me on Saturday to pay the boatyard.",
+        "Erinnere mich am Samstag an die Rechnung.",
+        "Recuérdame el sábado pagar la factura.",
+        "Rappelle-moi demain d'appeler Paul.",
+        "星期六提醒我付账单。",
+    ],
+)
+def test_what_somebody_wants_to_be_reminded_of_is_kept(text: str) -> None:
+    assert find_statements(text) == [text]
+
+
+def test_a_wish_to_be_told_again_is_no_reminder() -> None:
+    assert find_statements("Remind me how the cache works. Remind me what a monad is.") == []
+
+
 def test_an_ordinal_number_of_german_ends_no_sentence() -> None:
     text = "Danke. Der Start ist am 27. November. Mach weiter."
     assert find_statements(text) == ["Der Start ist am 27. November."]

@@ -101,6 +101,48 @@ def test_a_prompt_gets_what_helps_once_a_session_and_nothing_otherwise(
         assert ask(home, "prompt", session="s3", prompt=idle) == ""
 
 
+def test_what_people_say_of_themselves_in_one_project_helps_in_another(
+    memory: LazyStore, home: Path, tmp_path: Path
+) -> None:
+    said = {
+        "tiller": ("I am allergic to hazelnuts.", "Our staging server listens on port 7741."),
+        "harvest": ("The barn is 20 m long.",),
+    }
+    folders = [str(tmp_path / name) for name in said]
+    for name, texts in said.items():
+        (tmp_path / name / ".git").mkdir(parents=True)
+        path = write_transcript(tmp_path / f"{name}.jsonl", name, *texts)
+        folder = str(tmp_path / name)
+        append_line(home, {"client": "claude-code", "transcript": str(path), "folder": folder})
+    with memory.call() as store:
+        assert store.conversations.ingest_spool().messages == 3
+    questions = {"What am I allergic to?": "hazelnuts", "Which port has staging?": "7741"}
+    for number, folder in enumerate(folders):
+        answers = [
+            word in ask(home, "prompt", session=f"q{number}", folder=folder, prompt=question)
+            for question, word in questions.items()
+        ]
+        assert answers == [True, folder == folders[0]]
+
+
+@pytest.mark.usefixtures("memory")
+def test_a_question_of_an_earlier_session_does_not_come_up(
+    memory: LazyStore, home: Path, repository: Path, tmp_path: Path
+) -> None:
+    question = "What is the boat called?"
+    for number, text in enumerate((question, "The boat is called Havsvind.")):
+        path = write_transcript(tmp_path / f"s{number}.jsonl", f"s{number}", text)
+        line = {"client": "claude-code", "transcript": str(path), "folder": str(repository)}
+        append_line(home, line)
+    with memory.call() as store:
+        store.conversations.ingest_spool()
+        kinds = [hit.memory.kind for hit in store.search(question, scope="ALL", cut="wide")]
+        assert kinds[:2] == ["fact", "message"]
+    shown = ask(home, "prompt", session="s9", folder=str(repository), prompt=question)
+    assert "Havsvind" in shown
+    assert "Asked" not in shown
+
+
 def test_a_session_that_begins_anew_is_shown_again_what_it_was_shown(
     memory: LazyStore, home: Path
 ) -> None:

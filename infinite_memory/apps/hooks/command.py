@@ -29,6 +29,7 @@ from infinite_memory.features.sessions.spool import append_line, note_pause
 
 _START, _PROMPT = "sessionstart", ("userpromptsubmit", "beforesubmitprompt", "beforeagent")
 _FAILURE, _TOOL = "posttoolusefailure", "pretooluse"
+_RESUME = "resume"
 _START_SECONDS, _SPOOL_SECONDS = 15.0, 3.0
 # How long a server has for an answer. A prompt waits for its hook.
 _ASKED_SECONDS = {"start": 6.0, "prompt": 1.0, "failure": 2.0, "file": 2.0, "noted": 0.2}
@@ -42,7 +43,7 @@ _DEFAULT_CLIENT = "claude-code"
 _PASSED = ("--home", "--store", "--scopes")
 _OPTIONS = ("--client", "--session", *_PASSED)
 _PAUSE = "pause"
-_SWITCHES = (_PAUSE, "resume")
+_SWITCHES = (_PAUSE, _RESUME)
 
 
 def main() -> int:
@@ -96,7 +97,7 @@ def _handle_event(event: str, options: Mapping[str, str], home: Path, seconds: f
         text = _ask(home, options, {"moment": "start", "source": source, **asked})
         left = seconds - (time.monotonic() - begun)
         if text is None:
-            text = _make_briefing(folder, options, left)
+            text = _make_briefing(asked, options, left, resumed=source == _RESUME)
         _print_context(client, event, text)
         return
     if _fold_event(event) in (*_PROMPT, _FAILURE, _TOOL):
@@ -159,12 +160,16 @@ def _ask(home: Path, options: Mapping[str, str], request: Mapping[str, str]) -> 
     return text if isinstance(text, str) else None
 
 
-def _make_briefing(folder: str, options: Mapping[str, str], seconds: float) -> str:
+def _make_briefing(
+    asked: Mapping[str, str], options: Mapping[str, str], seconds: float, *, resumed: bool
+) -> str:
     # Late, since the other events do without a process.
     from infinite_memory.apps.hooks.session_start import make_briefing  # noqa: PLC0415
 
     passed = [word for name in _PASSED if name in options for word in (name, options[name])]
-    return make_briefing(folder, passed, timeout_seconds=seconds)
+    return make_briefing(
+        asked["folder"], passed, session=asked["session"], resumed=resumed, timeout_seconds=seconds
+    )
 
 
 def format_context(client: str, event: str, text: str) -> bytes:

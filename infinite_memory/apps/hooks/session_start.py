@@ -9,8 +9,10 @@ from collections.abc import Sequence
 _TOKENS = "500"
 
 
-def make_briefing(folder: str, options: Sequence[str], *, timeout_seconds: float) -> str:
-    """Return the text of the briefing for a project in `folder`.
+def make_briefing(
+    folder: str, options: Sequence[str], *, session: str, resumed: bool, timeout_seconds: float
+) -> str:
+    """Return the text of the briefing for a session in `folder`, which begins or is resumed.
 
     `options` are passed on to the command, such as --home.
 
@@ -21,8 +23,9 @@ def make_briefing(folder: str, options: Sequence[str], *, timeout_seconds: float
     """
     # Without -P, Python would import modules from the project that the client works on.
     command = [sys.executable, "-P", "-m", "infinite_memory", "briefing", *options]
+    command += ["--project", folder, "--budget", _TOKENS, f"--session={session}"]
     done = subprocess.run(
-        [*command, "--project", folder, "--budget", _TOKENS, "--unasked"],
+        [*command, *(["--resumed"] if resumed else [])],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=timeout_seconds,

@@ -13,13 +13,14 @@ from attrs import evolve, frozen
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.criteria import Conditions, Cut, Mode
 from infinite_memory.core.values.hits import Hit
-from infinite_memory.core.values.memory import Memory, shorten
+from infinite_memory.core.values.memory import INFERRED, Kind, Memory, shorten
 from infinite_memory.core.values.scope import Scope, find_spelling, fold_name
 from infinite_memory.core.values.timestamps import in_zone
 from infinite_memory.engine.id_endings import shorten_ids
+from infinite_memory.engine.retrieval.messages import is_asking
 from infinite_memory.engine.retrieval.search import find_hits
 from infinite_memory.engine.retrieval.search_request import SearchRequest, find_named_scopes
-from infinite_memory.engine.scopes import choose_scopes
+from infinite_memory.engine.scopes import ALL, choose_scopes
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.trivial import is_trivial
 from infinite_memory.features.overviews.sections import (
@@ -37,6 +38,8 @@ from infinite_memory.features.reminders.long_term.prompting import (
 )
 from infinite_memory.features.sessions.project_scope import find_active_project
 from infinite_memory.features.sessions.shown import ShownMemories
+from infinite_memory.features.sessions.statements import speaks_of_self
+from infinite_memory.search.text.highlights import asks
 from infinite_memory.search.text.question_terms import split_terms
 from infinite_memory.search.text.quotation import NOTICE, replace_surrogates
 from infinite_memory.search.text.token_estimate import estimate_tokens
@@ -45,8 +48,8 @@ _TOKENS = 150
 _TEXT_CHARS = 240
 # The scope of one repository may begin with that of another: "repo/a/app" and "repo/a/app~2".
 _END_OF_NAME = r"(?![a-z0-9_~/-]|\.[a-z0-9])"
-# "Thanks!" and "next" ask for nothing, whatever is stored.
-_LEAST_TERMS = 2
+# "Thanks!" and "next" ask for nothing, whatever is stored; "Really?" does not either.
+_LEAST_TERMS, _LEAST_WORDS_ASKED = 2, 3
 # What a prompt asks for stands at its beginning or at its end.
 _PROMPT_CHARS = 1000
 
@@ -158,7 +161,8 @@ def _find_own_scope(services: Services, project: Scope | None) -> str | None:
 
 def _find_helpful(services: Services, text: str, project: Scope | None) -> list[Hit]:
     """Return the memories that almost surely help with a prompt, the best first."""
-    if is_trivial(text) or len(split_terms(text)[0]) < _LEAST_TERMS:
+    is_question = asks(text) and len(text.split()) >= _LEAST_WORDS_ASKED
+    if is_trivial(text) or not (is_question or len(split_terms(text)[0]) >= _LEAST_TERMS):
         return []
     own, named = _find_own_scope(services, project), _find_named_scopes(services, text)
     scope = None if own else [services.default_scope, *named]
@@ -167,7 +171,20 @@ def _find_helpful(services: Services, text: str, project: Scope | None) -> list[
     request = SearchRequest(text=text, conditions=conditions, cut=Cut.PUSHED, may_miss=True)
     hits = find_hits(evolve(services, find_project_scope=lambda: project), request)
     foreign = {*hits.named} - {*named} - {own}
-    return [hit for hit in hits if hit.memory.scope not in foreign]
+    found = [hit for hit in hits if hit.memory.scope not in foreign and not is_asking(hit.memory)]
+    return found or _find_told_elsewhere(services, request)
+
+
+def _find_told_elsewhere(services: Services, request: SearchRequest) -> list[Hit]:
+    """Return what the user said of themselves in sessions of any project, for the same prompt."""
+    conditions: Conditions = {**request.conditions, "scope": ALL, "kinds": [Kind.FACT]}
+    hits = find_hits(services, evolve(request, conditions=conditions))
+    return [
+        hit
+        for hit in hits
+        if hit.memory.context.get(INFERRED) == "session"
+        and speaks_of_self(hit.memory.text, alone=True)
+    ]
 
 
 def _find_named_scopes(services: Services, text: str) -> frozenset[str]:

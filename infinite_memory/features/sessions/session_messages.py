@@ -130,7 +130,7 @@ def _fail_line(line: SpoolLine, error: Exception, reason: str) -> SpoolLine:
 
 
 def _skip_session(ingested: Ingested, sentence: str) -> Ingested:
-    _log.warning("skipped: %s", sentence)
+    _log.info("skipped: %s", sentence)
     return evolve(ingested, skipped=(*ingested.skipped, sentence))
 
 

@@ -31,7 +31,7 @@ _FOLDER = ("run", "shown")
 _KEPT_SECONDS = 90 * 24 * 3600
 _MAX_BYTES = 1 << 20
 _START, _USED = "start", "used"
-_LEAST_SHARE = 0.5
+_LEAST_SHARE, _LEAST_WORDS = 0.5, 2
 # A longer text is mostly what somebody pasted, or a whole file.
 _MAX_CHARS = 4000
 
@@ -114,7 +114,8 @@ class ShownMemories:
         if waiting and events and events[-1].at.timestamp() >= since:
             memories = load_memories(services, [*waiting]).values()
             used = find_used(memories, waiting, events, since=since)
-            self.add(_USED, used, tokens=0, at=services.clock())
+            scope = lines[-1]["scope"]
+            self.add(_USED, used, tokens=0, at=services.clock(), scope=scope)
 
     def _read_since_start(self) -> list[dict[str, Any]]:
         lines = list(_read_lines(self._path)) if self.session else []
@@ -131,9 +132,9 @@ def find_used(
     """Return the ids of the memories that an assistant used after they were shown.
 
     A memory counts as used if a later message, command or edit of the assistant has at least half
-    of the telling words of the memory that the user has not said in the session. Without such words
-    it does not count: the assistant may have followed the user. Times are seconds since 1970;
-    events before `since` are left out.
+    of the telling words of the memory that the user has not said in the session. With fewer than
+    two such words it does not count: the assistant may have followed the user. Times are seconds
+    since 1970; events before `since` are left out.
     """
     said = frozenset[str]().union(*(_find_words(each.text) for each in events if each.is_request))
     done = [
@@ -144,7 +145,7 @@ def find_used(
     used = []
     for memory in memories:
         telling = _find_words(memory.text) - said
-        if telling and any(
+        if len(telling) >= _LEAST_WORDS and any(
             at >= shown_at[memory.id] and len(telling & words) >= _LEAST_SHARE * len(telling)
             for at, words in done
         ):

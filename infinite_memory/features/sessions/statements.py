@@ -52,14 +52,15 @@ _SPOKEN_TO = re.compile(
 class _Forms:
     """The forms of a language, as parts of patterns for a sentence without accents and capitals.
 
-    `lasting` makes a rule or a correction of a sentence, `about` begins what a person says of
-    themselves and theirs, `finite` are verbs, `other` shows that it is none: a problem, an opinion,
-    a wish or a deed of the moment. `order` begins an order, or names a subject that stands
-    elsewhere, and `asked` begins a question.
+    `lasting` makes a rule or a correction of a sentence, `mine` begins what a person says of
+    themselves, and `ours` what several say; `theirs` may stand later. `finite` are verbs, `other`
+    shows that it is none: a problem, an opinion, a wish or a deed of the moment. `order` begins an
+    order, or names a subject that stands elsewhere, and `asked` begins a question.
     """
 
     lasting: str
-    about: str
+    mine: str
+    ours: str
     theirs: str
     finite: str
     other: str
@@ -70,12 +71,13 @@ class _Forms:
 _STATING = {
     "english": _Forms(
         lasting=r"never|always|ever\.?$|from now on|by the way|correction|no longer|whenever"
-        r"|call me|must (?:stay|never|always)|in (?:this|our) (?:project|repo|repository|code"
-        r"|codebase)|(?<=, )not",
-        about=r"(?:my|our)|we(?:'re|'ve)? (?!should|could|can|need|want|tried|get|got|see|did)"
-        r"|i'?(?:m| am) (?!a bit|not|sure|stuck|sorry|done|still|just|\w+ing)|i'd rather|in this"
-        r" \w+,? we|i(?:'ve| have)? (?:live|work|prefer|like|love|hate|use|own|speak|drive|eat"
-        r"|drink|moved|switched|was born|cannot (?:eat|drink|stand|hear|see)|get \w+sick|have"
+        r"|remind me (?:to|on|at|in|tomorrow|tonight|next|every)|call me|must (?:stay|never|always)"
+        r"|in (?:this|our) (?:project|repo|repository|code|codebase)|(?<=, )not",
+        ours=r"our|we(?:'re|'ve)? (?!should|could|can|need|want|tried|get|got|see|did)"
+        r"|in this \w+,? we",
+        mine=r"my|i'?(?:m| am) (?!a bit|not|sure|stuck|sorry|done|still|just|\w+ing)|i'd rather"
+        r"|i(?:'ve| have)? (?:live|work|prefer|like|love|hate|use|own|speak|drive|eat|drink|moved"
+        r"|switched|was born|cannot (?:eat|drink|stand|hear|see)|get \w+sick|have"
         r" (?!questions?|errors?|problems?|ideas?|doubts?)\w+"
         r" (?!questions?|errors?|problems?|ideas?|doubts?))",
         theirs=r"(?:is|are|was) (?:my|our)|(?:with|of|by|for|in|to) our|the only",
@@ -92,8 +94,10 @@ _STATING = {
     ),
     "german": _Forms(
         lasting=r"nie|niemals|immer (?!noch)|ab (?:jetzt|sofort|heute)|von nun an|ubrigens"
-        r"|korrektur|grundsatzlich|in diesem projekt|(?<=, )(?:nicht|kein\w*)",
-        about=r"(?:mein|unser)\w*|wir (?!sollten|konnten|mussen|wollen)|ich (?:bin|heisse|wohne"
+        r"|korrektur|erinner\w* mich (?:an|am|daran|um|morgen)|grundsatzlich|in diesem projekt"
+        r"|(?<=, )(?:nicht|kein\w*)",
+        ours=r"unser\w*|wir (?!sollten|konnten|mussen|wollen)",
+        mine=r"mein\w*|ich (?:bin|heisse|wohne"
         r"|lebe|arbeite|mag|hasse|liebe|bevorzuge|benutze|nutze|esse|trinke|spreche|fahre"
         r"|vertrage)",
         theirs=r"(?:ist|sind|war) (?:mein|unser)\w*|(?:bei|mit|von|fur|in|an) unser\w*",
@@ -106,11 +110,11 @@ _STATING = {
         asked=r"was|wie|wer|wann|wo|warum|welche\w*|kannst|konntest|hast|ist|sind",
     ),
     "spanish": _Forms(
-        lasting=r"nunca|jamas|siempre|a partir de ahora|de ahora en adelante|por cierto"
-        r"|correccion|en este proyecto|(?<=, )no (?!lo|se|la|me)",
-        about=r"mis?|nuestr[oa]s?|(?:yo )?(?:soy|vivo|trabajo|prefiero|odio|uso|hablo|no como"
-        r"|me llamo|me gusta\w*|tengo(?! un (?:error|problema)))|somos|hemos|(?:aqui"
-        r" )?\w+[ai]mos",
+        lasting=r"recuerdame (?:el|manana|\w+[aei]r)|nunca|jamas|siempre|a partir de ahora"
+        r"|de ahora en adelante|por cierto|correccion|en este proyecto|(?<=, )no (?!lo|se|la|me)",
+        ours=r"nuestr[oa]s?|somos|hemos|(?:aqui )?\w+[ai]mos",
+        mine=r"mis?|(?:yo )?(?:soy|vivo|trabajo|prefiero|odio|uso|hablo|no como"
+        r"|me llamo|me gusta\w*|tengo(?! un (?:error|problema)))",
         theirs=r"es (?:mi|nuestr[oa])|(?:de|con|en|tiene|a) nuestr[oa]s?",
         finite=r"es|son|era|tiene|tienen|puede|pueden|debe|deben|mide|pesa|cuesta|sale|empieza"
         r"|termina|esta|estan|se \w+|necesitan?|vive|trabaja",
@@ -121,10 +125,10 @@ _STATING = {
     ),
     "french": _Forms(
         lasting=r"jamais|a partir de maintenant|desormais|toujours (?!faux|pas|la meme)|au fait"
-        r"|correction|dans ce projet|(?<=, )pas (?!de)",
-        about=r"mon|ma|mes|notre|nos|nous (?!devrions|pourrions)|(?:ici )?on (?!dirait|peut|va"
-        r"|the)|je (?:suis|m'appelle|travaille|prefere|deteste|vis|parle|mange|bois|conduis"
-        r"|n'aime|ne mange|ne bois)|j'(?:habite|aime|utilise|adore)",
+        r"|correction|rappelle-moi (?:de|d'|demain)|dans ce projet|(?<=, )pas (?!de)",
+        ours=r"notre|nos|nous (?!devrions|pourrions)|(?:ici )?on (?!dirait|peut|va|the)",
+        mine=r"mon|ma|mes|je (?:suis|m'appelle|travaille|prefere|deteste|vis|parle|mange|bois"
+        r"|conduis|n'aime|ne mange|ne bois)|j'(?:habite|aime|utilise|adore)",
         theirs=r"est (?:mon|ma|notre)|(?:chez|de|avec|dans|par|a) (?:notre|nos)",
         finite=r"est|sont|etait|a|ont|doit|doivent|peut|peuvent|sera|seront|mesure|coute|pese"
         r"|part|commence|finit|s'appelle|faut|habite|travaille",
@@ -136,7 +140,7 @@ _STATING = {
 }
 
 _HAN_LASTING = re.compile(
-    "从现在起|从今(?:天|以后)|^以后|永远|从不|从来不|总是|一定要?|^更正|顺便|不用"
+    "提醒我|从现在起|从今(?:天|以后)|^以后|永远|从不|从来不|总是|一定要?|^更正|顺便|不用"
 )
 _HAN_STATING = re.compile(
     "^我(?:的|们|叫|是|在|住|对.+过敏|喜欢|不喜欢|讨厌|(?:女儿|儿子|妻子|丈夫|爸|妈|家))"
@@ -171,11 +175,15 @@ def is_statement(text: str) -> bool:
     return bool(find_statements(text))
 
 
-def speaks_of_self(text: str) -> bool:
-    """Return whether a text begins with what people say of themselves and theirs."""
+def speaks_of_self(text: str, *, alone: bool = False) -> bool:
+    """Return whether a text begins with what people say of themselves and theirs.
+
+    With `alone` it is one person who speaks, "my" and not "our".
+    """
     folded = fold(text[:_MAX_CHARS]).replace("’", "'")
     return any(
-        _pattern(_STATING[language].about).match(folded) for language in _guess_languages(text)
+        _pattern(forms.mine).match(folded) or (not alone and _pattern(forms.ours).match(folded))
+        for forms in map(_STATING.__getitem__, _guess_languages(text))
     )
 
 
@@ -229,7 +237,9 @@ def _is_stated(sentence: str, folded: str, language: str) -> bool:
     forms = _STATING[language]
     if _pattern(forms.asked).match(folded):
         return False
-    if _pattern(forms.lasting).search(folded) or _pattern(forms.about).match(folded):
+    if _pattern(forms.lasting).search(folded):
+        return True
+    if _pattern(forms.mine).match(folded) or _pattern(forms.ours).match(folded):
         return True
     if _pattern(forms.order).match(folded) or not _pattern(forms.finite).search(folded):
         return False

@@ -9,6 +9,8 @@ from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines
 from infinite_memory.core.paths import absolute_path
+from infinite_memory.features.overviews.values import Briefing
+from infinite_memory.features.projects.session_moments import Moment
 from infinite_memory.store import KNOWLEDGE_TOKENS, SESSION_TOKENS
 
 
@@ -28,12 +30,25 @@ from infinite_memory.store import KNOWLEDGE_TOKENS, SESSION_TOKENS
     help="Print at most about so many tokens.",
 )
 @click.option(
-    "--unasked", is_flag=True, help="Print nothing where hooks.moments does not list the start."
+    "--session",
+    metavar="ID",
+    help="For this session of a client, as a hook does: what it is shown is noted, and nothing is"
+    " printed where hooks.moments does not list the start. Needs --project.",
+)
+@click.option(
+    "--resumed", is_flag=True, help="The session goes on, and has the briefing of the same day."
 )
 @common_options
 @click.pass_context
 def briefing_command(
-    context: click.Context, *, scope: str | None, project: str | None, budget: int, unasked: bool
+    context: click.Context,
+    /,
+    *,
+    scope: str | None,
+    project: str | None,
+    budget: int,
+    session: str | None,
+    resumed: bool,
 ) -> None:
     """Print what an assistant should know at the start of a session.
 
@@ -43,12 +58,20 @@ def briefing_command(
     """
     if scope is not None and project is not None:
         raise click.UsageError("give --scope or --project, not both", context)
+    if session is not None and project is None:
+        raise click.UsageError("--session needs --project, the folder of the session", context)
+    folder = "" if project is None else str(absolute_path(project))
+    briefing: Briefing | Moment
     # A session that begins in a project knows what the last one there left.
     with open_store(context, ingests=project is not None) as store:
-        if unasked and "start" not in store.config.hooks.moments:
+        if session is None:
+            briefing = store.briefing(scope, budget=budget, folder=folder)
+        elif "start" in store.config.hooks.moments:
+            briefing = store.conversations.begin_session(
+                folder, session=session, budget=budget, resumed=resumed
+            )
+        else:
             return
-        folder = "" if project is None else str(absolute_path(project))
-        briefing = store.briefing(scope, budget=budget, folder=folder)
     if wants_json(context):
         emit_json(briefing.to_dict())
     else:
