@@ -44,7 +44,7 @@ _REFUSED = re.compile(rf"[?？{_HIDDEN}]|[a-z]Error\b|[a-z]Exception\b")
 _AMOUNT = re.compile(r"\d")
 _SPOKEN_TO = re.compile(
     r"^(?:(?:hi|hello|hey|hallo|hola|bonjour|salut|and|also|so|then|now|good|right|yes|no|ok|okay"
-    r"|please|und|bitte|y|por favor|et|s'il te plait)[,.!:]? )+"
+    r"|wait|please|und|bitte|y|por favor|et|s'il te plait)[,.!:]? )+"
 )
 
 
@@ -180,7 +180,7 @@ def speaks_of_self(text: str, *, alone: bool = False) -> bool:
 
     With `alone` it is one person who speaks, "my" and not "our".
     """
-    folded = fold(text[:_MAX_CHARS]).replace("’", "'")
+    folded = _SPOKEN_TO.sub("", fold(text[:_MAX_CHARS]).replace("’", "'"), count=1)
     return any(
         _pattern(forms.mine).match(folded) or (not alone and _pattern(forms.ours).match(folded))
         for forms in map(_STATING.__getitem__, _guess_languages(text))
