@@ -13,6 +13,7 @@ from infinite_memory.core.values.receipt import Receipt
 from infinite_memory.engine.calls import count_call
 from infinite_memory.features.overviews.values import Briefing
 from infinite_memory.features.projects.chunk import ChunkDetails, DecisionDetails, LessonDetails
+from infinite_memory.features.projects.conflicts import note_conflicts
 from infinite_memory.features.projects.finding import (
     ProblemQuery,
     RelatedWork,
@@ -60,9 +61,10 @@ class Projects(Group):
             NotFound: a related memory does not exist.
             Conflict: the id belongs to another memory.
         """
-        return store_chunk(
+        receipt = store_chunk(
             self._services, content, kind=kind, repository=repository, details=details
         )
+        return note_conflicts(self._services, receipt)
 
     @count_call
     def store_decision(
@@ -70,13 +72,16 @@ class Projects(Group):
     ) -> Receipt:
         """Store a decision on the architecture, with its reason; see `store_chunk`.
 
-        `supersedes` names earlier decisions that it replaces, which stay as history.
+        `supersedes` names earlier decisions that it replaces, which stay as history. An earlier one
+        in force on the same `component` that is much like it is in `replaces` of the receipt, and
+        in the briefing of the repository until one of them is superseded.
         """
         reason = check_part(self._services, rationale, "rationale")
         fields = {**details, "decision": decision, "rationale": reason}
-        return store_chunk(
+        receipt = store_chunk(
             self._services, decision, kind=Kind.DECISION, repository=repository, details=fields
         )
+        return note_conflicts(self._services, receipt)
 
     @count_call
     def store_lesson(

@@ -61,7 +61,11 @@ def render_chunks(store: MemoryStore, chunks: Sequence[Chunk], head: str, budget
 
 def render_decisions(store: MemoryStore, decisions: Sequence[Decision], budget: int) -> Answer:
     """Return decisions as an answer, those in force first."""
-    ids = [i for decision in decisions for i in (decision.chunk.id, *decision.superseded_by)]
+    ids = [
+        i
+        for decision in decisions
+        for i in (decision.chunk.id, *decision.superseded_by, *decision.contradicts)
+    ]
     view = view_of_ids(store, ids)
     entries = [_render_decision(decision, view) for decision in decisions]
     in_force = sum(decision.in_force for decision in decisions)
@@ -118,6 +122,9 @@ def _render_match(number: int, match: WorkMatch, view: View) -> str:
 
 def _render_decision(decision: Decision, view: View) -> str:
     state = "in force"
+    if decision.contradicts:
+        others = view.join_ids(decision.contradicts)
+        state = f"in force, as is {others}: settle it with update_memory(id, supersedes=[other])"
     if not decision.in_force:
         by = view.join_ids(decision.superseded_by)
         state = f"SUPERSEDED by {by}" if by else "no longer in force"

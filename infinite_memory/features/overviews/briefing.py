@@ -42,6 +42,11 @@ from infinite_memory.search.text.token_estimate import estimate_tokens
 _PARTS = {
     BriefingPart.DUE: ("Today and ahead:", 0.4, Fills.LAST),
     BriefingPart.DONE: ("Done? (then update_memory(id, supersedes=[reminder]))", 0.15, Fills.FIRST),
+    BriefingPart.CONFLICTS: (
+        "Which holds? (then update_memory(id, supersedes=[other]))",
+        0.12,
+        Fills.FIRST,
+    ),
     BriefingPart.USER: ("About the user:", 0.1, Fills.LAST),
     BriefingPart.OPEN: ("Open work:", 0.2, Fills.FIRST),
     BriefingPart.HOLDS: ("What holds:", 0.35, Fills.FIRST),
@@ -202,7 +207,7 @@ class _Writer:
             about.append(quote_label(item.speaker))
         if item.scope != self.scope and part is not BriefingPart.USER:
             about.append(quote_label(item.scope))
-        is_named = part is BriefingPart.DONE or (
+        is_named = part in (BriefingPart.DONE, BriefingPart.CONFLICTS) or (
             part is BriefingPart.DUE and item.kind is Kind.REMINDER
         )
         return write_briefly(item, about, shown, named=is_named)

@@ -52,6 +52,7 @@ class BriefingPart(StrEnum):
 
     DUE = "due"
     DONE = "done"
+    CONFLICTS = "conflicts"
     USER = "user"
     OPEN = "open"
     HOLDS = "holds"

@@ -147,6 +147,12 @@ class Chunk(PlainData):
             self.kind is Kind.PROBLEM and self.outcome is None
         )
 
+    @property
+    def is_solved(self) -> bool:
+        """Whether it is a solution that held, as far as is known."""
+        is_answer = self.kind in (Kind.SOLUTION, Kind.LESSON)
+        return is_answer and self.outcome in (None, WorkOutcome.SUCCESS)
+
 
 def chunk_of(memory: Memory) -> Chunk:
     """Return the chunk in a memory; what its context does not hold in a usable form is left out."""

@@ -14,6 +14,7 @@ from infinite_memory.core.values.memory import Kind, Status
 from infinite_memory.engine.services import Services
 from infinite_memory.features.projects.checkout import Freshness, open_checkout
 from infinite_memory.features.projects.chunk import Chunk
+from infinite_memory.features.projects.conflicts import find_conflicts
 from infinite_memory.features.projects.finding import freshness_of, note_recalled
 from infinite_memory.features.projects.loading import IN_FORCE, KEPT, load_chunks
 from infinite_memory.features.projects.repositories import known_repository, list_repositories
@@ -33,11 +34,15 @@ class ProjectHistory(PlainData):
 
 @frozen(kw_only=True)
 class Decision(PlainData):
-    """A decision; a superseded decision names the ids that replace it, as far as known."""
+    """A decision; a superseded decision names the ids that replace it, as far as known.
+
+    One in force names those in force that it `contradicts`.
+    """
 
     chunk: Chunk
     in_force: bool
     superseded_by: tuple[str, ...] = ()
+    contradicts: tuple[str, ...] = ()
     freshness: Freshness | None = None
 
 
@@ -81,11 +86,16 @@ def get_decisions(
     checkout = open_checkout(folder, services.data_folder)
     successors = _load_successors(services, chunks)
     note_recalled(services, chunks)
+    conflicts: dict[str, list[str]] = {}
+    for pair in find_conflicts(services, chunks):
+        for one, other in (pair, pair[::-1]):
+            conflicts.setdefault(one.id, []).append(other.id)
     decisions = [
         Decision(
             chunk=chunk,
             in_force=chunk.status in IN_FORCE,
             superseded_by=tuple(successors.get(chunk.id, ())),
+            contradicts=tuple(conflicts.get(chunk.id, ())),
             freshness=freshness_of(chunk, checkout),
         )
         for chunk in chunks

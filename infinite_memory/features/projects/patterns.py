@@ -19,7 +19,7 @@ from infinite_memory.engine.load_memories import load_records
 from infinite_memory.engine.retrieval.search_request import build_criteria
 from infinite_memory.engine.scopes import ALL
 from infinite_memory.engine.services import Services
-from infinite_memory.features.projects.chunk import Chunk, WorkOutcome
+from infinite_memory.features.projects.chunk import Chunk
 from infinite_memory.features.projects.loading import load_chunks
 from infinite_memory.features.projects.repositories import known_repository, list_repositories
 
@@ -193,7 +193,7 @@ def _find_problem_patterns(
 ) -> Iterator[Pattern]:
     ranked = sorted(groups, key=lambda group: (-len(group), group[0].id))
     for group in ranked[:_MAX_OF_KIND]:
-        solved = [chunk for chunk in group if is_solved(chunk)]
+        solved = [chunk for chunk in group if chunk.is_solved]
         yield Pattern(
             kind=PatternKind.PROBLEM,
             name=name_problem(group),
@@ -212,12 +212,6 @@ def name_problem(group: Sequence[Chunk]) -> str:
         if "problem" in chunk.parts:
             return shorten(chunk.parts["problem"], _NAME_CHARS)
     return group[0].summary
-
-
-def is_solved(chunk: Chunk) -> bool:
-    """Return whether a chunk is a solution that held, as far as is known."""
-    is_answer = chunk.kind in (Kind.SOLUTION, Kind.LESSON)
-    return is_answer and chunk.outcome in (None, WorkOutcome.SUCCESS)
 
 
 def _group_by_files(chunks: Iterable[Chunk]) -> dict[str, list[Chunk]]:

@@ -12,11 +12,13 @@ from infinite_memory.core.values.checks import check_count
 from infinite_memory.core.values.memory import Kind, shorten
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.scope import find_spelling, fold_name
+from infinite_memory.engine.id_endings import shorten_ids
 from infinite_memory.engine.services import Services
 from infinite_memory.features.overviews.briefing import brief
 from infinite_memory.features.overviews.choosing import Additions
 from infinite_memory.features.overviews.values import Briefing, BriefingPart
 from infinite_memory.features.projects.chunk import CHUNK_KINDS, Chunk
+from infinite_memory.features.projects.conflicts import find_conflicts
 from infinite_memory.features.projects.loading import find_open, load_chunks
 from infinite_memory.features.projects.patterns import Pattern, PatternKind, find_patterns
 from infinite_memory.features.projects.repositories import name_repository
@@ -29,7 +31,7 @@ DEFAULT_DAYS = 14
 _CLUSTERED = 400
 _TITLE_CHARS = 70
 _MAX_OPEN, _MAX_SESSIONS, _MAX_PATTERNS = 8, 6, 3
-_MAX_TITLES = 4
+_MAX_TITLES, _MAX_CONFLICTS = 4, 3
 _MAX_TECHNOLOGIES = 5
 # What stands in the headline is no sentence of somebody's.
 _SUFFIX = re.compile(r"\.\w{1,12}")
@@ -90,9 +92,15 @@ def _make_additions(services: Services, scope: str, recent_days: int) -> Additio
     recent = [group for group in sessions if group[0].happened_at >= since][:_MAX_SESSIONS]
     patterns = find_patterns(services, chunks[:_CLUSTERED], scope=scope).of(PatternKind.PROBLEM)
     in_play = [*unfinished, *(recent[0] if recent else ())]
+    conflicts = find_conflicts(services, chunks)
+    endings = shorten_ids(services, [other.id for _, other in conflicts])
     return Additions(
         headline=_write_headline(chunks, sessions),
         texts={
+            BriefingPart.CONFLICTS: {
+                later.id: _describe_conflict(later, earlier, endings[earlier.id])
+                for later, earlier in conflicts[:_MAX_CONFLICTS]
+            },
             BriefingPart.OPEN: {chunk.id: _describe_open(chunk) for chunk in unfinished},
             BriefingPart.SESSIONS: {group[0].id: _describe_session(group) for group in recent},
             BriefingPart.PATTERNS: {
@@ -140,6 +148,13 @@ def _describe_open(chunk: Chunk) -> str:
         head, lines = lines[0], lines[1:]
     rest = [line for line in lines if subject not in line]
     return f"[{state}] {': '.join(filter(None, [head, ' '.join(rest)]))}"
+
+
+def _describe_conflict(later: Chunk, earlier: Chunk, ending: str) -> str:
+    return (
+        f"{later.component}: {later.summary}; but on {earlier.happened_at:%Y-%m-%d}:"
+        f" {earlier.summary} (id {ending})"
+    )
 
 
 def _describe_session(group: Sequence[Chunk]) -> str:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from infinite_memory.core.values.checks import check_count, check_text
+from infinite_memory.core.values.memory import Kind
 from infinite_memory.engine.services import Services
 from infinite_memory.features.projects.checkout import open_checkout
-from infinite_memory.features.projects.chunk import Chunk
+from infinite_memory.features.projects.chunk import Chunk, WorkOutcome
 from infinite_memory.features.projects.errors import ErrorSignature, find_error, rank_solutions
 from infinite_memory.features.projects.finding import (
     PROBLEM_KINDS,
@@ -26,6 +27,7 @@ _MAX_BYTES = 1 << 20
 _LEAST = 0.3
 # What was solved in the present repository is more likely to be the same problem.
 _SAME_REPOSITORY = 0.05
+_OPEN = "open: not solved so far"
 
 
 def find_past_solutions(
@@ -70,7 +72,21 @@ def find_past_solutions(
         ]
         ranked.sort(key=lambda match: -match.score)
     likely = [match for match in ranked if match.score >= _LEAST]
-    return complete_matches(services, likely[:limit], open_checkout(folder, services.data_folder))
+    checkout = open_checkout(folder, services.data_folder)
+    completed = complete_matches(services, likely[:limit], checkout)
+    # What was not solved is no solution, but says that others stand before the same problem.
+    opened = [evolve(match, reason=_OPEN) for match in completed if not _has_solution(match)]
+    return (*(match for match in completed if _has_solution(match)), *opened)
+
+
+def _has_solution(match: WorkMatch) -> bool:
+    """Return whether a chunk was solved, by itself or by what came of it."""
+    later = (one for one in match.thread if one.happened_at >= match.chunk.happened_at)
+    return any(chunk.is_solved or _is_done(chunk) for chunk in (match.chunk, *later))
+
+
+def _is_done(chunk: Chunk) -> bool:
+    return chunk.kind is not Kind.PROBLEM and chunk.outcome is WorkOutcome.SUCCESS
 
 
 def _rank_matches(

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from infinite_memory.core.plain import PlainData
 from infinite_memory.features.projects.chunk import Chunk
-from infinite_memory.features.projects.patterns import is_solved, name_problem
+from infinite_memory.features.projects.patterns import name_problem
 from infinite_memory.features.projects.recalls import session_of
 
 
@@ -55,7 +55,7 @@ def _find_solved_again(cluster: Sequence[Chunk]) -> Iterator[SolvedAgain]:
     later: list[float] = []
     for session in sessions.values():
         timed = [chunk.minutes for chunk in session if chunk.minutes is not None]
-        solutions = [chunk for chunk in session if is_solved(chunk)]
+        solutions = [chunk for chunk in session if chunk.is_solved]
         if first is None:
             until_solved += sum(timed)
             # Without its minutes there is nothing to compare the later times with.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any, get_type_hints
 
 from attrs import evolve, frozen
@@ -36,8 +37,10 @@ from infinite_memory.features.projects.chunk import (
     ChunkDetails,
     Difficulty,
     WorkOutcome,
+    chunk_of,
 )
 from infinite_memory.features.projects.exclusion import Exclusion
+from infinite_memory.features.projects.loading import find_open, load_chunks
 from infinite_memory.features.projects.repositories import name_repository, prepare_repository
 
 _FIELDS = tuple(get_type_hints(ChunkDetails))
@@ -48,6 +51,8 @@ _MAX_SUMMARY_CHARS = 200
 _HEADING_CHARS = 100
 _MAX_PATH_CHARS = 1024
 _MAX_MINUTES = 60 * 24 * 366
+# So many chunks before a solution are looked at for the problem that it solves.
+_MOST_EARLIER = 100
 # How the parts of a kind stand in the text of its memory, so that a search finds them.
 _SHOWN = ("problem", "solution", "rationale", "alternatives", "consequences", "impact", "error")
 
@@ -101,10 +106,30 @@ def store_chunk(
     _check_scopes(services, draft, name)
     scope = prepare_repository(services, name)
     receipt = remember(services, evolve(draft, scope=scope), create_scope=True)
-    if related and receipt.outcome is Outcome.STORED:
+    if receipt.outcome is Outcome.STORED:
         with AfterCommit("linking the related memories"):
+            related = related or _find_solved_problem(services, receipt.id)
             link_related(services, receipt.id, related)
     return receipt
+
+
+def _find_solved_problem(services: Services, memory_id: str) -> list[str]:
+    """Return the last open problem of the same session or file that a new solution may solve."""
+    memory = load_memories(services, [memory_id]).get(memory_id)
+    if memory is None or not (solution := chunk_of(memory)).is_solved:
+        return []
+    until = memory.happened_at + timedelta(microseconds=1)
+    earlier = load_chunks(services, {memory.scope}, until=until, most=_MOST_EARLIER)
+    earlier = [chunk for chunk in earlier if chunk.id != memory_id]
+    return [
+        problem.id
+        for problem in find_open(services, earlier, earlier[-1].happened_at if earlier else until)
+        if problem.kind is Kind.PROBLEM
+        and (
+            set(problem.files) & set(solution.files)
+            or (solution.session is not None and problem.session == solution.session)
+        )
+    ][:1]
 
 
 def draft_of(

@@ -21,7 +21,6 @@ from infinite_memory.features.projects.errors import find_error, is_same_kind, r
 from infinite_memory.features.projects.errors.signature import rate_line
 from infinite_memory.features.projects.finding import PROBLEM_KINDS
 from infinite_memory.features.projects.loading import IN_FORCE, KEPT, find_open, load_chunks
-from infinite_memory.features.projects.patterns import is_solved
 from infinite_memory.features.projects.session_moments import (
     Candidate,
     Moment,
@@ -80,7 +79,7 @@ def recall_for_failure(
         chunk = chunk_of(memory)
         if likeness < _LEAST_LIKENESS or solved is None or not is_same_kind(error, solved):
             break  # the next ones are less alike
-        if not is_solved(chunk):
+        if not chunk.is_solved:
             continue
         if (
             memory_id in known
