@@ -28,8 +28,7 @@ from infinite_memory_mcp.view import MAX_IDS, PLAIN, View
 # For what stands around the entries of an answer.
 _HEAD_TOKENS = 500
 _ENTRY_TOKENS = 100
-_NEAREST_CHARS = 160
-_ARCHIVED = "An archived memory may answer: depth exhaustive shows it. "
+_NEAREST_CHARS, _ARCHIVED_CHARS = 160, 600
 _EXCERPTS_ONLY = "Call with ids to see memories whole. "
 _OUTCOMES = {
     Outcome.STORED: "Stored",
@@ -213,14 +212,27 @@ def render_hits(
         return f"Nothing follows: {hits.matches} match in all."
     if not blocks:
         advice = _advise_without_matches(hits) + _name_other_scopes(hits)
-        remarks = _ARCHIVED + remarks if hits.archived_best else remarks
+        archived = _render_archived(hits, view)
+        nothing = "Nothing else" if archived else "Nothing"
         if hits.nearest:
-            return f"Nothing that is stored answers this. {remarks}{_render_nearest(hits, view)}"
-        return f"Nothing that is stored matches. {remarks}{advice}"
+            nearest = _render_nearest(hits, view)
+            return f"{nothing} that is stored answers this. {remarks}{nearest}{archived}"
+        notice = NOTICE if archived else ""
+        return f"{nothing} that is stored matches. {remarks}{advice}{notice}{archived}"
     excerpt_note = "" if hits.depth is Depth.NORMAL else _EXCERPTS_ONLY
     remarks = f"{_warn_of_unlikely(hits)}{remarks}{excerpt_note}{view.remark}"
     head = f"{count_memories(len(blocks))}, {order}. {remarks}{NOTICE}"
-    return "\n\n".join([head, *blocks]) + _name_other_scopes(hits)
+    return "\n\n".join([head, *blocks]) + _render_archived(hits, view) + _name_other_scopes(hits)
+
+
+def _render_archived(hits: Hits, view: View) -> str:
+    """Return the archived memory that answers best, "" if there is none."""
+    lines = [
+        f"{' · '.join(_list_header_fields(hit.memory, view, ended=hit.ended))}\n"
+        f"{quote_lines(one_line(hit.text, max_chars=_ARCHIVED_CHARS))}"
+        for hit in hits.archived
+    ]
+    return "\n\n".join(["", "Archived, and likely to answer:", *lines]) if lines else ""
 
 
 def _render_nearest(hits: Hits, view: View) -> str:
@@ -239,8 +251,7 @@ def _warn_of_unlikely(hits: Hits) -> str:
         return "Nothing is likely to answer this: here is the newest conversation. "
     if hits.newest_memories:
         return "Nothing is likely to answer this: here are the newest memories, oldest first. "
-    archived = _ARCHIVED if hits.archived_best else ""
-    return "" if hits.likely else f"None is likely to answer this; they come nearest. {archived}"
+    return "" if hits.likely else "None is likely to answer this; they come nearest. "
 
 
 def render_page(memories: Iterable[Memory], cursor: str | None, view: View = PLAIN) -> str:

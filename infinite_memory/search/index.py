@@ -138,10 +138,6 @@ class SearchIndex:
         """Return the memories that meet `criteria` in the order of time."""
         return IndexTimeline.of(self.refresh(), criteria)
 
-    def count_holding(self, name: str, criteria: Criteria) -> tuple[int, int]:
-        """Count the memories that meet `criteria` and hold all words of `name`, and all."""
-        return self.refresh().count_holding(name, criteria)
-
     def count_behind(self, *, limit: int) -> int:
         """Count the memories, about `limit` at most, that changed since the index read the store.
 

@@ -6,7 +6,6 @@ A search works on one reader. A refresh makes a new reader, so that searches nee
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -23,10 +22,8 @@ from infinite_memory.search.document import (
     Document,
     hash_id,
     hash_tag,
-    hash_term,
 )
 from infinite_memory.search.segment import Segment, build, cumulate_sizes, sort_order
-from infinite_memory.search.text.analyzer import terms
 
 _COLUMNS = (
     *("kind", "status", "happened", "stored", "held_from", "held_to"),
@@ -126,25 +123,6 @@ class Reader:
         return evolve(
             self, segment_readers=tuple(_balance(segment_readers, self.sealed)), cursor=cursor
         )
-
-    def count_holding(self, name: str, criteria: Criteria) -> tuple[int, int]:
-        """Count the documents that meet `criteria` and hold all words of `name`, and all that meet.
-
-        Every document is taken to hold a word that is not indexed, such as "will".
-        """
-        hashes = [hash_term(term) for term in terms(name)]
-        holding = total = 0
-        for segment_reader in self.segment_readers:
-            doc_filter = segment_reader.eligible(criteria)
-            total += len(doc_filter)
-            if hashes:
-                # The documents of a term are different ones.
-                docs = reduce(
-                    partial(np.intersect1d, assume_unique=True),
-                    (segment_reader.segment.postings(term)[0] for term in hashes),
-                )
-                holding += int(np.count_nonzero(doc_filter.contains(docs)))
-        return holding if hashes else total, total
 
     def compact(self) -> Reader:
         """Return a reader with the live documents in a single segment."""

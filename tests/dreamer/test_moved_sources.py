@@ -92,7 +92,10 @@ def test_a_redo_brings_no_summary_back_whose_source_has_moved(told: MemoryStore)
 
 def test_the_summary_of_the_summary_goes_too(store: MemoryStore) -> None:
     for number in range(1, 4):
-        texts = [f"Crate {number} of the harbour: lamp {number}{part}." for part in range(4)]
+        texts = [
+            f"Crate {number} of the harbour of Lyon holds the lamp {number}{part}."
+            for part in range(4)
+        ]
         ids = [f"c{number}-{part}" for part in range(4)]
         store.remember_many(
             {"id": name, "text": text} for name, text in zip(ids, texts, strict=True)

@@ -162,7 +162,7 @@ def test_an_archived_one_is_no_hint(apollo: MemoryStore) -> None:
     revision = apollo.get("topic").revision
     apollo.revise("topic", revision=revision, status="archived")
     for depth in ("normal", "overview"):
-        assert apollo.search("Apollo is led by Alice", depth=depth).archived_best == 0
+        assert apollo.search("Apollo is led by Alice", depth=depth).archived == ()
 
 
 def test_the_newest_memories_are_what_people_said(apollo: MemoryStore) -> None:

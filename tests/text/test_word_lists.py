@@ -18,8 +18,7 @@ DATA = Path(word_lists.__file__).parent / "data"
 def test_every_file_is_read() -> None:
     assert {path.name for path in DATA.iterdir()} == {
         *("acknowledgements.txt", "chinese_stopwords.txt", "cues.txt", "inflections.txt"),
-        *("light_words.txt", "numbers.txt"),
-        *("spellings.txt", "stopwords.txt", "traditional.txt"),
+        *("numbers.txt", "spellings.txt", "stopwords.txt", "traditional.txt"),
     }
 
 

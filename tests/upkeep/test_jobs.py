@@ -215,7 +215,7 @@ def test_a_month_of_notes_is_summarised_and_its_notes_stay(
     store.remember("A single note of another month", happened_at=BEGIN - timedelta(days=40))
     clock.now += timedelta(weeks=32)
     (step,) = run(store, "summarise").steps
-    assert (step.heading, step.reason) == ("Notes of 2024-01-01", "14 memories")
+    assert (step.heading, step.reason) == ("Notes of 2024-01-01, in excerpts", "14 memories")
     assert set(statuses(store).values()) == {"current"}
 
 

@@ -104,7 +104,7 @@ def test_a_finished_conversation_is_summarised_and_its_messages_are_archived(
     assert summary.conversation_id == "plans"
     assert summary.sources == tuple(f"plans-{number:04}" for number in range(8))
     assert summary.happened_at == LONG_AGO + timedelta(minutes=7)
-    assert summary.title == "Conversation of 2024-03-04"
+    assert summary.title == "Conversation of 2024-03-04, in excerpts"
     assert summary.context["summarised_by"] == "extractive"
     assert {
         link.target
@@ -234,7 +234,7 @@ def test_a_month_of_notes_is_summarised_and_its_notes_stay(
     clock.now = NOW
     (step,) = summarise(store).steps
     (summary,) = summaries(storage)
-    assert summary.title == "Notes of 2024-03-04 to 2024-03-17"
+    assert summary.title == "Notes of 2024-03-04 to 2024-03-17, in excerpts"
     assert step.reason == "14 memories"
     assert {s for i, s in statuses(storage).items() if i.startswith("note")} == {Status.CURRENT}
     assert summarise(store).steps == ()

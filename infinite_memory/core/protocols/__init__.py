@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         SupportsIndex,
         SupportsNeighbors,
         SupportsSimilar,
-        SupportsTermCounts,
         SupportsTimeline,
         Timeline,
     )
@@ -63,7 +62,6 @@ __all__ = [
     "SupportsReplacement",
     "SupportsSimilar",
     "SupportsSnapshot",
-    "SupportsTermCounts",
     "SupportsTimeline",
     "SupportsVerify",
     "Timeline",
@@ -84,7 +82,6 @@ _HOMES = {
         "SupportsIndex",
         "SupportsNeighbors",
         "SupportsSimilar",
-        "SupportsTermCounts",
         "SupportsTimeline",
         "Timeline",
     ),

@@ -23,7 +23,6 @@ __all__ = [
     "SupportsIndex",
     "SupportsNeighbors",
     "SupportsSimilar",
-    "SupportsTermCounts",
     "SupportsTimeline",
     "Timeline",
 ]
@@ -127,17 +126,6 @@ class SupportsNeighbors(Protocol):
 
         For a search without this method, the dreamer compares the memories that `nearest` returns
         by their cosines.
-        """
-
-
-@runtime_checkable
-class SupportsTermCounts(Protocol):
-    """A search that counts the memories which hold a name, without ranking them."""
-
-    def count_holding(self, name: str, criteria: Criteria) -> tuple[int, int]:
-        """Count the memories that meet `criteria` and hold all words of `name`, and all that meet.
-
-        For a search without this method, `MemoryStore` counts the matches of `name` by words.
         """
 
 

@@ -268,8 +268,8 @@ class Hits(PlainData, Sequence[Hit]):
     are, for the same reason, the newest memories, since none belongs to a conversation.
     `is_cut` says that the cut left out matches, which `more` counts.
     `nearest` are at most two matches that probably do not answer, where the cut "asked" left none.
-    `archived_best` is the score of the best archived memory if that one probably answers and none
-    of these does, 0 otherwise.
+    `archived` is the archived memory that answers best, if it probably does, and none of these does
+    better or the first is a summary; empty otherwise.
     """
 
     items: tuple[Hit, ...]
@@ -292,7 +292,7 @@ class Hits(PlainData, Sequence[Hit]):
     newest_memories: bool = False
     is_cut: bool = False
     nearest: tuple[Hit, ...] = ()
-    archived_best: float = 0.0
+    archived: tuple[Hit, ...] = ()
     mode: Mode = Mode.CURRENT
     as_of: datetime | None = None
     named: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from attrs import evolve
 
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.criteria import Criteria, Cut, Depth, Mode
-from infinite_memory.core.values.hits import LIKELY, Hit, Hits, Told
+from infinite_memory.core.values.hits import LIKELY, SURE, Hit, Hits, Told
 from infinite_memory.core.values.memory import Kind, Memory, Status
 from infinite_memory.core.values.question import Question, Ranking
 from infinite_memory.core.values.time_range import Reading, TimeRange
@@ -297,9 +297,9 @@ def _answer(services: Services, question: Question) -> Hits:
         )
         result = evolve(result, items=items, nearest=nearest)
     result = _count_elsewhere(services, question, result)
-    if result.likely:
-        return result
-    return _note_archived(services, question, _or_newest_conversation(services, question, result))
+    if not result.likely:
+        result = _or_newest_conversation(services, question, result)
+    return _add_archived(services, question, result)
 
 
 def _count_elsewhere(services: Services, question: Question, hits: Hits) -> Hits:
@@ -338,14 +338,23 @@ def _or_newest_conversation(services: Services, question: Question, hits: Hits) 
     )
 
 
-def _note_archived(services: Services, question: Question, hits: Hits) -> Hits:
-    """Return hits that say whether an archived memory probably answers, as none of them does."""
+def _add_archived(services: Services, question: Question, hits: Hits) -> Hits:
+    """Return hits with the archived memory that answers better than they do, if there is one.
+
+    Of a summary that comes first it is the best of what the summary may have left out.
+    """
+    is_summary = bool(hits) and hits[0].memory.kind is Kind.SUMMARY
     if question.criteria.statuses != _CURRENT or question.offset:
         return hits
+    if hits.likely and hits.best >= SURE and not is_summary:
+        return hits
     criteria = evolve(question.criteria, statuses=_ARCHIVED, topic_summaries=False)
-    candidates = _rank(services, evolve(question, criteria=criteria, limit=1)).ranking.candidates
-    best = candidates[0].score if candidates else 0.0
-    return evolve(hits, archived_best=best) if best >= LIKELY else hits
+    question = evolve(question, criteria=criteria, limit=1, explain=False)
+    archived = _load_hits(services, question, _rank(services, question))
+    least = LIKELY if is_summary or not hits.likely else max(LIKELY, hits.best)
+    if not archived or archived[0].score < least:
+        return hits
+    return evolve(hits, archived=tuple(archived))
 
 
 def _rank(services: Services, question: Question) -> Ranked:

@@ -174,12 +174,6 @@ def function_words(language: str) -> frozenset[str]:
     return frozenset(_FUNCTION_WORDS[language].split())
 
 
-@cache
-def foreign_function_words() -> frozenset[str]:
-    """Return the function words of all languages but English, if they are no English words."""
-    return _foreign_words() - _AMBIGUOUS
-
-
 @lru_cache(maxsize=200_000)
 def stem_in(language: str, word: str) -> str:
     """Return the Snowball stem of a word in small letters; the stem keeps its accents."""

@@ -32,12 +32,6 @@ def cue_words() -> str:
 
 
 @cache
-def light_words() -> frozenset[str]:
-    """Return words that do not name a subject, such as "really", in several languages."""
-    return frozenset(word for line in _read_lines("light_words.txt") for word in line.split())
-
-
-@cache
 def standard_forms() -> Mapping[str, str]:
     """Return the standard forms of the English words whose stem is not enough.
 

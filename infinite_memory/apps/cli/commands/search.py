@@ -46,8 +46,7 @@ _STEPS = (
         "not_useful",
     ),
 )
-_NEAREST_CHARS = 120
-_ARCHIVED = "an archived memory may: --depth exhaustive shows it."
+_ASIDE_CHARS = 120
 
 
 @click.command("search")
@@ -98,16 +97,16 @@ def search_command(
         emit_json({"query": query, **hits.to_dict()})
         return ExitCode.DONE if hits else ExitCode.NO
     emit_hits(hits, zone, explain=explain)
-    if hits.nearest:
-        emit_lines([_format_nearest(hit, zone) for hit in hits.nearest])
+    emit_lines([_format_aside("archived", hit, zone) for hit in hits.archived])
+    emit_lines([_format_aside("nearest", hit, zone) for hit in hits.nearest])
     remark(_summarise_hits(hits, zone) if hits else _describe_no_hits(hits, zone, hint))
     return ExitCode.DONE if hits else ExitCode.NO
 
 
-def _format_nearest(hit: Hit, zone: str | None) -> Line:
-    """Return a match that probably does not answer as a line."""
-    text = one_line(hit.text, max_chars=_NEAREST_CHARS)
-    return Line([(f"nearest, {show_moment(hit.memory.happened_at, zone)}: {text}", "dim")])
+def _format_aside(name: str, hit: Hit, zone: str | None) -> Line:
+    """Return a memory beside the hits as a line: an archived one, or one that may not answer."""
+    text = one_line(hit.text, max_chars=_ASIDE_CHARS)
+    return Line([(f"{name}, {show_moment(hit.memory.happened_at, zone)}: {text}", "dim")])
 
 
 def _write_elsewhere_sentence(hits: Hits) -> str | None:
@@ -146,8 +145,8 @@ def _summarise_hits(hits: Hits, zone: str | None) -> str:
         sentence = f"Nothing is likely to answer: this is the newest conversation. {sentence}"
     elif hits.newest_memories:
         sentence = f"Nothing is likely to answer: these are the newest memories. {sentence}"
-    elif hits.archived_best:
-        sentence = f"None of these is likely to answer, but {_ARCHIVED} {sentence}"
+    elif hits.archived and not hits.likely:
+        sentence = f"None of these is likely to answer, but an archived memory is. {sentence}"
     elif not hits.likely:
         sentence = f"These memories are the nearest, but none is likely to answer. {sentence}"
     return " ".join(
@@ -163,8 +162,8 @@ def _describe_no_hits(hits: Hits, zone: str | None, hint: str | None) -> str:
         sentences = [f"Nothing in {_describe_searched_place(hits, zone)} answers this."]
     if hits.empty_time is not None:
         sentences.append(f"Nothing is stored of {hits.empty_time.said}.")
-    if hits.archived_best:
-        sentences.append(f"But {_ARCHIVED}")
+    if hits.archived:
+        sentences.append("But an archived memory is likely to.")
     if hits.below:
         sentences.append(f"{hits.below:,} scored too low; try --threshold 0.")
     others = _write_elsewhere_sentence(hits) or hint

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from attrs import evolve, field, frozen
 
 from infinite_memory.core.errors import SummariserError
-from infinite_memory.core.protocols import Summariser, SupportsTermCounts
+from infinite_memory.core.protocols import Summariser
 from infinite_memory.core.values.commit import Put
 from infinite_memory.core.values.link import Link, LinkKey, LinkType
 from infinite_memory.core.values.memory import JsonValue, Kind, Memory, Origin, Status
 from infinite_memory.features.background.dreamer.topics.groups import Group, GroupSearch
 from infinite_memory.features.background.dreamer.topics.known import digest_text
 from infinite_memory.features.background.dreamer.topics.material import TopicMaterial
-from infinite_memory.features.background.dreamer.topics.titles import make_title
+from infinite_memory.features.background.dreamer.topics.titles import choose_title
 from infinite_memory.features.background.dreamer.view import DREAMER, CycleView
 from infinite_memory.features.background.upkeep.summaries.writing import (
     describe_period,
@@ -41,7 +41,7 @@ def build_topic(
         id=group.summary_id,
         text=text,
         kind=Kind.SUMMARY,
-        title=(_make_topic_title(view, material) or None) if title is None else title,
+        title=(_choose_topic_title(material) or None) if title is None else title,
         scope=view.scope,
         origin=Origin.DREAM,
         happened_at=material.ends,
@@ -89,19 +89,9 @@ def erased_links_of(summary: Memory, before: Memory | None) -> Iterator[LinkKey]
             yield LinkKey(summary.id, source, LinkType.DERIVED_FROM)
 
 
-def _make_topic_title(view: CycleView, material: TopicMaterial) -> str:
-    index = view.services.index
-    criteria = evolve(view.criteria, kinds=frozenset(Kind) - {Kind.SUMMARY})
-
-    def count_holding(phrase: str) -> tuple[int, int]:
-        if isinstance(index, SupportsTermCounts):
-            return index.count_holding(phrase, criteria)
-        return 0, 0
-
+def _choose_topic_title(material: TopicMaterial) -> str:
     speakers = " ".join(sorted({memory.speaker or "" for memory in material.leaves}))
-    return make_title(
-        [memory.text for memory in material.sources], count_holding, ignored=terms(speakers)
-    )
+    return choose_title([memory.text for memory in material.sources], ignored=terms(speakers))
 
 
 @frozen(kw_only=True)

@@ -1,15 +1,15 @@
-"""The built-in summariser: it quotes the sentences that say most, on this machine alone.
+"""The built-in summariser: excerpts, the sentences that say most, on this machine alone.
 
-Sentences are chosen one after the other by what they add for their length: the weights of their
-terms that no chosen sentence has (coverage of concepts under a budget: Gillick and Favre, 2009;
-Lin and Bilmes, 2011). What decisions, numbers, dates and names say counts more (cue phrases and
-location: Edmundson, 1969; Kupiec, Pedersen and Chen, 1995). Equal sources give equal summaries.
+A sentence weighs by the number of its telling words, and by what decisions, numbers, dates and
+names say (cue phrases and location: Edmundson, 1969; Kupiec, Pedersen and Chen, 1995). What begins
+a conversation counts more, and so does what answers a question. Equal sources give equal excerpts.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import cache
@@ -18,11 +18,12 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.memory import Kind, Memory
 from infinite_memory.core.values.timestamps import in_zone
+from infinite_memory.engine.trivial import is_trivial
 from infinite_memory.search.text.analyzer import terms
 from infinite_memory.search.text.highlights import cut_sentences
-from infinite_memory.search.text.question_terms import has_subject
+from infinite_memory.search.text.question_terms import find_subject
 from infinite_memory.search.text.relative_time import is_relative
 from infinite_memory.search.text.word_lists import cue_words
 from infinite_memory.times import find_range
@@ -32,12 +33,12 @@ NAME = "extractive"
 _MAX_SENTENCE_CHARS = 300
 # Of more sentences than this the heaviest are compared.
 _MOST_SENTENCES = 600
-# A term that a chosen sentence has still counts a little.
-_KNOWN_SHARE = 0.1
-# What is told first counts more, up to twice as much as what is told last.
-_LOCATION = 1.0
-# Every sentence costs some characters besides its own, such as the name of its speaker.
-_COST_CHARS = 20
+# The first sentences name the subject.
+_FIRST, _FIRST_BONUS = 4, 0.5
+# Short entries that begin alike and have a number, such as "Ran 5.2 km", are a list from here on:
+# what one of them says does not stand for the others.
+_LIST = 4
+_ENTRY_CHARS = 40
 _CUT = "…"
 
 
@@ -47,12 +48,8 @@ _NUMBER = re.compile(r"\d")
 _QUESTION = re.compile(r"[?？]\s*$")
 
 _MICROSECOND = timedelta(microseconds=1)
-_CUE_BONUS = 1.0
-_NUMBER_BONUS = 0.5
-_NAME_BONUS = 0.4
+_SIGN_BONUS, _NAME_BONUS = 0.3, 0.2
 _QUESTION_SHARE = 0.4
-_FEW_TERMS = 3
-_FEW_TERMS_SHARE = 0.3
 _WEEKDAY = re.compile(
     r"\b(?:mon|tues?|wed|thu|fri|sat|sun)(?:\b|\w*day)|[周週期拜][一二三四五六日末天]",
     re.IGNORECASE,
@@ -100,43 +97,60 @@ def _may_be_either_way(words: str) -> bool:
 def weigh(sentence: Sentence, names: frozenset[str]) -> float:
     """Return the weight of a sentence by its words and signs; 0 if it says nothing.
 
-    A decision or a conclusion, a number or a date, and a name add to it; a question, and a sentence
-    of a few words, have a share of it. The terms `names`, those of the speakers, are no names here:
-    "Thanks, Melanie" says nothing of Melanie.
+    It is ln(1 + telling words), and more for a decision or a conclusion, a number, a time and a
+    name; a question has a share of it. The terms `names`, those of the speakers, are no
+    names here: "Thanks, Melanie" says nothing of Melanie.
     """
     text = sentence.text
-    if not has_subject(text):
+    found = find_subject(text) - names
+    if not found or is_trivial(text):
         return 0.0
-    found = frozenset(terms(text)) - names
-    weight = 1.0
-    if not _list_cue_terms().isdisjoint(found):
-        weight += _CUE_BONUS
-    if _NUMBER.search(text) or is_relative(text):
-        weight += _NUMBER_BONUS
+    signs = (is_deciding(text), _NUMBER.search(text) is not None, is_relative(text))
+    weight = math.log1p(len(found)) + _SIGN_BONUS * sum(signs)
     if any(not names.issuperset(terms(name)) for name in _NAME.findall(text)):
         weight += _NAME_BONUS
-    if _QUESTION.search(text):
-        weight *= _QUESTION_SHARE
-    if len(found) < _FEW_TERMS:
-        weight *= _FEW_TERMS_SHARE
-    return weight
+    return weight * (_QUESTION_SHARE if _QUESTION.search(text) else 1.0)
 
 
-def weigh_terms(sentences: Sequence[Sentence], names: frozenset[str]) -> NDArray[np.float64]:
-    """Return what each term of a sentence is worth, shape (sentences, terms); 0 where it is not.
+def is_deciding(text: str) -> bool:
+    """Return whether a sentence has a word of decisions and conclusions."""
+    return not _list_cue_terms().isdisjoint(terms(text))
 
-    A term is worth ln(1 + sentences / those with the term) (Spärck Jones, 1972), times
-    1 + ln(those with the term). The terms `names`, those of the speakers, are worth nothing.
+
+def weigh_all(sentences: Sequence[Sentence], sources: Sequence[Memory]) -> NDArray[np.float64]:
+    """Return the weights of sentences within their sources, shape (sentences,).
+
+    From the first to the last a sentence counts from two times to once its weight, unless it has a
+    word of a decision, which holds in the end; the first four count more. In a message after that
+    of another speaker which ended with a question, it counts twice.
     """
-    found = [frozenset(terms(sentence.text)) - names for sentence in sentences]
-    holding = Counter(term for one in found for term in one)
-    columns = {term: column for column, term in enumerate(sorted(holding))}
-    values = np.zeros((len(sentences), max(1, len(columns))))
-    for row, held in enumerate(found):
-        for term in held:
-            rarity = np.log(1 + len(sentences) / holding[term])
-            values[row, columns[term]] = rarity * (1 + np.log(holding[term]))
-    return values
+    names = frozenset(terms(" ".join({memory.speaker or "" for memory in sources})))
+    listed = _find_lists(sources)
+    weights = np.zeros(len(sentences))
+    for number, sentence in enumerate(sentences):
+        if sentence.source in listed:
+            continue
+        place = 1.0 if is_deciding(sentence.text) else 1 - number / len(sentences)
+        weight = weigh(sentence, names) * (1 + place + _FIRST_BONUS * (number < _FIRST))
+        weights[number] = weight * (2 if _answers(sources, sentence.source) else 1)
+    return weights
+
+
+def _answers(sources: Sequence[Memory], number: int) -> bool:
+    before = sources[number - 1] if number else None
+    is_asked = before is not None and _QUESTION.search(before.text) is not None
+    return is_asked and before is not None and before.speaker != sources[number].speaker
+
+
+def _find_lists(sources: Sequence[Memory]) -> set[int]:
+    """Return the numbers of the sources that are entries of a list."""
+    entries = defaultdict(list)
+    for number, memory in enumerate(sources):
+        text = memory.text.strip()
+        is_entry = memory.kind is not Kind.MESSAGE and len(text) <= _ENTRY_CHARS
+        if is_entry and _NUMBER.search(text):
+            entries[text.split(maxsplit=1)[0].casefold()].append(number)
+    return {number for found in entries.values() if len(found) >= _LIST for number in found}
 
 
 @cache
@@ -156,18 +170,19 @@ class ExtractiveSummariser:
         sentences = list(self._cut_sentences(sources))
         if not sentences:
             return ""
-        names = frozenset(terms(" ".join({memory.speaker or "" for memory in sources})))
-        weights = np.array([weigh(sentence, names) for sentence in sentences])
+        weights = weigh_all(sentences, sources)
         if not weights.any():
             return ""
-        weights *= 1 + _LOCATION * np.linspace(1, 0, len(weights))
-        kept = np.sort(np.argsort(-weights, kind="stable")[:_MOST_SENTENCES])
-        sentences, weights = [sentences[i] for i in kept], weights[kept]
         chosen: list[int] = []
-        for candidate in _choose_by_coverage(sentences, weights, names):
+        quoted: set[str] = set()
+        for candidate in np.argsort(-weights, kind="stable")[:_MOST_SENTENCES].tolist():
             longer = sorted([*chosen, candidate])
+            text = sentences[candidate].text.casefold()
+            if not weights[candidate] or text in quoted:
+                continue
             if len(self._write_sentences([sentences[i] for i in longer], sources)) <= max_chars:
                 chosen = longer
+                quoted.add(text)
         if not chosen:
             best = sentences[int(np.argmax(weights))]
             return f"{best.text[: max(0, max_chars - 1)].rstrip()}{_CUT}"
@@ -199,18 +214,3 @@ class ExtractiveSummariser:
             speaker = f"{memory.speaker}: " if memory.speaker else ""
             lines.append(f"{speaker}{sentence.quote}")
         return "\n".join(lines)
-
-
-def _choose_by_coverage(
-    sentences: Sequence[Sentence], weights: NDArray[np.float64], names: frozenset[str]
-) -> Iterator[int]:
-    """Yield the sentences, first those that add most for their length to those before them."""
-    values = weigh_terms(sentences, names)
-    costs = np.array([len(sentence.quote) + _COST_CHARS for sentence in sentences])
-    is_left = weights > 0
-    while is_left.any():
-        gains = np.where(is_left, weights * values.sum(axis=1) / costs, -np.inf)
-        best = int(np.argmax(gains))
-        yield best
-        is_left[best] = False
-        values[:, values[best] > 0] *= _KNOWN_SHARE

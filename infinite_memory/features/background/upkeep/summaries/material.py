@@ -12,6 +12,7 @@ from infinite_memory.core.protocols import Storage
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.memory import Kind, Memory, Origin, Status
 from infinite_memory.core.values.timestamps import in_zone
+from infinite_memory.features.background.upkeep.summaries.extractive import NAME
 from infinite_memory.features.background.upkeep.summaries.writing import describe_period
 
 MOST_SOURCES = 500
@@ -169,7 +170,7 @@ def make_summary(
         id=material.summary_id if memory_id is None else memory_id,
         text=text,
         kind=Kind.SUMMARY,
-        title=_make_title(material, zone),
+        title=_make_title(material, zone, is_excerpt=made_by == NAME),
         scope=material.scope,
         context={
             "period": describe_period(material.sources),
@@ -183,8 +184,9 @@ def make_summary(
     )
 
 
-def _make_title(material: Material, zone: str | None) -> str:
+def _make_title(material: Material, zone: str | None, *, is_excerpt: bool) -> str:
     first = in_zone(material.begins, zone).date().isoformat()
     last = in_zone(material.ends, zone).date().isoformat()
     days = first if first == last else f"{first} to {last}"
-    return f"Conversation of {days}" if material.conversation_id is not None else f"Notes of {days}"
+    subject = "conversation" if material.conversation_id is not None else "notes"
+    return f"{subject.capitalize()} of {days}{', in excerpts' if is_excerpt else ''}"
