@@ -10,7 +10,7 @@ from typing import Any
 
 Ask = Callable[..., Any]
 Run = Callable[..., Any]
-OLD, NEW = "The standup is at 9:00", "The standup has been moved to 10:30"
+OLD, NEW = "The launch is on May 4", "The launch was moved to May 11"
 
 
 def test_what_is_probably_replaced_is_named_with_what_to_do_about_it(run: Run) -> None:

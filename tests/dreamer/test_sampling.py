@@ -171,7 +171,7 @@ def test_every_memory_has_its_turn_and_linked_ones_wait_for_the_second_round(
 def test_a_recent_memory_is_compared_with_much_older_ones(store: MemoryStore) -> None:
     for day in range(60):
         store.remember(
-            f"choir rehearsal soprano chapel {'choir ' * (day % 7)}",
+            f"day{day} choir rehearsal soprano chapel {'choir ' * (day % 7)}",
             id=f"choir-{day:02}",
             happened_at=NOW - timedelta(days=day / 20),
         )
@@ -282,3 +282,12 @@ def test_seeds_at_random_and_recent_ones_have_room_where_many_memories_are_near(
     assert "not linked yet, near" in {
         pair.sampled for sampled in run_cycles(store, 3) for pair in sampled.pairs
     }
+
+
+def test_entries_of_a_list_are_no_pair_and_two_facts_of_one_form_are(store: MemoryStore) -> None:
+    runs = [f"Ran {km}.2 km in {6 * km} minutes" for km in range(3, 9)]
+    facts = ["The standup is at 8:50 every day", "The standup is at 9:15 every day"]
+    ids = {text: store.remember(text, similar=False).id for text in [*runs, *facts]}
+    ends = {end for sampled in run_cycles(store, 3) for end in ends_of(sampled.pairs)}
+    assert frozenset(ids[text] for text in facts) in ends
+    assert not any(end <= {ids[text] for text in runs} for end in ends)

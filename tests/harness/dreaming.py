@@ -49,7 +49,7 @@ def words_about(topic: str, number: int) -> str:
     """Return a text about a topic, with four words that no other text has."""
     letters = f"{chr(97 + number // 26)}{chr(97 + number % 26)}"
     own = " ".join(f"{word}{topic}{letters}" for word in ("al", "be", "ga", "de"))
-    return f"{TOPICS[topic]} {own}"
+    return f"{own} {TOPICS[topic]}"
 
 
 def tell_topics(

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from attrs import evolve
 
 from infinite_memory.core.values.criteria import Criteria
-from infinite_memory.core.values.link import LinkType
 from infinite_memory.core.values.memory import Kind, Memory
 from infinite_memory.core.values.receipt import Outcome, Receipt
 from infinite_memory.engine.after_commit import AfterCommit
@@ -15,10 +12,9 @@ from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.similar import describe_similar, find_similar
 from infinite_memory.features.projects.chunk import Chunk, chunk_of
-from infinite_memory.features.projects.loading import IN_FORCE
+from infinite_memory.features.projects.loading import CONTRADICTS, IN_FORCE
 from infinite_memory.features.projects.storing import link_related
 
-_REASON = "decides the same component in another way"
 # Of pairs of decisions on one component, all ten that contradict have more, and one of eight that
 # go together (tests/projects/test_conflicts.py has most of them).
 _LEAST_LIKENESS = 0.5
@@ -35,7 +31,7 @@ def note_conflicts(services: Services, receipt: Receipt) -> Receipt:
         return receipt
     with AfterCommit("the search for decisions that contradict it") as step:
         scores = _find_contradicted(services, memory, component)
-        link_related(services, receipt.id, scores, _REASON)
+        link_related(services, receipt.id, scores, CONTRADICTS)
         named = {similar.id for similar in receipt.replaces}
         found = load_memories(services, [each for each in scores if each not in named]).values()
         replaces = (*receipt.replaces, *(describe_similar(each, scores[each.id]) for each in found))
@@ -54,23 +50,6 @@ def _find_contradicted(services: Services, memory: Memory, component: str) -> di
         and other.status in IN_FORCE
         and _fold_component(chunk_of(other)) == component
     }
-
-
-def find_conflicts(services: Services, chunks: Iterable[Chunk]) -> list[tuple[Chunk, Chunk]]:
-    """Return the pairs of decisions in force that contradict, the later one first in each."""
-    in_force = {
-        chunk.id: chunk
-        for chunk in chunks
-        if chunk.kind is Kind.DECISION and chunk.status in IN_FORCE
-    }
-    pairs = [
-        (in_force[link.source], in_force[link.target])
-        for link in (services.storage.links(in_force) if in_force else ())
-        if link.type is LinkType.CONTEXT
-        and link.reason == _REASON
-        and {link.source, link.target} <= in_force.keys()
-    ]
-    return sorted(pairs, key=lambda pair: pair[0].happened_at, reverse=True)
 
 
 def _fold_component(chunk: Chunk) -> str:

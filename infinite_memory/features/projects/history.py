@@ -14,9 +14,8 @@ from infinite_memory.core.values.memory import Kind, Status
 from infinite_memory.engine.services import Services
 from infinite_memory.features.projects.checkout import Freshness, open_checkout
 from infinite_memory.features.projects.chunk import Chunk
-from infinite_memory.features.projects.conflicts import find_conflicts
 from infinite_memory.features.projects.finding import freshness_of, note_recalled
-from infinite_memory.features.projects.loading import IN_FORCE, KEPT, load_chunks
+from infinite_memory.features.projects.loading import IN_FORCE, KEPT, find_conflicts, load_chunks
 from infinite_memory.features.projects.repositories import known_repository, list_repositories
 
 _MAX_LIMIT = 1000

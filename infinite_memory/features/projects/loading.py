@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from infinite_memory.core.values.criteria import Criteria
@@ -16,6 +16,9 @@ from infinite_memory.features.projects.chunk import CHUNK_KINDS, Chunk, WorkOutc
 IN_FORCE = frozenset({Status.CURRENT})
 KEPT = frozenset({Status.CURRENT, Status.ARCHIVED})
 """The statuses of chunks that are remembered; old work is archived, and still happened."""
+
+CONTRADICTS = "decides the same component in another way"
+"""The reason of the link between two decisions that contradict."""
 
 _MOST = 2000
 _PAGE = 500
@@ -154,3 +157,20 @@ def _find_answered(
         for one, other in ((link.source, link.target), (link.target, link.source))
         if one in begun and other in ended and ended[other] >= begun[one]
     }
+
+
+def find_conflicts(services: Services, chunks: Iterable[Chunk]) -> list[tuple[Chunk, Chunk]]:
+    """Return the pairs of decisions in force that contradict, the later one first in each."""
+    in_force = {
+        chunk.id: chunk
+        for chunk in chunks
+        if chunk.kind is Kind.DECISION and chunk.status in IN_FORCE
+    }
+    pairs = [
+        (in_force[link.source], in_force[link.target])
+        for link in (services.storage.links(in_force) if in_force else ())
+        if link.type is LinkType.CONTEXT
+        and link.reason == CONTRADICTS
+        and {link.source, link.target} <= in_force.keys()
+    ]
+    return sorted(pairs, key=lambda pair: pair[0].happened_at, reverse=True)

@@ -18,8 +18,7 @@ from infinite_memory.features.overviews.briefing import brief
 from infinite_memory.features.overviews.choosing import Additions
 from infinite_memory.features.overviews.values import Briefing, BriefingPart
 from infinite_memory.features.projects.chunk import CHUNK_KINDS, Chunk
-from infinite_memory.features.projects.conflicts import find_conflicts
-from infinite_memory.features.projects.loading import find_open, load_chunks
+from infinite_memory.features.projects.loading import find_conflicts, find_open, load_chunks
 from infinite_memory.features.projects.patterns import Pattern, PatternKind, find_patterns
 from infinite_memory.features.projects.repositories import name_repository
 from infinite_memory.features.sessions.project_scope import existing_project_scope

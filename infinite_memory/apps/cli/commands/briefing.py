@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from infinite_memory.apps.cli.exits import ExitCode
@@ -9,9 +11,11 @@ from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines
 from infinite_memory.core.paths import absolute_path
-from infinite_memory.features.overviews.values import Briefing
-from infinite_memory.features.projects.session_moments import Moment
 from infinite_memory.store import KNOWLEDGE_TOKENS, SESSION_TOKENS
+
+if TYPE_CHECKING:
+    from infinite_memory.features.overviews.values import Briefing
+    from infinite_memory.features.projects.session_moments import Moment
 
 
 @click.command("briefing")

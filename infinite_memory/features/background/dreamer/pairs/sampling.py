@@ -21,6 +21,7 @@ from infinite_memory.engine.retrieval.recall_by_time import timeline_of
 from infinite_memory.features.background.dreamer.pairs.nearness import (
     NEAREST,
     Surroundings,
+    have_one_form,
     make_pair,
 )
 from infinite_memory.features.background.dreamer.view import DREAMER, CycleView
@@ -47,6 +48,7 @@ _MOST_PARTNERS = 5
 # A neighbor that stands out less is no partner, unless it is the nearest of all.
 _LEAST_EVIDENCE = 1.75
 _MOST_OLDER = 3
+_LISTED = 3
 _MUCH_OLDER = timedelta(days=30)
 # As many characters as `search.similarity` compares.
 _MOST_CHARS = 10_000
@@ -65,8 +67,8 @@ def sample_pairs(view: CycleView) -> Sampled:
 
     Every seed of the cycle is paired with the memories that stand out among its nearest, by meaning
     or by words, and with the nearest of all; a recent seed also with the nearest that are at least
-    30 days older; and seeds chosen at random with each other. The cycle compares at most 300
-    memories with the scope, and ends when `view.is_over()`.
+    30 days older; and seeds chosen at random with each other. Entries of one list are no pair. The
+    cycle compares at most 300 memories with the scope, and ends when `view.is_over()`.
     """
     scan = SeedScan(view)
     sampler = _Sampler(view, len(scan.timeline.moments))
@@ -111,7 +113,7 @@ class _Sampler:
     def add(self, one: Memory, other: Memory, sampled: str) -> None:
         """Add the pair of two memories, unless it is there or the cycle is full."""
         key = frozenset({one.id, other.id})
-        if len(key) < 2 or key in self.pairs or self.is_full():
+        if len(key) < 2 or key in self.pairs or self.is_full() or self._are_listed(one, other):
             return
         self.pairs[key] = make_pair(
             self._survey_surroundings(one),
@@ -119,6 +121,17 @@ class _Sampler:
             shared_words=len(self._find_terms(one) & self._find_terms(other)),
             sampled=sampled,
         )
+
+    def _are_listed(self, one: Memory, other: Memory) -> bool:
+        """Return whether two memories are entries of one list, such as a diary of runs.
+
+        At least three more of the neighbors of the first have their form.
+        """
+        if not have_one_form(one.text, other.text):
+            return False
+        near = load_memories(self._view.services, [*self._survey_surroundings(one).neighbors])
+        alike = (m for m in near.values() if m.id not in (one.id, other.id))
+        return sum(have_one_form(one.text, m.text) for m in alike) >= _LISTED
 
     def _survey_surroundings(self, memory: Memory) -> Surroundings:
         known = self._surroundings.get(memory.id)
