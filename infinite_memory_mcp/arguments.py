@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import cache, partial
 from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 from pydantic.fields import FieldInfo
 
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.plain import is_placeholder
 from infinite_memory.core.values.criteria import Depth, Mode
 from infinite_memory.core.values.memory import Kind
-from infinite_memory_mcp.foreign.arguments import understand_arguments
+from infinite_memory_mcp.foreign.arguments import decode_json, understand_arguments
 from infinite_memory_mcp.jsonrpc import show_json
 
 _MAX_PROBLEMS = 5
-_MAX_CALL_CHARS = 400
 _MIN_TOKENS, _MAX_TOKENS = 500, 100_000
 
 
@@ -28,31 +26,18 @@ class Arguments(BaseModel):
     """The base of the argument models of the tools.
 
     `destroying` are the arguments that no refusal suggests. `cleared` are the arguments whose value
-    an empty text removes. `fallbacks` names for an argument the tool to call without
-    it, if it is required, or with it, if this tool has no such argument. `spread` names an argument
-    that is an object of further arguments.
+    an empty text removes. `spread` names an argument that is an object of further arguments.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     destroying: ClassVar[frozenset[str]] = frozenset()
     cleared: ClassVar[frozenset[str]] = frozenset()
-    fallbacks: ClassVar[Mapping[str, str]] = {}
     spread: ClassVar[str | None] = None
 
     def in_folder(self, folder: str | None) -> Self:
         """Return the arguments for a client that works in `folder`, None if that is unknown."""
         del folder
         return self
-
-
-def decode_json(value: Any) -> Any:
-    """Return the list or object in a JSON string; some clients encode arguments twice."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
 
 
 def _make_list(value: Any) -> Any:
@@ -78,8 +63,10 @@ MemoryId = Annotated[str, _OF_MEMORY]
 MemoryIds = Annotated[list[str], BeforeValidator(_make_list), _OF_MEMORY]
 """Ids of stored memories, or their endings; a single id need not be in a list."""
 
-Scopes = Annotated[str | list[str] | None, BeforeValidator(decode_json)]
-"""A scope, a list of scopes, or None for the default scope."""
+Scopes = Annotated[
+    str | list[str] | None, BeforeValidator(decode_json), WithJsonSchema({"type": "string"})
+]
+"""A scope, several with commas or in a list, or None for the default scope."""
 
 Object = Annotated[dict[str, Any], BeforeValidator(decode_json)]
 """A JSON object."""
@@ -159,30 +146,14 @@ def parse(kind: type[Parsed], values: Mapping[str, Any]) -> Parsed:
     """
     known = list(kind.model_fields)
     for name in values:
-        if name in kind.fallbacks and name not in known:
-            call = suggest_call_of(kind.fallbacks[name], values)
-            raise InvalidInput(f"there is no argument {name!r}: {call}; nothing was done")
         if name not in known:
             raise InvalidInput(_describe_unknown(name, known, kind.destroying))
     try:
         return kind.model_validate(dict(values))
     except ValidationError as error:
-        problems = [_describe_problem(kind, problem, values) for problem in error.errors()]
+        problems = [_describe_problem(kind, problem) for problem in error.errors()]
         problems = list(dict.fromkeys(problems))
         raise InvalidInput("; ".join(_limit_problems(problems))) from error
-
-
-def suggest_call_of(tool: str, values: Mapping[str, Any]) -> str:
-    """Return the sentence to call `tool` with the values of a call of another tool.
-
-    Of the values those are taken that the tools for searching and for a period have in common.
-    """
-    names = ("query", "when", "scope", "limit")
-    given = {name: values[name] for name in names if values.get(name)}
-    if tool == "recall_memory_by_time":
-        given = {"when": "always", **given}
-    shown = json.dumps(given, ensure_ascii=False, default=str)
-    return f"call {tool} with {shown}" if len(shown) <= _MAX_CALL_CHARS else f"call {tool}"
 
 
 def resolve_ids(values: Parsed, resolve: Callable[[str], str]) -> Parsed:
@@ -207,13 +178,14 @@ def _takes_ids(field: FieldInfo) -> bool:
 def input_schema(kind: type[Arguments]) -> dict[str, Any]:
     """Return the JSON Schema of the arguments, short, because a tool list costs tokens.
 
-    It leaves out the bounds of `max_tokens`: a refusal names them.
+    It leaves out the bounds of numbers, and how many tokens an answer has: a refusal names them.
     """
     schema: dict[str, Any] = _shorten_schema(kind.model_json_schema())
     schema.pop("description", None)
-    tokens = schema["properties"].get("max_tokens", {})
-    for bound in ("minimum", "maximum"):
-        tokens.pop(bound, None)
+    schema["properties"].get("max_tokens", {}).pop("default", None)
+    for field in schema["properties"].values():
+        for bound in ("minimum", "maximum"):
+            field.pop(bound, None)
     return schema
 
 
@@ -236,12 +208,10 @@ def _limit_problems(problems: list[str]) -> list[str]:
     return shown
 
 
-def _describe_problem(kind: type[Arguments], problem: Any, values: Mapping[str, Any]) -> str:
+def _describe_problem(kind: type[Arguments], problem: Any) -> str:
     name = str(problem["loc"][0])
     if problem["type"] == "missing":
-        tool = kind.fallbacks.get(name)
-        instead = "" if tool is None else f", or {suggest_call_of(tool, values)}"
-        return f"the argument {name!r} is missing: give it{instead}"
+        return f"the argument {name!r} is missing: give it"
     expected = _list_expected(kind, name)
     return f"{name} {show_json(problem['input']):.100} cannot be used: give {expected}"
 

@@ -28,7 +28,7 @@ from infinite_memory_mcp.budget import DEFAULT_TOKENS, cut_text
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.render import render_memories
 from infinite_memory_mcp.toolsets.conversations.render import render_conversations, render_stats
-from infinite_memory_mcp.toolsets.overview import NoArguments, get_memory_stats
+from infinite_memory_mcp.toolsets.overview import GetMemoryStats, get_memory_stats
 from infinite_memory_mcp.toolsets.project_answers import (
     render_chunks,
     render_decisions,
@@ -98,7 +98,7 @@ class ResourceSpec:
 
 def stats_overview(store: MemoryStore) -> str:
     """How much is stored, by scope, kind and status, and since when."""
-    return get_memory_stats.run(store, NoArguments()).text
+    return get_memory_stats.run(store, GetMemoryStats(conversation_id=None)).text
 
 
 def best_practices(store: MemoryStore) -> str:
@@ -239,9 +239,9 @@ def list_repositories(store: MemoryStore) -> Iterator[str]:
             yield scope.name[len(PREFIX) :]
 
 
-def _name_repository(repository: str) -> str:
+def _name_repository(repository: str) -> str | None:
     """Return the repository in an address, which names no folder of the server."""
-    return ProjectArguments(repository=repository).in_folder(None).name_repository()
+    return ProjectArguments(repository=repository).in_folder(None).repository
 
 
 def _find_lessons(store: MemoryStore) -> Iterator[Chunk]:
@@ -276,7 +276,7 @@ def _list_ids(store: MemoryStore) -> Iterable[str]:
 
 COMPLETED: Mapping[str, Callable[[MemoryStore], Iterable[str]]] = {
     "scope": _list_scopes,
-    "topic": _list_topics,
+    "current_topic": _list_topics,
     "id": _list_ids,
     "repository": list_repositories,
 }

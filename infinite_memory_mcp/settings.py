@@ -15,8 +15,8 @@ import infinite_memory
 from infinite_memory.core.observe.log_file import make_file_handler
 from infinite_memory.core.observe.logs import JsonFormatter, TextFormatter
 
-ALL_TOOLSETS = ("core", "profile", "projects", "conversations", "graph", "admin")
-DEFAULT_TOOLSETS = ("core", "profile")
+ALL_TOOLSETS = ("core", "browse", "profile", "projects", "conversations", "graph", "admin")
+DEFAULT_TOOLSETS = ("core",)
 CLIENT = "infinite-memory-mcp"
 """The client in the journal, where a client does not give its name."""
 

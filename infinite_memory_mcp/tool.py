@@ -61,6 +61,12 @@ class ToolSpec(Generic[ArgumentsT]):
         """The name of the function, and of the tool."""
         return self.run.__name__
 
+    @property
+    def description(self) -> str:
+        """The docstring of the function, a line for each of its paragraphs."""
+        paragraphs = (self.run.__doc__ or "").split("\n\n")
+        return "\n".join(" ".join(paragraph.split()) for paragraph in paragraphs).strip()
+
     def build_tool(
         self,
         memory: LazyStore,
@@ -81,7 +87,7 @@ class ToolSpec(Generic[ArgumentsT]):
             run_call=run_call,
             name=self.name,
             title=self.title,
-            description=" ".join((self.run.__doc__ or "").split()),
+            description=self.description,
             parameters=input_schema(self.arguments),
             fn_metadata=FuncMetadata(arg_model=ArgModelBase, output_schema=schema),
             is_async=False,
@@ -93,10 +99,10 @@ class ToolSpec(Generic[ArgumentsT]):
         if self.reads:
             # The protocol defines the destructive and idempotent hints only for tools that write.
             return ToolAnnotations(read_only_hint=True, open_world_hint=False)
+        # A hint that is left out means what the protocol says: it writes, destroys, once each.
         return ToolAnnotations(
-            read_only_hint=False,
-            destructive_hint=self.destroys,
-            idempotent_hint=self.repeatable,
+            destructive_hint=None if self.destroys else False,
+            idempotent_hint=self.repeatable or None,
             open_world_hint=False,
         )
 

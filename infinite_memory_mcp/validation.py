@@ -6,7 +6,7 @@ unknown prompt as an internal error.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from attrs import field, frozen
@@ -21,7 +21,6 @@ from infinite_memory_mcp.jsonrpc import show_json
 
 _MAX_NAME_CHARS = 100
 _MAX_ADDRESS_CHARS = 500
-Suggest = Callable[[str, Mapping[str, Any]], str | None]
 
 
 @frozen(kw_only=True)
@@ -37,10 +36,10 @@ class Offer:
     resources: Collection[str] = ()
 
 
-async def read_offer(server: MCPServer[Any]) -> Offer:
-    """Return the names of all that is registered with `server`."""
+async def read_offer(server: MCPServer[Any], tools: Collection[str]) -> Offer:
+    """Return the names of all that is registered with `server`, which answers `tools`."""
     return Offer(
-        tools=[tool.name for tool in await server.list_tools()],
+        tools=tools,
         prompts={
             prompt.name: [given.name for given in prompt.arguments or () if given.required]
             for prompt in await server.list_prompts()
@@ -57,26 +56,24 @@ def check_request(
     params: Mapping[str, Any] | None,
     offer: Offer,
     withheld: Mapping[str, str],
-    suggest: Suggest = lambda _name, _arguments: None,
 ) -> None:
     """Refuse a request for an unknown tool, prompt or resource, and parameters of a wrong shape.
 
     `withheld` maps the names of the tools that are not in the `offer` to the reason and the way
-    out. `suggest` returns what to do in place of a call of another server's tool, None if nothing
-    means it.
+    out.
 
     Raises:
         MCPError: the request is invalid (code -32602).
     """
     values = {} if params is None else params
     if method == "tools/call":
-        _check_call(values, offer.tools, withheld, suggest)
+        _check_call(values, offer.tools, withheld)
     elif method == "prompts/get":
         _check_prompt(values.get("name"), values.get("arguments"), offer.prompts)
     elif method == "resources/read":
         _check_resource(values.get("uri"), offer.resources)
     elif method.endswith("/list") and not isinstance(values.get("cursor"), str | None):
-        raise _make_refusal(
+        raise make_refusal(
             f"cursor {show_json(values['cursor']):.100} is not a string: leave it out"
         )
 
@@ -111,28 +108,20 @@ def _clean_name(name: str) -> str | None:
 
 
 def _check_call(
-    params: Mapping[str, Any],
-    tools: Collection[str],
-    withheld: Mapping[str, str],
-    suggest: Suggest,
+    params: Mapping[str, Any], tools: Collection[str], withheld: Mapping[str, str]
 ) -> None:
     name, arguments = params.get("name"), params.get("arguments")
     if not isinstance(name, str):
-        raise _make_refusal(f"name {show_json(name):.100} is not a string: give the name of a tool")
-    if name not in tools or name in withheld:
-        # Another server may have a tool of that name.
-        call = suggest(name, arguments if isinstance(arguments, Mapping) else {})
-        if name in withheld:
-            instead = "" if call is None else f"; without it, {call}"
-            raise _make_refusal(f"the tool {name!r} {withheld[name]}{instead}")
-        if call is not None:
-            raise _make_refusal(f"there is no tool {name!r:.100} here: {call}")
-        raise _make_refusal(
+        raise make_refusal(f"name {show_json(name):.100} is not a string: give the name of a tool")
+    if name in withheld:
+        raise make_refusal(f"the tool {name!r} {withheld[name]}")
+    if name not in tools:
+        raise make_refusal(
             f"there is no tool {name!r:.100}: the nearest is {suggest_name(name, tools)!r},"
             f" all are {', '.join(tools)}"
         )
     if arguments is not None and not isinstance(arguments, Mapping):
-        raise _make_refusal(
+        raise make_refusal(
             f"arguments {show_json(arguments):.100} are not an object: give names and values"
         )
 
@@ -141,11 +130,11 @@ def _check_prompt(name: object, arguments: object, prompts: Mapping[str, Collect
     required = prompts.get(name) if isinstance(name, str) else None
     if required is None:
         names = f"the prompts are {', '.join(prompts)}" if prompts else "there are none"
-        raise _make_refusal(f"there is no prompt {show_json(name):.100}: {names}")
+        raise make_refusal(f"there is no prompt {show_json(name):.100}: {names}")
     given = arguments if isinstance(arguments, Mapping) else {}
     missing = [argument for argument in required if argument not in given]
     if missing:
-        raise _make_refusal(f"the prompt {name!r} needs {', '.join(missing)}: give a text")
+        raise make_refusal(f"the prompt {name!r} needs {', '.join(missing)}: give a text")
 
 
 def _check_resource(uri: object, resources: Collection[str]) -> None:
@@ -156,7 +145,7 @@ def _check_resource(uri: object, resources: Collection[str]) -> None:
         if address == resource or (brace and address.startswith(fixed)):
             return
     names = f"the resources are {', '.join(resources)}" if resources else "there are none"
-    raise _make_refusal(
+    raise make_refusal(
         f"there is no resource {address!r:.100}: {names}", data=resource_data(address)
     )
 
@@ -166,6 +155,7 @@ def resource_data(address: str) -> dict[str, str]:
     return {"uri": disarm_tags(address)[:_MAX_ADDRESS_CHARS]}
 
 
-def _make_refusal(reason: str, data: Mapping[str, str] | None = None) -> MCPError:
+def make_refusal(reason: str, data: Mapping[str, str] | None = None) -> MCPError:
+    """Return the error of a request that was refused before anything was done."""
     message = f"{disarm_tags(reason)}; nothing was done"
     return MCPError(code=INVALID_PARAMS, message=message, data=data)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from attrs import evolve
@@ -76,7 +76,12 @@ def users(services: Services) -> list[str]:
 
 
 def update_profile(
-    services: Services, user: str, changes: Mapping[str, Any], *, origin: str
+    services: Services,
+    user: str,
+    changes: Mapping[str, Any],
+    *,
+    origin: str,
+    skip_invalid: bool = False,
 ) -> Profile:
     """Merge `changes` into a profile; see `Profiles.update`.
 
@@ -84,19 +89,20 @@ def update_profile(
         InvalidInput: a value cannot be used; nothing was changed.
     """
     user = _check_user(services, user)
-    wanted = _check_changes(services, changes)
+    wanted, left_out = _check_changes(services, changes, skip_invalid=skip_invalid)
     made_by = check_choice(origin, Origin, "origin")
     for attempt in attempts():
         facts = _load_facts(services, user)
         after = dict(_list_leaves(_merge_changes(_build_tree(facts), wanted)))
         placed, commit = _plan_commit(services, user, facts, after, made_by)
         if not commit.changes:
-            return get_profile(services, user)
+            return evolve(get_profile(services, user), left_out=left_out)
         with attempt:
             services.storage.commit(with_entry(services, Operation.PROFILE, commit))
             break
     embed_new(services, list(placed.memories.values()))
-    return _load_or_build_profile(services, user, facts, after, placed)
+    updated = _load_or_build_profile(services, user, facts, after, placed)
+    return evolve(updated, left_out=left_out)
 
 
 def _load_or_build_profile(
@@ -327,7 +333,14 @@ def _check_user(services: Services, user: object) -> str:
     return check_label(user, "user", max_chars=_MAX_NAME_CHARS)
 
 
-def _check_changes(services: Services, changes: object) -> dict[str, JsonValue]:
+def _check_changes(
+    services: Services, changes: object, *, skip_invalid: bool
+) -> tuple[dict[str, JsonValue], dict[str, str]]:
+    """Return the changes that can be used, and by path why the others cannot.
+
+    Raises:
+        InvalidInput: a value cannot be used, or none can be with `skip_invalid`.
+    """
     if not isinstance(changes, Mapping) or not changes:
         raise InvalidInput(
             f"a profile is changed with an object of {', '.join(SECTIONS)}, not {changes!r:.100}"
@@ -335,18 +348,40 @@ def _check_changes(services: Services, changes: object) -> dict[str, JsonValue]:
     for name in changes:
         check_field(name, SECTIONS, lack="a profile has no section")
     checked = check_context(changes, max_bytes=services.config.limits.max_context_bytes)
-    for name, value in checked.items():
+    problems = dict(_find_problems(checked))
+    usable = _leave_out(checked, problems)
+    if problems and not (skip_invalid and any(_list_leaves(usable))):
+        raise InvalidInput(next(iter(problems.values())))
+    return usable, {"/".join(path): problem for path, problem in problems.items()}
+
+
+def _find_problems(changes: Mapping[str, JsonValue]) -> Iterator[tuple[_Path, str]]:
+    """Yield the paths of the values that cannot be used, each with the reason."""
+    for name, value in changes.items():
         if name == "name" and not isinstance(value, str | None):
-            raise InvalidInput(f"name must be a text, not {value!r:.100}")
+            yield (name,), f"name must be a text, not {value!r:.100}"
         if name in ("preferences", "contacts") and not isinstance(value, dict | None):
-            raise InvalidInput(f"{name} must be an object of names and values, not {value!r:.100}")
-    for path, value in _list_leaves(checked):
-        for name in path:
-            if check_label(name, "a name in a profile", max_chars=_MAX_NAME_CHARS) != name:
-                raise InvalidInput(f"a name in a profile {name!r} has white space around it")
+            yield (name,), f"{name} must be an object of names and values, not {value!r:.100}"
+    for path, value in _list_leaves(changes):
+        try:
+            for name in path:
+                if check_label(name, "a name in a profile", max_chars=_MAX_NAME_CHARS) != name:
+                    yield path, f"a name in a profile {name!r} has white space around it"
+        except InvalidInput as error:
+            yield path, str(error)
         if isinstance(value, str) and not value.strip():
-            raise InvalidInput(f"{'/'.join(path)} is empty: give null to remove it")
-    return dict(checked)
+            yield path, f"{'/'.join(path)} is empty: give null to remove it"
+
+
+def _leave_out(
+    tree: Mapping[str, JsonValue], paths: Collection[_Path], path: _Path = ()
+) -> dict[str, JsonValue]:
+    """Return the tree without the values at `paths`."""
+    return {
+        name: _leave_out(value, paths, (*path, name)) if isinstance(value, dict) else value
+        for name, value in tree.items()
+        if (*path, name) not in paths
+    }
 
 
 def _make_tag(user: str) -> str:

@@ -42,7 +42,10 @@ DIMENSIONS = 384
 """The length of the part of each model in a vector; the English part comes first."""
 
 LASTING = frozenset(
-    {Kind.NOTE, Kind.FACT, Kind.DECISION, Kind.REMINDER, Kind.DISCUSSION, Kind.ATTACHMENT}
+    {
+        *(Kind.NOTE, Kind.FACT, Kind.DECISION, Kind.REMINDER, Kind.DISCUSSION, Kind.ATTACHMENT),
+        *(Kind.INSTRUCTION, Kind.CONCLUSION),
+    }
 )
 """The kinds that replace and are replaced; the others record what was said, or what happened."""
 

@@ -13,7 +13,10 @@ from infinite_memory.core.values.memory import INFERRED, Kind, Memory, Origin
 _PAGE = 500
 # A tool makes a piece of work, or a short-term memory, out of what others said; what a person or an
 # assistant stores with sources is theirs.
-_KINDS = frozenset(Kind) - {Kind.MESSAGE, Kind.NOTE, Kind.FACT, Kind.REMINDER, Kind.ATTACHMENT}
+_KINDS = frozenset(Kind) - {
+    *(Kind.MESSAGE, Kind.NOTE, Kind.FACT, Kind.REMINDER, Kind.ATTACHMENT),
+    *(Kind.INSTRUCTION, Kind.CONCLUSION),
+}
 
 
 def quoting_summaries(storage: Storage, ids: Iterable[str]) -> dict[str, Memory]:

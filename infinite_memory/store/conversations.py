@@ -228,11 +228,12 @@ class Conversations(Group):
         return forget_short_term(self._services, pattern, conversation_id, scope=scope)
 
     @count_call
-    def clean_up(self, conversation_id: str, *, scope: str | None = None) -> Cleanup:
-        """Archive the short-term memories of a conversation that have faded, as the upkeep does.
+    def clean_up(self, conversation_id: str | None = None, *, scope: str | None = None) -> Cleanup:
+        """Archive the short-term memories that have faded, as the upkeep does.
 
-        They are older than a year, or their activation less the penalty of their age is under -5;
-        512 always stay. It can be undone.
+        They are those of a conversation, or without an id of every one: older than a year, or with
+        an activation less the penalty of their age under -5; 512 of each always stay. It can be
+        undone.
 
         Raises:
             Conflict: another client changed a memory meanwhile; try again.
@@ -256,10 +257,15 @@ class Conversations(Group):
         )
 
     def search(
-        self, conversation_id: str, *, scope: str | None = None, **options: Unpack[SearchOptions]
+        self,
+        conversation_id: str | None = None,
+        *,
+        scope: str | None = None,
+        **options: Unpack[SearchOptions],
     ) -> tuple[ConversationHit, ...]:
         """Return memories of a conversation, of both terms, by keywords, dates and activation.
 
+        Without an id, those of every conversation are searched.
         An `embedding` by a `model` also finds memories with attachments like it.
 
         Raises:

@@ -26,18 +26,26 @@ class Profiles(Group):
 
     @count_call
     def update(
-        self, changes: Mapping[str, Any], *, user: str = "user", origin: str = "user"
+        self,
+        changes: Mapping[str, Any],
+        *,
+        user: str = "user",
+        origin: str = "user",
+        skip_invalid: bool = False,
     ) -> Profile:
         """Merge `changes` into the profile of a user and return it, all in one commit.
 
         Objects are merged name by name, None removes a value, and any other value replaces the
         present value, as in a JSON Merge Patch (RFC 7396). A text for facts or notes is appended to
-        their list. Each value is a fact of its own in `Global`, and keeps its history.
+        their list. Each value is a fact of its own in `Global`, and keeps its history. With
+        `skip_invalid`, a value that cannot be used costs only itself: `left_out` has the reason.
 
         Raises:
             InvalidInput: a value cannot be used; nothing was changed.
         """
-        return update_profile(self._services, user, changes, origin=origin)
+        return update_profile(
+            self._services, user, changes, origin=origin, skip_invalid=skip_invalid
+        )
 
     def users(self) -> list[str]:
         """Return the names of the users who have a profile, in order."""

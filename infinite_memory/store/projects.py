@@ -15,6 +15,7 @@ from infinite_memory.features.overviews.values import Briefing
 from infinite_memory.features.projects.chunk import ChunkDetails, DecisionDetails, LessonDetails
 from infinite_memory.features.projects.conflicts import note_conflicts
 from infinite_memory.features.projects.finding import (
+    PROBLEM_KINDS,
     ProblemQuery,
     RelatedWork,
     WorkMatch,
@@ -32,7 +33,7 @@ from infinite_memory.features.projects.patterns import Patterns, identify_patter
 from infinite_memory.features.projects.session_chunks import IngestedSessions, ingest_sessions
 from infinite_memory.features.projects.session_context import DEFAULT_DAYS, build_session_context
 from infinite_memory.features.projects.solutions import find_past_solutions
-from infinite_memory.features.projects.storing import check_part, store_chunk
+from infinite_memory.features.projects.storing import check_kind, check_part, store_chunk
 from infinite_memory.store import CONTEXT_TOKENS
 from infinite_memory.store.lifetime import Group
 
@@ -42,13 +43,19 @@ class Projects(Group):
     """The work on repositories: chunks of sessions, decisions, lessons, and what recurs in them.
 
     A repository is a scope, "repo/HOST/OWNER/NAME", under `Projects`. As `repository`, methods take
-    that name, "HOST/OWNER/NAME", the address of a remote, a folder of a checkout, or the last part
-    of a name that is known. Two clones of a remote, and a worktree, are one repository.
+    that name, "HOST/OWNER/NAME", the address of a remote, a folder of a checkout, the last part of
+    a name that is known, or a plain name. Two clones of a remote, and a worktree, are one
+    repository. What needs one takes the only one that is known if it is left out.
     """
 
     @count_call
     def store_chunk(
-        self, content: str, *, kind: str, repository: str, **details: Unpack[ChunkDetails]
+        self,
+        content: str,
+        *,
+        kind: str,
+        repository: str | None = None,
+        **details: Unpack[ChunkDetails],
     ) -> Receipt:
         """Store a piece of work: a problem, solution, code_change, discussion, decision or lesson.
 
@@ -68,7 +75,12 @@ class Projects(Group):
 
     @count_call
     def store_decision(
-        self, decision: str, *, rationale: str, repository: str, **details: Unpack[DecisionDetails]
+        self,
+        decision: str,
+        *,
+        rationale: str,
+        repository: str | None = None,
+        **details: Unpack[DecisionDetails],
     ) -> Receipt:
         """Store a decision on the architecture, with its reason; see `store_chunk`.
 
@@ -85,7 +97,12 @@ class Projects(Group):
 
     @count_call
     def store_lesson(
-        self, problem: str, solution: str, *, repository: str, **details: Unpack[LessonDetails]
+        self,
+        problem: str,
+        solution: str,
+        *,
+        repository: str | None = None,
+        **details: Unpack[LessonDetails],
     ) -> Receipt:
         """Store a lesson learned: a problem, and what to do about it; see `store_chunk`."""
         met = check_part(self._services, problem, "problem")
@@ -127,12 +144,14 @@ class Projects(Group):
         files: Sequence[str] = (),
         recency: float = 0.0,
         min_score: float | None = None,
+        kinds: Sequence[str] = (),
         limit: int = 5,
         folder: str | None = None,
     ) -> tuple[WorkMatch, ...]:
         """Return similar problems, solutions, lessons and changes, each with how the work went.
 
-        Without a `repository` all open ones are searched. `timeframe` is in words, such as "last
+        Without a `repository` all open ones are searched. `kinds` of chunks may be named instead of
+        these four. `timeframe` is in words, such as "last
         month". `files` in play raise what was done on them; `recency` in [0, 1] is how much the age
         counts. With a `folder` of a checkout, matches say whether their files are as they were.
 
@@ -149,6 +168,7 @@ class Projects(Group):
             min_score=min_score,
             limit=limit,
             folder=folder,
+            kinds=frozenset(map(check_kind, kinds)) or PROBLEM_KINDS,
         )
         return find_similar_problems(self._services, request)
 
@@ -179,7 +199,7 @@ class Projects(Group):
             folder=folder,
         )
 
-    def get_history(self, repository: str, *, limit: int = 20) -> ProjectHistory:
+    def get_history(self, repository: str | None = None, *, limit: int = 20) -> ProjectHistory:
         """Return what was done in a repository, newest first.
 
         Raises:
@@ -208,7 +228,7 @@ class Projects(Group):
     def suggest_related_work(
         self,
         task: str,
-        repository: str,
+        repository: str | None = None,
         *,
         files: Sequence[str] = (),
         limit: int = 8,

@@ -1,148 +1,59 @@
-"""Names that different memory servers use for the arguments of our tools.
+"""Read the arguments of other memory servers as those of our tools.
 
-`understand_arguments` renames such arguments, converts their values, and returns notes for the
-answer about every conversion. It changes only names that a tool does not have, so an argument of
-ours keeps its meaning. No alias leads to an argument that erases.
+`understand_arguments` renames such arguments, converts their values, opens objects that hold
+further arguments, and returns notes for the answer about every conversion. It changes only names
+that a tool does not have, so an argument of ours keeps its meaning. Only the value "hard" of
+`forget_mode`, which says so itself, leads to an argument that erases.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Any
 
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.plain import is_placeholder
-from infinite_memory.core.values.memory import Kind
 from infinite_memory.core.values.profile import SECTIONS
-
-NAMES: Mapping[str, tuple[str, ...]] = {
-    "text": (
-        *("content", "contents", "memory", "fact", "facts", "note", "data", "observation"),
-        *("value", "body", "statement", "information", "episode_body", "thing_to_remember"),
-        "summary",
-    ),
-    "query": (
-        *("q", "question", "search", "search_query", "search_term", "keywords", "topic"),
-        *("text", "content", "information_to_get", "prompt", "problem", "error_message"),
-    ),
-    "topic": (
-        *("query", "q", "subject", "about", "question", "search", "text", "name", "person"),
-        *("entity", "keywords"),
-    ),
-    "id": ("memory_id", "content_hash", "hash", "uuid", "identifier", "data_id", "document_id"),
-    "ids": (
-        *("id", "memory_id", "memory_ids", "content_hash", "hash", "uuid", "identifier", "uuids"),
-        "permalink",
-    ),
-    "id_or_key": ("id", "memory_id", "key", "content_hash", "uuid", "identifier"),
-    "kind": ("type", "memory_type", "note_type", "category", "source_type", "entity_type"),
-    "kinds": (
-        *("kind", "type", "types", "memory_type", "memory_types", "note_type", "note_types"),
-        *("category", "categories"),
-    ),
-    "important": ("importance", "priority", "salience", "importance_score", "is_important"),
-    "tags": ("tag", "labels", "label", "keywords", "topics", "categories"),
-    "scope": (
-        *("scopes", "project", "project_name", "project_id", "namespace", "group_id", "group_ids"),
-        *("bank_id", "dataset_name", "datasets", "container_tag", "collection", "workspace"),
-        *("directory", "folder", "app_id"),
-    ),
-    "create": ("create_scope", "create_project"),
-    "context": ("metadata", "meta", "properties", "attributes", "extra"),
-    "conversation_id": ("session_id", "run_id", "thread_id", "chat_id", "conversation", "saga"),
-    "speaker": ("author", "speaker_name", "role"),
-    "title": ("name", "subject", "heading"),
-    "happened_at": (
-        *("timestamp", "created_at", "date", "time", "reference_time", "event_time"),
-        *("occurred_at", "valid_at"),
-    ),
-    "when": (
-        *("time_expr", "timeframe", "time_range", "time_period", "period", "date_range"),
-        *("lookback", "time", "time_expression"),
-    ),
-    "since": (
-        *("after", "after_date", "start_date", "date_from", "from_date", "start_time", "start"),
-        "created_after",
-    ),
-    "until": (
-        *("before", "before_date", "end_date", "date_to", "to_date", "end_time", "end"),
-        "created_before",
-    ),
-    "limit": (
-        *("n_results", "max_results", "num_results", "top_k", "k", "n", "count", "page_size"),
-        *("per_page", "max_nodes", "max_facts", "max_episodes", "size", "num"),
-    ),
-    "offset": ("skip",),
-    "cursor": ("next", "page_token"),
-    "sources": ("source_ids", "ids", "memory_ids"),
-    "job": ("job_name", "task"),
-    "changes": ("updates", "profile", "data"),
-    "user": ("user_id", "user_name", "username"),
-    "repository": (
-        *("repo", "repo_name", "repository_name", "project", "project_name", "scope", "folder"),
-        *("directory", "cwd", "path"),
-    ),
-    "content": ("text", "body", "description", "details", "notes", "message"),
-    "type": ("kind", "chunk_type", "category", "memory_type"),
-    "files": ("file_context", "file_paths", "paths", "files_modified", "files_changed", "file"),
-    "file_context": ("files", "file_paths", "paths", "current_files", "file"),
-    "session": ("session_id", "conversation_id"),
-    "commit": ("commit_hash", "git_commit", "sha"),
-    "minutes": ("time_spent", "time_spent_minutes", "duration", "duration_minutes"),
-    "tools": ("tools_used", "tool"),
-    "error": ("error_message", "exception"),
-    "error_message": ("error", "message", "exception", "traceback", "stack_trace", "query"),
-    "related": ("related_ids", "related_chunks", "related_memories"),
-    "decision": ("title", "text", "content", "summary"),
-    "rationale": ("reason", "reasoning", "why", "justification"),
-    "timeframe": ("when", "time_range", "time_period", "period", "time_expr"),
-    "min_relevance_score": ("min_score", "min_relevance", "threshold", "min_similarity"),
-    "current_task": ("task", "task_description", "query", "description", "text"),
-    "recent_days": ("days", "days_back"),
-    "budget": ("max_tokens", "token_budget"),
-    "messages": ("recentMessages", "recent_messages", "conversation", "turns"),
-    "recentMessages": ("recent_messages", "messages", "conversation", "turns"),
-    "roleWeights": ("role_weights", "weights"),
-    "createdContext": ("created_context", "context"),
-    "updatedContext": ("updated_context", "context"),
-    "trigger": ("condition", "trigger_condition"),
-    "prompt": ("content", "text", "memory"),
-    "pattern": ("query", "keyword", "text", "regex"),
-    "date_from": ("since", "start_date", "after"),
-    "date_to": ("until", "end_date", "before"),
-    "attachments": ("modalities", "images"),
-}
-"""The aliases of every argument, in the order in which they are tried."""
-
-UNUSED = frozenset(
-    {
-        *("user_id", "agent_id", "client_hostname", "source", "source_description", "confidence"),
-        *("enable_graph", "infer", "async_mode", "output_format", "include_debug", "version"),
-        *("quality_boost", "search_type", "hybrid_search", "semantic_weight", "rerank", "budget"),
-        *("similarity_threshold", "min_similarity", "min_score", "min_relevance", "strategy"),
-        *("entity_types", "edge_types", "center_node_uuid", "excluded_entity_types", "fallback"),
-        *("max_response_chars", "include_superseded", "search_all_projects", "update_mode"),
-        *("prefer_observations", "query_timestamp", "update_communities", "custom_prompt"),
-        *("search_mode", "overwrite", "entity", "max_related"),
-    }
+from infinite_memory_mcp.foreign.names import (
+    MEANINGS,
+    NAMES,
+    SOURCES,
+    UNUSED,
+    find_argument,
+    fold_camel_case,
+    join_messages,
+    match_kind,
+    read_epoch,
+    read_importance,
+    read_period,
+    split_labels,
 )
-"""Options without a counterpart here: kept in `context`, or left out with a note."""
 
+PLACES = ("scope", "conversation_id", "happened_at")
+"""The arguments that a context may hold, which say where a memory is, and when it happened.
 
-_MAX_NAME_CHARS = 64
-_MAX_SHOWN_CHARS = 200
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-# The arguments that say where a memory is, and when it happened. Other servers' names of the others
-# are words that a context is full of, such as "source", "category" and "name".
-_PLACES = ("scope", "conversation_id", "happened_at")
+Other servers' names of the others are words that a context is full of, such as "category".
+"""
+
 # The field `project` of a context is ours.
 _FIELDS = frozenset({"project"})
-_WRAPPERS = frozenset({"context", *NAMES["context"], "updates", "filters", "filter", "options"})
+OPENED = frozenset({"updates", "filters", "filter", "target"})
+"""The names of objects that hold further arguments."""
+
+RANGES = frozenset(
+    {"range", "time_range", "date_range", "time_period", "period", "when", "timeframe"}
+)
+"""The names of objects with the two ends of a time."""
+
+_ENDS = {
+    "since": ("from", "since", *NAMES["since"]),
+    "until": ("to", "until", *NAMES["until"]),
+}
+_WRAPPERS = frozenset({"context", *NAMES["context"], *OPENED, "options"})
 _MESSAGE_FIELDS = ("role", "name", "content", "text")
+_MAX_SHOWN_CHARS = 200
 _SEARCH_MODES = frozenset({"semantic", "exact", "hybrid", "keyword", "vector", "local", "global"})
 _MATCHES = ("tag_match", "tags_match", "match_all", "match_mode", "operation")
 _ANY_OF = frozenset({"any", "or", "false"})
@@ -150,100 +61,6 @@ _SEVERAL = frozenset({"ids", "memory_ids", "uuids"})
 _MAX_CALLS = 20
 _MAX_LIMIT = 100
 _PAGE_SIZE = 10
-
-
-_KINDS: Mapping[Kind, str] = {
-    Kind.FACT: "preference user_preference preferences profile identity personal goal relationship",
-    Kind.LESSON: "learning insight gotcha best_practice pattern learned",
-    Kind.PROBLEM: "bug error issue",
-    Kind.SOLUTION: "fix resolution workaround",
-    Kind.CODE_CHANGE: "code code_edit commit refactor",
-    Kind.DISCUSSION: "meeting conversation chat dialogue",
-    Kind.DECISION: "adr architecture choice",
-    Kind.REMINDER: "todo task action_item deadline",
-    Kind.NOTE: "event observation reference document general episodic semantic procedural text",
-}
-"""Kinds that various servers use, by the nearest kind of ours."""
-
-_BY_WORD = {word: str(kind) for kind, words in _KINDS.items() for word in words.split()}
-_IMPORTANT = frozenset({"high", "very high", "highest", "critical", "urgent", "important", "yes"})
-_UNIMPORTANT = frozenset({"low", "very low", "lowest", "medium", "normal", "minor", "none", "no"})
-_SCALES = (1, 5, 10, 100)
-_IMPORTANT_SHARE = 0.7
-_COMMAS = re.compile(r"[,，、;；\n]")
-_SHORT_PERIOD = re.compile(r"(\d{1,4})\s*(h|d|w|m|mo|y|hours?|days?|weeks?|months?|years?)", re.I)
-_UNITS = {"h": "hours", "d": "days", "w": "weeks", "m": "months", "y": "years"}
-
-
-def read_importance(value: Any) -> bool | None:
-    """Return whether an importance is high, None if the value is not an importance.
-
-    A number is a share of the smallest of the scales to 1, 5, 10 and 100 that holds it, and is high
-    from 0.7 of the scale.
-    """
-    if isinstance(value, str):
-        word = " ".join(value.casefold().replace("_", " ").split())
-        if word in _IMPORTANT or word in _UNIMPORTANT:
-            return word in _IMPORTANT
-        try:
-            value = float(word)
-        except ValueError:
-            return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    scale = next((scale for scale in _SCALES if 0 <= value <= scale), None)
-    return None if scale is None else value / scale >= _IMPORTANT_SHARE
-
-
-def match_kind(value: str) -> str | None:
-    """Return the kind that a word means, None for a word that means none."""
-    word = "_".join(value.casefold().replace("-", " ").split())
-    if word in set(Kind):
-        return word
-    singular = word.removesuffix("s")
-    return _BY_WORD.get(word) or (singular if singular in set(Kind) else _BY_WORD.get(singular))
-
-
-def split_labels(value: Any) -> Any:
-    """Return the labels of a text with commas between them; return a different value unchanged."""
-    if not isinstance(value, str) or value.lstrip()[:1] == "[":
-        return value
-    return [label for part in _COMMAS.split(value) if (label := part.strip().lstrip("#"))]
-
-
-def read_epoch(value: float) -> Any:
-    """Return a number of seconds or milliseconds since 1970 as ISO 8601, a different number as is.
-
-    From 1e11 on a number counts milliseconds: as seconds it would be a date after the year 5000.
-    A small number, such as 2024, is rather a year.
-    """
-    if not value >= 1e8:
-        return value
-    try:
-        return datetime.fromtimestamp(value / 1000 if value >= 1e11 else value, UTC).isoformat()
-    except (ValueError, OverflowError, OSError):
-        return value
-
-
-def read_period(words: str) -> str:
-    """Return a short period such as "7d" in words; return a different text unchanged."""
-    match = _SHORT_PERIOD.fullmatch(words.strip())
-    if match is None:
-        return words
-    return f"last {match[1]} {_UNITS[match[2][0].casefold()]}"
-
-
-def join_messages(messages: Sequence[Any]) -> str:
-    """Return a conversation of objects with `role` and `content` as lines of text."""
-    lines = []
-    for message in messages:
-        if not isinstance(message, Mapping):
-            lines.append(str(message))
-            continue
-        content = message.get("content", message.get("text", ""))
-        name = message.get("role") or message.get("name")
-        lines.append(f"{name}: {content}" if name and len(messages) > 1 else str(content))
-    return "\n".join(lines)
 
 
 def understand_arguments(
@@ -279,17 +96,20 @@ class _Reader:
         self.notes: list[str] = []
         self._page: int | None = None
         self._bounds: dict[str, Any] = {}
+        self._has_range = False
         self._any_tag = False
 
     def read(self, name: str, value: Any) -> None:
-        if name in self._known:
-            self._store_value(name, name, value)
+        plain = name if name in self._known else fold_camel_case(name)
+        inner = decode_json(value) if plain in OPENED or plain in RANGES else None
+        if self._read_meaning(name, plain, value):
             return
-        plain = fold_camel_case(name)
-        if plain in self._known:
+        if plain in RANGES and isinstance(inner, Mapping):
+            self._read_range(name, inner)
+        elif plain in self._known:
             self._store_value(plain, name, value)
-        elif plain in {"updates", "filters"} and isinstance(value, Mapping):
-            self._unpack_object(name, value)
+        elif plain in OPENED and isinstance(inner, Mapping):
+            self._unpack_object(name, inner)
         elif plain == "messages" and "text" in self._known and isinstance(value, list):
             check_messages(name, value)
             self._store_value("text", name, join_messages(value))
@@ -307,10 +127,7 @@ class _Reader:
     def finish(self) -> None:
         """Convert values that depend on several arguments."""
         if self._bounds:
-            start, end = self._bounds.get("since"), self._bounds.get("until")
-            words = f"{start} to {end}" if start and end else None
-            self._set_value("when", words or (f"since {start}" if start else f"before {end}"))
-            self.notes.append(f"when: {self.values['when']}")
+            self._finish_bounds()
         if self._page is not None and "offset" in self._known:
             self._set_value("offset", (self._page - 1) * self._choose_limit())
         tags = self.values.get("tags")
@@ -320,6 +137,63 @@ class _Reader:
                 f"tags are all required, and any of {', '.join(map(repr, tags))} was asked for:"
                 f" call this tool once for each, with {calls}"
             )
+
+    def _finish_bounds(self) -> None:
+        """Give the bounds of a time to the arguments that the tool has for them."""
+        for ends in (("since", "until"), ("date_from", "date_to")):
+            if set(ends) <= set(self._known):
+                for ours, bound in zip(ends, ("since", "until"), strict=True):
+                    if bound in self._bounds:
+                        self._set_value(ours, self._bounds[bound])
+                return
+        ours = "when" if "when" in self._known else "timeframe"
+        # Whoever gives a range has read the words of time already.
+        if self._has_range and self.values.get(ours) is not None:
+            shown = _shorten_value(self.values.pop(ours))
+            self.notes.append(f"without {shown}, as there is a range")
+        start, end = self._bounds.get("since"), self._bounds.get("until")
+        words = f"{start} to {end}" if start and end else None
+        self._set_value(ours, words or (f"since {start}" if start else f"before {end}"))
+        self.notes.append(f"{ours}: {self.values[ours]}")
+
+    def _read_meaning(self, name: str, plain: str, value: Any) -> bool:
+        """Read a word that stands for other arguments; return whether it does.
+
+        Raises:
+            InvalidInput: it is none of the words that the argument may be.
+        """
+        meanings = MEANINGS.get(plain, {})
+        targets = {ours for meant in meanings.values() for ours in meant}
+        if not meanings or not targets <= set(self._known) or not isinstance(value, str):
+            return False
+        meant = meanings.get(value.casefold())
+        if meant is None and plain not in self._known:
+            raise InvalidInput(
+                f"{name} {value!r:.100} cannot be used: give {' or '.join(meanings)}; nothing was"
+                " done"
+            )
+        if meant is None:
+            return False
+        for ours, read in meant.items():
+            self._set_value(ours, read)
+        shown = ", ".join(f"{ours} {read}" for ours, read in meant.items())
+        self.notes.append(f"{name} {value}{f' as {shown}' if shown else ''}")
+        return True
+
+    def _read_range(self, given: str, value: Mapping[str, Any]) -> None:
+        """Read an object with the two ends of a time.
+
+        Raises:
+            InvalidInput: it holds something else.
+        """
+        for name, inner in value.items():
+            if is_placeholder(inner):
+                continue
+            bound = find_range_end(name)
+            if bound is None or isinstance(inner, Mapping | list):
+                raise refuse_part(given, name, ("from", "to"))
+            self._bounds[bound] = inner
+            self._has_range = True
 
     def _choose_limit(self) -> int:
         try:
@@ -335,7 +209,7 @@ class _Reader:
         if (ours := find_argument(plain, self._known)) is not None:
             self._store_value(ours, name, value)
             return
-        bound = next((b for b in ("since", "until") if plain in (b, *NAMES[b])), None)
+        bound = find_range_end(plain)
         if bound is not None and "when" in self._known:
             self._bounds[bound] = value
             return
@@ -385,6 +259,8 @@ class _Reader:
             case "mode" | "depth", _ if self._is_foreign_mode(ours, value):
                 self._leave_out(ours, value)
                 return None
+            case "changes", dict():
+                return read_contacts(value)
             case "kinds", _:
                 return self._read_kinds(value, is_alias=is_alias)
             case "happened_at", int() | float() if not isinstance(value, bool):
@@ -451,6 +327,11 @@ class _Reader:
                 self.read(name, rest.pop(name))
             elif name in rest and ours == name and ours in self._known:
                 self._set_value(ours, split_labels(rest.pop(name)))
+        for name in [name for name in rest if find_own_or_place(name, self._known) in PLACES]:
+            self.notes.append(f"{given}.{name} as an argument")
+            self.read(name, rest.pop(name))
+        if rest.get("source") in SOURCES and "kind" in self._known:
+            self._set_value("kind", SOURCES[rest.pop("source")])
         check_context(given, rest, self._known)
         return rest
 
@@ -464,7 +345,9 @@ class _Reader:
             ours = find_argument(name, self._known)
             if is_placeholder(inner):
                 continue
-            if name in ("AND", "and") and isinstance(inner, list):
+            if fold_camel_case(name) in RANGES and isinstance(inner, Mapping):
+                self._read_range(f"{given}.{name}", inner)
+            elif name in ("AND", "and") and isinstance(inner, list):
                 for part in inner:
                     if not isinstance(part, Mapping):
                         raise refuse_part(given, f"{name} {part!r:.60}", self._known)
@@ -487,7 +370,7 @@ class _Reader:
 def _read_plain(ours: str, value: Any, *, is_alias: bool) -> Any:
     if ours == "tags":
         return split_labels(value)
-    if ours == "when" and isinstance(value, str):
+    if ours in ("when", "timeframe") and isinstance(value, str):
         return read_period(value)
     if is_alias and isinstance(value, list) and ours in ("text", "query"):
         return "\n".join(map(str, value))
@@ -518,19 +401,34 @@ def _shorten_value(value: Any) -> str:
     return shown if len(shown) <= 60 else f"{shown[:59]}…"
 
 
-def fold_camel_case(name: str) -> str:
-    """Return a name in snake case, as this server spells names."""
-    if len(name) > _MAX_NAME_CHARS or not name[:1].islower():
-        return name
-    return _CAMEL.sub("_", name).casefold()
+def decode_json(value: Any) -> Any:
+    """Return the list or object in a JSON string; some clients encode arguments twice."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
 
 
-def find_argument(name: str, known: Collection[str]) -> str | None:
-    """Return the argument in `known` that a name means, in any server's spelling, or None."""
+def find_range_end(name: str) -> str | None:
+    """Return which end of a time a name means, "since" or "until", None for any other name."""
     plain = fold_camel_case(name)
-    own = next((each for each in (name, plain) if each in known), None)
-    aliases = (ours for ours, names in NAMES.items() if plain in names and ours in known)
-    return own or next(aliases, None)
+    return next((end for end, names in _ENDS.items() if plain in names), None)
+
+
+def read_contacts(changes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return changes of a profile with the contacts by name, if a list of objects has them."""
+    contacts = changes.get("contacts")
+    if not isinstance(contacts, list) or not all(
+        isinstance(each, dict) and isinstance(each.get("name"), str) for each in contacts
+    ):
+        return changes
+    by_name: dict[str, Any] = {}
+    for each in contacts:
+        rest = {name: value for name, value in each.items() if name != "name"}
+        by_name[each["name"]] = rest["relation"] if set(rest) == {"relation"} else rest
+    return {**changes, "contacts": by_name}
 
 
 def check_context(given: str, context: Mapping[str, Any], known: Collection[str]) -> None:
@@ -543,7 +441,7 @@ def check_context(given: str, context: Mapping[str, Any], known: Collection[str]
         InvalidInput: it holds one; the message names it, and the call that obeys it.
     """
     for name, value in context.items():
-        ours = _find_own_or_place(name, known)
+        ours = find_own_or_place(name, known)
         if fold_camel_case(name) in _WRAPPERS and isinstance(value, Mapping):
             check_context(f"{given}.{name}", value, known)
         elif ours is not None:
@@ -564,10 +462,10 @@ def drop_placeholders(context: Mapping[str, Any], known: Collection[str]) -> dic
     }
 
 
-def _find_own_or_place(name: str, known: Collection[str]) -> str | None:
+def find_own_or_place(name: str, known: Collection[str]) -> str | None:
     """Return the argument that a name in a context means beyond doubt, or None."""
     ours = find_argument(name, known)
-    is_certain = ours in _PLACES or fold_camel_case(name) == ours
+    is_certain = ours in PLACES or fold_camel_case(name) == ours
     return ours if is_certain and name not in _FIELDS else None
 
 

@@ -38,6 +38,7 @@ class _Request:
 
     recorder: Recorder
     error: BaseException | None = None
+    tool: str | None = None
 
 
 _current: ContextVar[_Request | None] = ContextVar("infinite_memory_request", default=None)
@@ -48,6 +49,13 @@ def note_failure(error: BaseException) -> None:
     request = _current.get()
     if request is not None:
         request.error = error
+
+
+def note_tool(name: str) -> None:
+    """Note the tool that runs, where the request has another name for it."""
+    request = _current.get()
+    if request is not None:
+        request.tool = name
 
 
 def tool_recorder() -> Recorder | None:
@@ -82,7 +90,7 @@ def observe_requests(memory: LazyStore, tools: Collection[str]) -> ServerMiddlew
         finally:
             _current.reset(token)
             seconds = time.perf_counter() - begun
-            tool = _find_tool(ctx, tools)
+            tool = _find_tool(ctx, tools, request.tool)
             if tool is not None:
                 name = None if outcome == "ok" else _name_error(request.error) or outcome
                 memory.recorder.add(Series.TOOLS, tool, seconds, name)
@@ -97,10 +105,12 @@ def _is_error(result: HandlerResult) -> bool:
     return isinstance(result, dict) and result.get("isError") is True
 
 
-def _find_tool(ctx: ServerRequestContext[Any, Any], tools: Collection[str]) -> str | None:
+def _find_tool(
+    ctx: ServerRequestContext[Any, Any], tools: Collection[str], ran: str | None
+) -> str | None:
     if ctx.method != _CALL:
         return None
-    name = (ctx.params or {}).get("name")
+    name = ran or (ctx.params or {}).get("name")
     return name if isinstance(name, str) and name in tools else _UNKNOWN
 
 

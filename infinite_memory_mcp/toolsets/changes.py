@@ -47,8 +47,8 @@ class MemoryLog(Arguments):
 class UndoChange(Arguments):
     """The arguments of `undo`."""
 
-    entry: int | None = Field(None, description="By default the last change of this server")
-    dry_run: bool = Field(False, description="Only show what it would take back")
+    entry: int | None = Field(None, description="Left out: the last change")
+    dry_run: bool = Field(False, description="Only show it")
 
 
 @tool("History of a memory", HITS, reads=True)
@@ -109,7 +109,7 @@ def _render_actor(actor: Actor) -> str:
 
 @tool("Undo a change", object_schema("entry"), destroys=True)
 def undo(store: MemoryStore, arguments: UndoChange) -> Answer:
-    """Reverse a change when the user asks for it. Undoing that entry in turn does it again."""
+    """Undo a change when the user asks for it. To undo that entry does it again."""
     report = store.undo(arguments.entry, dry_run=arguments.dry_run)
     changed = [change.after.id for change in report.changes[:MAX_IDS]]
     view = view_of_ids(store, [*changed, *_list_entry_ids([report.undone])])

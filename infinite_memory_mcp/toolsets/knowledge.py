@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class WhatDoIKnow(Arguments):
     """The arguments of `what_do_i_know`."""
 
-    topic: str = Field(description="A person, project or subject")
+    topic: str = Field(description="Any subject")
     scope: Scopes = None
     budget: int = Field(KNOWLEDGE_TOKENS, description="Tokens")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from infinite_memory.core.values.codec import iso
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.scope import Scope
 from infinite_memory.search.text.quotation import quote_label
@@ -14,6 +15,7 @@ from infinite_memory_mcp.arguments import Arguments, Labels
 from infinite_memory_mcp.data import object_schema
 from infinite_memory_mcp.render import format_moment
 from infinite_memory_mcp.tool import Answer, tool
+from infinite_memory_mcp.toolsets.conversations.render import render_stats
 
 if TYPE_CHECKING:
     from infinite_memory.engine.stats import Stats
@@ -25,6 +27,7 @@ class NoArguments(Arguments):
 
 
 _DESCRIPTION_CHARS = 300
+_MOST_CONVERSATIONS = 1000
 
 
 class CreateMemoryScope(Arguments):
@@ -36,11 +39,24 @@ class CreateMemoryScope(Arguments):
     keywords: Labels = Field([], description="Other names for it in a query")
 
 
-@tool("Count memories", object_schema("memories", "by_scope", "size_bytes"), reads=True)
-def get_memory_stats(store: MemoryStore, _arguments: NoArguments) -> Answer:
+class GetMemoryStats(Arguments):
+    """The arguments of `get_memory_stats`."""
+
+    conversation_id: str | None = Field(None, description="Only of this conversation")
+
+
+@tool("Count memories", object_schema(), reads=True)
+def get_memory_stats(store: MemoryStore, arguments: GetMemoryStats) -> Answer:
     """Count memories by scope, kind and status."""
+    if arguments.conversation_id is not None:
+        of_conversation = store.conversations.stats(arguments.conversation_id, scope="ALL")
+        return Answer(text=render_stats(of_conversation), data=of_conversation.to_dict())
     stats = store.stats()
-    return Answer(text=_render_stats(stats), data=stats.to_dict())
+    count = len(store.conversations.list(limit=_MOST_CONVERSATIONS))
+    backup = iso(store.health().last_backup)
+    more = f"conversations: {count}\nlast backup: {backup or 'none yet'}"
+    data = {**stats.to_dict(), "conversation_count": count, "last_backup": backup}
+    return Answer(text=f"{_render_stats(stats)}\n{more}", data=data)
 
 
 @tool("Create a scope", object_schema("name"), repeatable=True)

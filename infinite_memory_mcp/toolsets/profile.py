@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from infinite_memory.core.values.codec import iso
-from infinite_memory.search.text.quotation import NOTICE, quote_label, quote_lines
+from infinite_memory.search.text.quotation import NOTICE, escape_line, quote_label, quote_lines
 from infinite_memory_mcp.arguments import Arguments, Object
 from infinite_memory_mcp.data import object_schema
 from infinite_memory_mcp.tool import Answer, tool
@@ -30,7 +30,7 @@ class UpdateUserProfile(Arguments):
     """The arguments of `update_user_profile`."""
 
     changes: Object = Field(
-        description="Merged in: name, preferences {}, facts [], contacts {}, notes []; null removes"
+        description="name, preferences {}, facts [], contacts {}, notes []; null removes"
     )
     user: str = "user"
 
@@ -45,7 +45,9 @@ def get_user_profile(store: MemoryStore, arguments: GetUserProfile) -> Answer:
 def update_user_profile(store: MemoryStore, arguments: UpdateUserProfile) -> Answer:
     """Note lasting facts about the user; old values stay in the history."""
     return _render_profile(
-        store.profile.update(arguments.changes, user=arguments.user, origin="assistant")
+        store.profile.update(
+            arguments.changes, user=arguments.user, origin="assistant", skip_invalid=True
+        )
     )
 
 
@@ -55,7 +57,9 @@ def _render_profile(profile: Profile) -> Answer:
         return Answer(text=f"Nothing is known of {who} yet.", data=profile.to_dict())
     document = json.dumps(profile.fields, ensure_ascii=False, indent=1)
     head = f"The profile of {who}, updated {iso(profile.updated_at)}. {NOTICE}"
-    return Answer(text=f"{head}\n\n{quote_lines(document)}", data=profile.to_dict())
+    lines = [f"Not stored: {escape_line(reason)}." for reason in profile.left_out.values()]
+    text = "\n".join([f"{head}\n\n{quote_lines(document)}", *lines])
+    return Answer(text=text, data=profile.to_dict())
 
 
 PROFILE = (get_user_profile, update_user_profile)

@@ -35,7 +35,7 @@ class ProjectArguments(Arguments):
     Without one it is that of the client's folder if `is_of_folder`, and otherwise every open one.
     """
 
-    repository: str | None = Field(None, description="HOST/OWNER/NAME, URL or folder")
+    repository: str | None = Field(None, description="Name, URL or folder")
     is_of_folder: ClassVar[bool] = True
     _folder: str | None = PrivateAttr(None)
 
@@ -51,10 +51,12 @@ class ProjectArguments(Arguments):
                 " give HOST/OWNER/NAME, such as github.com/octo/apollo, or the address of its"
                 " remote; nothing was done"
             )
-        if folder is None or find_work_tree(Path(folder)) is None:
+        tree = None if folder is None else find_work_tree(Path(folder))
+        if tree is None:
             return self
         is_missing = self.is_of_folder and self.repository is None
-        values = self.model_copy(update={"repository": folder} if is_missing else {})
+        is_meant = is_missing or self.repository == tree.name
+        values = self.model_copy(update={"repository": folder} if is_meant else {})
         values._folder = folder
         return values
 
@@ -67,19 +69,6 @@ class ProjectArguments(Arguments):
     def repository_or_all(self) -> str | None:
         """The repository, None for all that are open."""
         return None if self.repository in ("ALL", "all") else self.repository
-
-    def name_repository(self) -> str:
-        """Return the repository.
-
-        Raises:
-            InvalidInput: none is given, and the client works in none.
-        """
-        if self.repository is None:
-            raise InvalidInput(
-                "the argument 'repository' is missing, and this server was not started in a"
-                " checkout: give HOST/OWNER/NAME, such as github.com/octo/apollo, or a folder"
-            )
-        return self.repository
 
 
 class WorkArguments(ProjectArguments):
@@ -142,6 +131,7 @@ class SearchSimilarProblems(ProjectArguments):
     file_context: Labels = Field([], description="Files in play")
     recency: float = Field(0.0, description="0 to 1: how much age counts")
     min_relevance_score: float | None = None
+    kinds: Labels = Field([], description="Instead of problems and their solutions")
     limit: Limit = 5
     max_tokens: Tokens = DEFAULT_TOKENS
 
@@ -149,7 +139,7 @@ class SearchSimilarProblems(ProjectArguments):
 class FindPastSolutions(ProjectArguments):
     """The arguments of `find_past_solutions`."""
 
-    error_message: str = Field(description="The message or the whole stack trace")
+    error_message: str
     context: str | None = None
     limit: Limit = 3
     max_tokens: Tokens = DEFAULT_TOKENS

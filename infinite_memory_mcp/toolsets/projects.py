@@ -42,7 +42,7 @@ def store_conversation_chunk(store: MemoryStore, arguments: StoreConversationChu
     receipt = store.projects.store_chunk(
         arguments.content,
         kind=arguments.type,
-        repository=arguments.name_repository(),
+        repository=arguments.repository,
         **details,
     )
     return _render_write(store, receipt)
@@ -57,7 +57,7 @@ def store_architecture_decision(store: MemoryStore, arguments: StoreArchitecture
     receipt = store.projects.store_decision(
         f"{arguments.decision}{situation}",
         rationale=arguments.rationale,
-        repository=arguments.name_repository(),
+        repository=arguments.repository,
         **details,
     )
     return _render_write(store, receipt)
@@ -70,7 +70,7 @@ def store_lesson_learned(store: MemoryStore, arguments: StoreLessonLearned) -> A
     receipt = store.projects.store_lesson(
         arguments.problem,
         arguments.solution,
-        repository=arguments.name_repository(),
+        repository=arguments.repository,
         **details,
     )
     return _render_write(store, receipt)
@@ -86,6 +86,7 @@ def search_similar_problems(store: MemoryStore, arguments: SearchSimilarProblems
         files=arguments.file_context,
         recency=arguments.recency,
         min_score=arguments.min_relevance_score,
+        kinds=arguments.kinds,
         limit=arguments.limit,
         folder=arguments.folder,
     )
@@ -94,7 +95,7 @@ def search_similar_problems(store: MemoryStore, arguments: SearchSimilarProblems
 
 @tool("Find past solutions", _MATCHES, reads=True)
 def find_past_solutions(store: MemoryStore, arguments: FindPastSolutions) -> Answer:
-    """Find how this error was solved before, in any repository: paste the message whole."""
+    """Find how this error was solved before, in any repository: give the whole message or trace."""
     matches = store.projects.find_past_solutions(
         arguments.error_message,
         context=arguments.context,
@@ -108,7 +109,7 @@ def find_past_solutions(store: MemoryStore, arguments: FindPastSolutions) -> Ans
 @tool("List the history of a repository", object_schema("chunks"), reads=True)
 def get_project_history(store: MemoryStore, arguments: GetProjectHistory) -> Answer:
     """List what was done in a repository, newest first."""
-    history = store.projects.get_history(arguments.name_repository(), limit=arguments.limit)
+    history = store.projects.get_history(arguments.repository, limit=arguments.limit)
     return render_history(store, history, arguments.max_tokens)
 
 
@@ -126,7 +127,7 @@ def suggest_related_work(store: MemoryStore, arguments: SuggestRelatedWork) -> A
     """Suggest what is worth knowing for a task: unfinished work, decisions, similar work."""
     related = store.projects.suggest_related_work(
         arguments.current_task,
-        arguments.name_repository(),
+        arguments.repository,
         files=arguments.files,
         limit=arguments.limit,
         folder=arguments.folder,
@@ -148,7 +149,7 @@ def identify_patterns(store: MemoryStore, arguments: IdentifyPatterns) -> Answer
 def build_session_context(store: MemoryStore, arguments: BuildSessionContext) -> Answer:
     """Call this first when work on a repository begins.
 
-    The user, open work, decisions and lessons in force, recent sessions, what is due.
+    The user, open work, decisions, lessons, recent sessions, what is due.
     """
     briefing = store.projects.build_session_context(
         arguments.repository, recent_days=arguments.recent_days, budget=arguments.budget

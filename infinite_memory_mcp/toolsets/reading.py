@@ -25,7 +25,6 @@ from infinite_memory_mcp.arguments import (
     MemoryIds,
     Scopes,
     Tokens,
-    suggest_call_of,
 )
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import (
@@ -43,7 +42,7 @@ from infinite_memory_mcp.render import (
 )
 from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.toolsets.overview import NoArguments, list_memory_scopes
-from infinite_memory_mcp.toolsets.recall import RECALL
+from infinite_memory_mcp.toolsets.recall import recall_memory, recall_memory_by_time
 from infinite_memory_mcp.view import view_of_hits, view_of_ids, view_of_memories
 
 if TYPE_CHECKING:
@@ -59,16 +58,15 @@ _MAX_TAGS = 100
 class RetrieveMemory(Arguments):
     """The arguments of `retrieve_memory`."""
 
-    query: str | None = Field(None, description="A question or key words")
+    query: str | None = None
     depth: str = Field(
         "normal",
-        description="overview: summaries first; exhaustive: titles of every match,"
-        " archived and superseded too",
+        description="overview: summaries first; exhaustive: titles of all, what is past too",
         json_schema_extra=DEPTHS,
     )
     scope: Scopes = Field(
         None,
-        description="Scopes, searched with parents and Global; ALL: all but private scopes",
+        description="Names; searched with parents and Global; ALL: all but private scopes",
     )
     tags: Labels = Field([], description="All required")
     kinds: Labels = Field([])
@@ -79,10 +77,10 @@ class RetrieveMemory(Arguments):
     limit: Limit | None = None
     when: str | None = Field(None, description='Happened then: "last week"')
     offset: int = Field(0, description="Skip so many; with ids: characters")
-    threshold: float | None = Field(None, description="Lowest score, 0 to 1")
+    threshold: float | None = Field(None, description="0 to 1")
     explain: bool = Field(False, description="Say why each hit")
     why_not: MemoryId | None = Field(None, description="An id: say why it is not found")
-    ids: MemoryIds = Field([], description="Instead of query: show memories whole")
+    ids: MemoryIds = Field([], description="Instead: show these whole")
     max_tokens: Tokens = DEFAULT_TOKENS
 
 
@@ -117,10 +115,7 @@ def retrieve_memory(store: MemoryStore, arguments: RetrieveMemory) -> Answer:
     if arguments.ids:
         return _render_by_id(store, arguments)
     if arguments.query is None:
-        values = {"when": arguments.when, "scope": arguments.scope, "limit": arguments.limit}
-        call = suggest_call_of("recall_memory_by_time", values)
-        instead = f", or {call}" if arguments.when is not None else ""
-        raise InvalidInput(f"query and ids are both missing: give query or ids{instead}")
+        raise InvalidInput("query and ids are both missing: give query or ids, or when alone")
     options = arguments.model_dump(exclude={"why_not", "ids", "max_tokens"})
     options["cut"] = "asked"
     answer = _render_search(store, store.search(**options), arguments.max_tokens, pages=True)
@@ -299,5 +294,8 @@ def _read_page(
     )
 
 
-READING = (retrieve_memory, *RECALL, search_by_tag, search_by_scope)
-"""The tools that search and browse."""
+READING = (retrieve_memory, recall_memory)
+"""The tools that search and recall."""
+
+BROWSING = (recall_memory_by_time, search_by_tag, search_by_scope)
+"""The tools that list a period, a tag and a scope."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -17,7 +16,6 @@ from infinite_memory_mcp.arguments import (
     MemoryId,
     Scopes,
     Tokens,
-    suggest_call_of,
 )
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import HITS, count_fitting, hits_to_data, recall_page_to_data
@@ -38,7 +36,7 @@ class RecallMemory(Arguments):
     """The arguments of `recall_memory`."""
 
     query: str | None = None
-    id: MemoryId | None = Field(None, description="Instead: all of one memory")
+    id: MemoryId | None = Field(None, description="Instead: one memory and what is related")
     since: str | None = Field(None, description="ISO 8601")
     until: str | None = Field(None, description="Not included")
     when: str | None = Field(None, description='Instead: "last week"')
@@ -49,8 +47,6 @@ class RecallMemory(Arguments):
 
 class RecallMemoryByTime(Arguments):
     """The arguments of `recall_memory_by_time`."""
-
-    fallbacks: ClassVar[Mapping[str, str]] = {"query": "recall_memory"}
 
     when: str = Field(
         description='"last week", "since March", "2026-11-20 to 2026-11-22", "always"; Chinese too'
@@ -66,13 +62,13 @@ class RecallMemoryByTime(Arguments):
 
 @tool("Recall", HITS, reads=True)
 def recall_memory(store: MemoryStore, arguments: RecallMemory) -> Answer:
-    """Recall what was said or happened on a subject, oldest first, with absolute dates."""
+    """Recall what was said on a subject, oldest first, or all of one memory by its id."""
     if arguments.id is not None:
         _check_alone(arguments)
         limit = arguments.limit or _MOST_RELATED
         return show_related(store, [arguments.id], limit=limit, budget=arguments.max_tokens)
     if arguments.query is None:
-        raise _refuse_recall(arguments)
+        raise InvalidInput("query and id are both missing: give query or id, or when alone")
     zone = store.config.time_zone
     hits = store.search(
         arguments.query,
@@ -117,15 +113,5 @@ def _check_alone(arguments: RecallMemory) -> None:
             )
 
 
-def _refuse_recall(arguments: RecallMemory) -> InvalidInput:
-    values = {"when": arguments.when, "scope": arguments.scope, "limit": arguments.limit}
-    call = suggest_call_of("recall_memory_by_time", values)
-    return InvalidInput(f"query and id are both missing: give query or id, or {call}")
-
-
 def _read_moment(text: str | None, zone: str | None) -> datetime | None:
     return None if text is None else read_moment(text, zone)
-
-
-RECALL = (recall_memory, recall_memory_by_time)
-"""The tools that recall."""

@@ -44,44 +44,40 @@ class StoreMemory(Arguments):
 
     text: str = Field(description="One self-contained statement, with names and absolute dates")
     scope: str | None = Field(None, description="Compartment; project: the repository; made if new")
-    create: bool = Field(False, description="Make the scope though its name is near another")
+    create: bool = Field(False, description="Make it though its name is near another")
     tags: Labels = Field([])
     kind: str = Field("note", json_schema_extra=KINDS)
     title: str | None = None
     speaker: str | None = Field(None, description="Who said it")
     conversation_id: str | None = None
-    happened_at: str | None = Field(None, description='ISO 8601 or "last Tuesday"; now if left out')
+    happened_at: str | None = Field(None, description='ISO 8601 or "last Tuesday"')
     key: str | None = Field(
         None,
-        description="What a fact is about, as alice/job; replaces the earlier fact of that key",
+        description="What a fact is about, as alice/job; replaces the earlier one",
     )
-    supersedes: MemoryIds = Field(
-        [], description="Ids of memories it replaces, such as an old decision"
-    )
+    supersedes: MemoryIds = Field([], description="Ids of memories it replaces")
     important: bool = False
     context: Object = Field({}, description="Anything else")
-    id: str | None = Field(None, description="Your own id makes a retry harmless")
+    id: str | None = Field(None, description="Your own, for a retry")
 
 
 class UpdateMemory(Arguments):
     """The arguments of `update_memory`."""
 
     id: MemoryId
-    revision: int | None = Field(
-        None, description="The revision you read; refused if it changed since"
-    )
+    revision: int | None = Field(None, description="As you read it; refused if changed since")
     text: str | None = None
     scope: str | None = None
     create: bool = False
     tags: Labels | None = Field(None, description="Replace all tags")
-    kind: str | None = Field(None, json_schema_extra=KINDS)
+    kind: str | None = Field(None, description="As in store_memory")
     title: str | None = Field(None, description='"" removes it; so for speaker and key')
     speaker: str | None = None
     happened_at: str | None = None
     key: str | None = None
     important: bool | None = None
     context: Object | None = None
-    supersedes: MemoryIds | None = Field(None, description="Ids of memories that it replaces")
+    supersedes: MemoryIds | None = Field(None, description="Ids it replaces")
     status: str | None = Field(None, description="current brings back", json_schema_extra=_STATUSES)
     cleared: ClassVar[frozenset[str]] = frozenset({"title", "speaker", "key"})
 
@@ -95,7 +91,7 @@ class DeleteMemory(Arguments):
     query: str | None = None
     when: str | None = None
     confirm: str | None = Field(None, description="Token of the preview")
-    permanently: bool = Field(False, description="Erase the id: text, history; no way back")
+    permanently: bool = Field(False, description="Erase the id for good")
     destroying: ClassVar[frozenset[str]] = frozenset({"permanently", "confirm"})
 
 

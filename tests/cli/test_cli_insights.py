@@ -108,7 +108,8 @@ def test_json_is_one_document(ask: Ask) -> None:
 def test_an_empty_store_has_no_insights(run: Run, ask: Ask) -> None:
     assert run("insights").stdout == NOTHING
     assert ask("insights")["periods"] == []
-    assert "is not known" in run("insights", "--repository", "apollo", code=2).stderr
+    refused = run("insights", "--repository", "apollo", code=5)
+    assert "nothing is stored of 'repo/apollo' yet" in refused.stderr
 
 
 @pytest.mark.usefixtures("worked")

@@ -159,6 +159,24 @@ def test_what_has_faded_is_archived_and_can_be_brought_back(
     assert store.conversations.search_short_term(said("x"), "chat").searched == 5
 
 
+def test_without_an_id_every_conversation_is_searched_and_tidied(
+    open_store: OpenStore, clock: Any
+) -> None:
+    store = open_store(short_term=ShortTerm(keep=1))
+    for conversation in ("a", "b"):
+        for number in range(3):
+            store.conversations.add_short_term(said(f"topic{number} mill"), conversation)
+            clock.now += timedelta(minutes=30)
+    found = store.conversations.search(keywords=["mill"], term="short_term")
+    assert {hit.memory.conversation_id for hit in found} == {"a", "b"}
+    assert len(found) == 6
+    clock.now += timedelta(days=10)
+    cleanup = store.conversations.clean_up()
+    assert (len(cleanup.archived), cleanup.remaining) == (4, 2)
+    for conversation in ("a", "b"):
+        assert store.conversations.search_short_term(said("x"), conversation).searched == 1
+
+
 def test_the_upkeep_archives_what_has_faded(open_store: OpenStore, clock: Any) -> None:
     store = open_store(short_term=ShortTerm(keep=1))
     for conversation in ("a", "b"):

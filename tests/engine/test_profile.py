@@ -191,3 +191,22 @@ def test_a_value_whose_tags_were_taken_away_can_be_given_again(store: MemoryStor
         "superseded",
         "current",
     ]
+
+
+def test_a_value_that_cannot_be_used_costs_itself_or_the_whole(store: MemoryStore) -> None:
+    changes = {
+        "name": "Ada",
+        "preferences": "short",
+        "facts": {"city": "Ulm", "pet": " "},
+    }
+    with pytest.raises(InvalidInput, match="preferences must be an object"):
+        store.profile.update(changes)
+    assert store.profile.get().fields == {}
+    updated = store.profile.update(changes, skip_invalid=True)
+    assert updated.fields == {"name": "Ada", "facts": {"city": "Ulm"}}
+    assert set(updated.left_out) == {"preferences", "facts/pet"}
+    assert len(store.journal.entries()) == 1
+    for wrong in ({"name": 3}, {"unheard": "x", "name": "Eve"}):
+        with pytest.raises(InvalidInput):
+            store.profile.update(wrong, skip_invalid=True)
+    assert store.profile.get().fields["name"] == "Ada"

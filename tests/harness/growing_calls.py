@@ -29,6 +29,8 @@ ROWS: Mapping[str, Mapping[str, Any]] = {
     "search_by_scope": {"scope": "apollo"},
     "what_do_i_know": {"topic": "zebras"},
     "build_session_context": {"repository": "apollo"},
+    "reminders": {},
+    "more": {},
     "get_user_profile": {},
     "update_user_profile": {"changes": {"facts": {"city": "Ulm"}}},
     "store_conversation_chunk": {"content": "It failed.", "repository": "apollo"},

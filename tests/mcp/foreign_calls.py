@@ -1,7 +1,7 @@
 """Calls as the clients of other memory servers make them, with the public source of each.
 
-A call without an expected text must succeed; the others must be refused with that text, which is
-the beginning of the exact call to make. The memory "mine:1" exists before the first call.
+Every call is carried out: it succeeds, unless it is `refused`. `says` is a text of the answer, such
+as the call of ours that was run. The memory "mine:1" exists before the first call.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ KEYED = "glama.ai/mcp/servers/jl3bcq72io"
 
 @frozen
 class ForeignCall:
-    """A call, where its form is documented, and the text of its refusal, None for a success."""
+    """A call, where its form is documented, and a text of its answer."""
 
     source: str
     tool: str
     arguments: dict[str, Any]
-    refusal: str | None = field(default=None)
+    says: str = ""
+    refused: bool = field(default=False, kw_only=True)
 
 
 _STORE = [
@@ -144,6 +145,7 @@ _SEARCH = [
         "search_by_tag",
         {"tags": ["ops", "team"], "match_all": False},
         '{"tags": ["ops"]} and {"tags": ["team"]}',
+        refused=True,
     ),
     ForeignCall(MEM0, "retrieve_memory", {"query": "diet", "limit": "5", "user_id": "alice"}),
     ForeignCall(
@@ -235,34 +237,39 @@ _OTHER_TOOLS = [
     ForeignCall(
         MEM0, "search_memories", {"query": "diet"}, 'retrieve_memory with {"query": "diet"}'
     ),
-    ForeignCall(MEM0, "get_memory", {"memory_id": "a-1"}, 'retrieve_memory with {"ids": "a-1"}'),
+    ForeignCall(MEM0, "get_memory", {"memory_id": "mine:2"}, 'with {"memory_id": "mine:2"}'),
     ForeignCall(
         SERVICE_NEW, "memory_search", {"query": "x"}, 'retrieve_memory with {"query": "x"}'
     ),
-    ForeignCall(SERVICE_NEW, "memory_store", {"content": "x"}, 'store_memory with {"text": "x"}'),
     ForeignCall(
-        SERVICE_NEW, "memory_delete", {"content_hash": "h"}, 'delete_memory with {"id": "h"}'
+        SERVICE_NEW, "memory_store", {"content": "x"}, 'store_memory with {"content": "x"}'
+    ),
+    ForeignCall(
+        SERVICE_NEW,
+        "memory_delete",
+        {"content_hash": "mine:3"},
+        'delete_memory with {"content_hash": "mine:3"}',
     ),
     ForeignCall(
         BASIC,
         "write_note",
         {"title": "T", "content": "C"},
-        'store_memory with {"title": "T", "text": "C"}',
+        'store_memory with {"title": "T", "content": "C"}',
     ),
     ForeignCall(
         BASIC,
         "recent_activity",
         {"timeframe": "7d"},
-        'recall_memory_by_time with {"when": "last 7 days"',
+        'recall_memory_by_time with {"timeframe": "7d", "newest_first": true}',
     ),
     ForeignCall(
         GRAPHITI,
         "add_memory",
         {"name": "N", "episode_body": "B"},
-        'store_memory with {"title": "N", "text": "B"}',
+        'store_memory with {"name": "N", "episode_body": "B"}',
     ),
-    ForeignCall(GRAPHITI, "get_status", {}, "get_memory_stats is in the toolset 'admin'"),
-    ForeignCall(HINDSIGHT, "retain", {"content": "x"}, 'store_memory with {"text": "x"}'),
+    ForeignCall(GRAPHITI, "get_status", {}, "get_memory_stats with {}"),
+    ForeignCall(HINDSIGHT, "retain", {"content": "x"}, 'store_memory with {"content": "x"}'),
     ForeignCall(HINDSIGHT, "recall", {"query": "x"}, 'retrieve_memory with {"query": "x"}'),
 ]
 

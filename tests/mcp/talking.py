@@ -18,7 +18,7 @@ def server(home: Path, *flags: str) -> StdioServerParameters:
     return StdioServerParameters(command=program, args=arguments, env=environment())
 
 
-async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+async def call(client: Client, tool: str, /, **arguments: Any) -> dict[str, Any]:
     """Call a tool that must succeed, and return its data."""
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
@@ -26,14 +26,14 @@ async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     return data
 
 
-async def text(client: Client, tool: str, **arguments: Any) -> str:
+async def text(client: Client, tool: str, /, **arguments: Any) -> str:
     """Call a tool that must succeed, and return its text."""
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
     return str(result.content[0].text)
 
 
-async def refusal(client: Client, tool: str, **arguments: Any) -> str:
+async def refusal(client: Client, tool: str, /, **arguments: Any) -> str:
     """Call a tool that must refuse, and return what it says."""
     result = await client.call_tool(tool, arguments)
     assert result.is_error, result.content

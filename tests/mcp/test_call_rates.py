@@ -115,8 +115,8 @@ async def test_whatever_reads_the_store_counts_and_is_refused_alike(
         async with Client(build_server(memory), mode=era) as client:
             requests: list[Callable[[], Awaitable[object]]] = [
                 lambda: client.read_resource("memory://stats/overview"),
-                lambda: client.get_prompt("recall-context", {"topic": "Apollo"}),
-                lambda: client.complete(topic, {"name": "topic", "value": ""}),
+                lambda: client.get_prompt("recall-context", {"current_topic": "Apollo"}),
+                lambda: client.complete(topic, {"name": "current_topic", "value": ""}),
             ]
             for request in requests:
                 await request()
@@ -136,6 +136,6 @@ async def test_a_store_that_cannot_be_opened_is_limited_as_by_default(era: str) 
 
     with LazyStore(fail, quiet_seconds=600) as memory:
         async with Client(build_server(memory), mode=era) as client:
-            assert (await client.get_prompt("recall-context", {"topic": "x"})).messages
+            assert (await client.get_prompt("recall-context", {"current_topic": "x"})).messages
             with pytest.raises(MCPError, match="the disk is away"):
                 await client.read_resource("memory://stats/overview")

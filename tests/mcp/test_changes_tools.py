@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from mcp import Client, MCPError
+from mcp import Client
 from talking import call, refusal, server, text
 
 from infinite_memory import MemoryStore
@@ -159,12 +159,16 @@ async def test_undo_never_means_the_change_of_another_window(tmp_path: Path, era
     assert named["memories"] == ["theirs"]
 
 
-async def test_a_tool_of_another_toolset_says_how_to_get_it(store: MemoryStore) -> None:
+async def test_a_tool_of_another_toolset_is_answered_though_it_is_not_listed(
+    store: MemoryStore,
+) -> None:
+    memory_id = store.remember("The cat is called Tom").id
     with LazyStore(lambda: store, quiet_seconds=600) as memory:
         async with Client(build_server(memory, structured=True)) as client:
-            with pytest.raises(MCPError, match=r"'undo' is in the toolset 'admin'.*--toolsets all"):
-                await client.call_tool("undo", {})
-    assert store.journal.entries() == []
+            names = {tool.name for tool in (await client.list_tools()).tools}
+            assert "memory_history" not in names
+            shown = await call(client, "memory_history", id_or_key=memory_id)
+    assert [hit["id"] for hit in shown["hits"]] == [memory_id]
 
 
 @pytest.mark.thorough

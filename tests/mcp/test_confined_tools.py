@@ -244,7 +244,9 @@ ROWS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "list_backups": [{}],
     "delete_backup": [{"name": "zz.imarchive"}],
     "restore_memory": [{"name": "zz.imarchive"}, {"name": "../zz", "mode": "overwrite"}],
-    "get_memory_stats": [{}],
+    "get_memory_stats": [{}, {"conversation_id": "zz-talk"}],
+    "reminders": [{}, {"scope": "zz-vault"}, {"days": 366}],
+    "more": [{}, {"tool": "zz"}],
     "list_memory_scopes": [{}],
     "get_user_profile": [{}, {"user": "zz-user"}],
     "update_user_profile": [

@@ -140,7 +140,7 @@ async def test_recall_memory_with_an_id_shows_everything_of_it(
         ({"id": "m-one", "until": "2026-01-01"}, "until '2026-01-01' and id cannot"),
         ({"id": "m-one", "when": "last week"}, "when 'last week' and id cannot go together"),
         ({"id": ["m-one", "m-gone"]}, 'id ["m-one", "m-gone"] cannot be used'),
-        ({}, "query and id are both missing: give query or id, or call recall_memory_by_time"),
+        ({}, "query and id are both missing: give query or id, or when alone"),
         ({"id": "nowhere-to-be-found"}, "there is no memory 'nowhere-to-be-found'"),
         ({"id": "m-gone"}, "was forgotten: bring it back"),
     ],

@@ -14,7 +14,8 @@ from talking import call, refusal
 
 from infinite_memory import InvalidInput, MemoryStore
 from infinite_memory_mcp.arguments import Arguments, input_schema, parse, understand
-from infinite_memory_mcp.foreign.arguments import NAMES
+from infinite_memory_mcp.foreign.arguments import PLACES
+from infinite_memory_mcp.foreign.names import NAMES
 from infinite_memory_mcp.server import TOOLSETS
 from infinite_memory_mcp.toolsets.writing import StoreMemory, UpdateMemory
 
@@ -100,7 +101,7 @@ def list_arguments() -> Iterator[tuple[str, str]]:
     for tool, kind in FREE.items():
         for name in kind.model_fields:
             # These are taken out of a context, as other servers put them into it.
-            if name not in ("tags", "important", "context"):
+            if name not in ("tags", "important", "context", *PLACES):
                 yield tool, name
 
 
@@ -121,13 +122,16 @@ def test_an_argument_in_a_context_is_refused(tool: str, name: str, given: str) -
             read(kind, {**required_values(kind), given: inner})
 
 
-@pytest.mark.parametrize("alias", [name for name in NAMES["scope"] if name != "project"])
-def test_another_name_of_the_scope_in_a_context_is_refused(alias: str) -> None:
-    with pytest.raises(InvalidInput, match=r'call it with \{"scope": "Health"\} beside metadata'):
-        read(StoreMemory, {"content": "x", "metadata": {alias: "Health"}})
-    encoded = f'{{"{alias}": "Health", "tags": "a"}}'
-    with pytest.raises(InvalidInput, match="beside metadata"):
-        read(StoreMemory, {"content": "x", "metadata": encoded})
+@pytest.mark.parametrize("alias", ["scope", *(n for n in NAMES["scope"] if n != "project")])
+def test_a_scope_in_a_context_is_the_scope_of_the_memory(alias: str) -> None:
+    for metadata in ({alias: "Health"}, f'{{"{alias}": "Health"}}'):
+        given = read(StoreMemory, {"content": "x", "metadata": metadata})
+        assert given == {"text": "x", "scope": "Health", "context": {}}
+    with pytest.raises(InvalidInput, match="scope is given twice"):
+        read(StoreMemory, {"content": "x", "scope": "work", "metadata": {alias: "Health"}})
+    for inner in ({"metadata": {alias: "Health"}}, {"items": [{alias: "Health"}]}):
+        with pytest.raises(InvalidInput, match="beside metadata; nothing was done"):
+            read(StoreMemory, {"content": "x", "metadata": inner})
 
 
 def test_a_context_keeps_what_is_no_argument() -> None:
@@ -182,6 +186,10 @@ OBJECTS: dict[tuple[str, str], dict[str, Any]] = {
         "prompt": "p",
         "trigger": {"any_of": ["mill"]},
         "attachments": [{"uri": "file:///a.png", **PART}],
+    },
+    ("more", "arguments"): {
+        "tool": "log_conversation",
+        "arguments": {"conversation_id": "c", "messages": [{**MESSAGE, **PART}]},
     },
     ("update_long_term_memory", "trigger"): {"name": "known", "trigger": {"all": [PART]}},
     ("update_long_term_memory", "recentMessages"): {
@@ -256,15 +264,19 @@ def test_a_message_with_more_than_who_said_what_is_refused() -> None:
         read(StoreMemory, {"messages": [{**MESSAGE, "scope": "Health"}]})
 
 
+@pytest.mark.parametrize("given", ["filter", "target", "range"])
+def test_an_object_with_a_part_that_is_not_understood_is_refused(given: str) -> None:
+    for kind, known in ((TOOLS["delete_memory"], {"when": "2020"}), (TOOLS["retrieve_memory"], {})):
+        with pytest.raises(InvalidInput, match=f"{given} holds 'unheard'"):
+            read(kind, {**known, given: {"unheard": "Health"}})
+
+
 @pytest.mark.anyio
-async def test_a_scope_in_the_metadata_stores_nothing_anywhere(
+async def test_a_scope_in_the_metadata_is_where_the_memory_is_stored(
     connect: Connect, store: MemoryStore
 ) -> None:
     async with connect() as client:
-        said = await refusal(
+        await call(
             client, "store_memory", content="Blood test on Friday", metadata={"scope": "Health"}
         )
-        assert 'call it with {"scope": "Health"} beside metadata; nothing was done' in said
-        assert not store.browse(scope="ALL").memories
-        await call(client, "store_memory", content="Blood test on Friday", scope="Health")
-        assert store.browse(scope="Health").memories
+    assert [memory.scope for memory in store.browse(scope="ALL").memories] == ["Health"]

@@ -203,7 +203,7 @@ async def test_what_is_outside_of_the_scopes_of_a_key_does_not_exist_for_it(righ
         ("resources/list", {}),
         ("resources/templates/list", {}),
         ("prompts/list", {}),
-        ("prompts/get", {"name": "recall-context", "arguments": {"topic": "the standup"}}),
+        ("prompts/get", {"name": "recall-context", "arguments": {"current_topic": "the standup"}}),
         *(
             (
                 "completion/complete",
@@ -212,7 +212,7 @@ async def test_what_is_outside_of_the_scopes_of_a_key_does_not_exist_for_it(righ
                     "argument": {"name": name, "value": ""},
                 },
             )
-            for name in ("scope", "topic")
+            for name in ("scope", "current_topic")
         ),
         (
             "completion/complete",

@@ -55,7 +55,7 @@ HEADERS = {
     "content-type": "application/json",
     "mcp-protocol-version": "2025-06-18",
 }
-PROMPT_ARGUMENTS = {"about", "topic", "scope"}
+PROMPT_ARGUMENTS = {"scope", "info_type", "information", "current_topic"}
 PROMPT_ARGUMENTS |= {"reminder_content", "trigger_condition", "conversation_id"}
 VARIABLE = re.compile(r"\{\+?(\w+)\}")
 SAID = json.dumps(dict(ROWS)) + INSTRUCTIONS

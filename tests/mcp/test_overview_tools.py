@@ -91,7 +91,7 @@ async def test_a_scope_is_created_listed_and_named_by_its_keyword(
         ("create_memory_scope", {"name": "Global", "description": "mine"}, "exists"),
         ("create_memory_scope", {"nam": "x"}, "nearest is 'name'"),
         ("list_memory_scopes", {"scope": "x"}, "takes none"),
-        ("get_memory_stats", {"scope": "x"}, "takes none"),
+        ("get_memory_stats", {"scop": "x"}, "this tool takes conversation_id"),
     ],
 )
 async def test_the_overview_tools_refuse_what_they_cannot_use(

@@ -117,8 +117,8 @@ async def test_what_is_not_there_is_refused_with_a_reason(
     async with connect() as client:
         for name, reason in (
             ("github.com/octo/never", "nothing is stored of 'repo/github.com/octo/never'"),
-            ("nowhere", "'nowhere' is not known"),
-            ("vault", "'vault' is not known"),
+            ("nowhere", "nothing is stored of 'repo/nowhere' yet"),
+            ("vault", "nothing is stored of 'repo/vault' yet"),
             ("/etc", "Unknown resource"),
             ("~", "'~' is a folder, which this server cannot see"),
         ):

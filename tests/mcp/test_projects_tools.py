@@ -180,12 +180,31 @@ async def test_a_superseded_decision_is_marked_and_comes_last(connect: Connect) 
 
 
 @pytest.mark.parametrize("tool", WITHOUT_REPOSITORY)
-async def test_without_a_repository_and_a_checkout_a_tool_says_what_to_give(
-    connect: Connect, tool: str
+async def test_without_a_repository_and_a_checkout_a_tool_takes_the_only_one_or_asks_which(
+    connect: Connect, store: MemoryStore, tool: str
 ) -> None:
     async with connect() as client:
+        await call(client, "store_lesson_learned", **LESSON)
+        assert [memory.scope for memory in store.browse(scope="ALL").memories] == ["repo/default"]
+        await fill(client, repository=REPOSITORY)
+        await text(client, tool, **WITHOUT_REPOSITORY[tool])
+        assert len(store.browse(scope="repo/default", inherited="none").memories) == 1
+        await call(client, "store_lesson_learned", **LESSON, repository="midaz-mcp-server")
         said = await refusal(client, tool, **WITHOUT_REPOSITORY[tool])
-    assert "give HOST/OWNER/NAME, such as github.com/octo/apollo, or a folder" in said
+    assert "it may be any of" in said
+    assert "midaz-mcp-server" in said
+
+
+async def test_a_plain_name_that_is_nearly_a_known_one_is_refused(
+    connect: Connect, store: MemoryStore
+) -> None:
+    async with connect() as client:
+        await fill(client, repository=REPOSITORY)
+        before = len(store.journal.entries())
+        name = REPOSITORY.rpartition("/")[2]
+        said = await refusal(client, "store_lesson_learned", **LESSON, repository=f"{name}x")
+        assert f"the nearest is '{REPOSITORY}'" in said
+    assert len(store.journal.entries()) == before
 
 
 @pytest.mark.parametrize("tool", ANYWHERE)

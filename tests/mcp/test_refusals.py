@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from mcp import Client, MCPError
-from talking import refusal, text
+from talking import call, refusal
 
 from infinite_memory_mcp.validation import Offer, check_request
 
@@ -32,35 +31,27 @@ async def test_a_few_wrong_arguments_are_all_named(connect: Callable[[], Client]
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "call"),
+    ("tool", "arguments", "ran"),
     [
-        (
-            "recall_memory",
-            {"when": "last week"},
-            'recall_memory_by_time with {"when": "last week"}',
-        ),
-        ("recall_memory", {}, 'recall_memory_by_time with {"when": "always"}'),
-        (
-            "retrieve_memory",
-            {"when": "last week", "limit": "5"},
-            'recall_memory_by_time with {"when": "last week", "limit": 5}',
-        ),
-        ("recall_memory_by_time", {"query": "tea"}, 'recall_memory with {"query": "tea"}'),
+        ("recall_memory", {"when": "today"}, "recall_memory_by_time"),
+        ("retrieve_memory", {"time_query": "today", "limit": "5"}, "recall_memory_by_time"),
+        ("recall_memory_by_time", {"query": "tea"}, "recall_memory"),
         (
             "recall_memory_by_time",
-            {"query": "tea", "time_expression": "last week", "scope": "ALL"},
-            'recall_memory with {"query": "tea", "when": "last week", "scope": "ALL"}',
+            {"query": "tea", "time_expression": "today", "scope": "ALL"},
+            "recall_memory",
         ),
     ],
 )
-async def test_a_question_without_words_or_a_period_with_them_names_the_tool_to_call(
-    connect: Callable[[], Client], tool: str, arguments: dict[str, Any], call: str
+async def test_a_question_without_words_or_a_period_with_them_runs_the_tool_that_is_meant(
+    connect: Callable[[], Client], tool: str, arguments: dict[str, Any], ran: str
 ) -> None:
     async with connect() as client:
-        said = await refusal(client, tool, **arguments)
-        assert f"call {call}" in said
-        name, _, values = call.partition(" with ")
-        await text(client, name, **json.loads(values))
+        stored = await call(client, "store_memory", text="The tea is green")
+        found = await call(client, tool, **arguments)
+        assert "are both missing" in await refusal(client, "retrieve_memory", limit=5)
+    assert [hit["id"] for hit in found["hits"]] == [stored["id"]]
+    assert found["ran"].startswith(f"{ran} with ")
 
 
 async def test_a_budget_out_of_bounds_is_refused_with_the_bounds(

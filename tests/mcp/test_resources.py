@@ -43,7 +43,7 @@ async def test_the_lists_need_no_store(era: str) -> None:
     assert all(item.title and item.description for item in [*resources, *templates, *prompts])
     assert [prompt.name for prompt in prompts] == [name for name, *_ in PROMPTS]
     arguments = {prompt.name: prompt.arguments or [] for prompt in prompts}
-    assert [item.name for item in arguments["recall-context"] if item.required] == ["topic"]
+    assert [item.name for item in arguments["recall-context"] if item.required] == ["current_topic"]
     assert not [item.name for item in arguments["remember-user-info"] if item.required]
 
 
@@ -138,11 +138,19 @@ async def test_the_guide_names_tools_that_there_are(connect: Connect) -> None:
 
 async def test_a_prompt_asks_for_what_was_given(connect: Connect) -> None:
     async with connect() as client:
-        recall = await client.get_prompt("recall-context", {"topic": "Apollo", "scope": "work"})
-        remember = await client.get_prompt("remember-user-info", {"about": "I moved to Bergen"})
-        empty = await client.get_prompt("remember-user-info")
-        with pytest.raises(MCPError, match="topic"):
+        recall = await client.get_prompt(
+            "recall-context", {"current_topic": "Apollo", "scope": "work"}
+        )
+        with pytest.raises(MCPError, match="needs current_topic"):
             await client.get_prompt("recall-context", {})
+        remember = await client.get_prompt(
+            "remember-user-info", {"information": "I moved to Bergen"}
+        )
+        told = await client.get_prompt(
+            "remember-user-info",
+            {"info_type": "birthday", "information": "July 17", "conversation_id": "user_123"},
+        )
+        empty = await client.get_prompt("remember-user-info")
         reminder = await client.get_prompt(
             "create-reminder",
             {"reminder_content": "Alice likes tulips", "trigger_condition": "on her birthday"},
@@ -159,6 +167,8 @@ async def test_a_prompt_asks_for_what_was_given(connect: Connect) -> None:
     assert "请创建一条提醒：\n> 送花" in chinese.messages[0].content.text
     assert "about this:\n> Apollo" in recall.messages[0].content.text
     assert 'in the scope "work"' in recall.messages[0].content.text
+    assert "Remember this:\n> birthday: July 17" in told.messages[0].content.text
+    assert 'The conversation_id is "user_123".' in told.messages[0].content.text
     assert "Remember this:\n> I moved to Bergen" in remember.messages[0].content.text
     assert "what this conversation says about me" in empty.messages[0].content.text
 
@@ -176,7 +186,7 @@ async def test_scopes_tags_and_ids_are_completed(connect: Connect, store: Memory
             return list(answer.completion.values)
 
         assert await complete(prompt, scope="") == ["Global", "apollo"]
-        assert await complete(prompt, topic="AP") == ["apollo", "Appetite"]
+        assert await complete(prompt, current_topic="AP") == ["apollo", "Appetite"]
         assert await complete(template, id="b") == ["b-1"]
         assert await complete(prompt, unknown="") == []
 
@@ -200,7 +210,7 @@ async def test_a_confined_server_reads_and_completes_what_is_inside(era: str) ->
                 with pytest.raises(MCPError, match="there is no memory 'out-1'"):
                     await client.read_resource("memory://memory/out-1")
                 prompt = PromptReference(type="ref/prompt", name="recall-context")
-                topics = await client.complete(prompt, {"name": "topic", "value": ""})
+                topics = await client.complete(prompt, {"name": "current_topic", "value": ""})
     assert "c-in" in shown
     assert "vault" not in shown
     assert "c-out" not in shown

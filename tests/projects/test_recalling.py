@@ -111,7 +111,7 @@ def test_only_matches_of_the_least_score_and_not_more_than_the_limit_are_returne
         ({"min_score": -0.1}, "min_relevance_score -0.1"),
         ({"limit": 0}, "limit 0"),
         ({"files": "src/a.py"}, "files must be a list of texts"),
-        ({"repository": "nowhere"}, "'nowhere' is not known"),
+        ({"repository": "nowhere"}, "nothing is stored of 'repo/nowhere' yet"),
     ],
 )
 def test_what_cannot_be_used_is_refused_by_its_value(

@@ -50,6 +50,25 @@ SPELLINGS = [
 ]
 
 
+def test_a_plain_name_is_a_repository_unless_it_is_nearly_a_known_one(store: MemoryStore) -> None:
+    assert note(store, "midaz-mcp-server") == "repo/midaz-mcp-server"
+    assert note(store, REPOSITORY) == SCOPE
+    assert note(store, "apollo") == SCOPE
+    for wrong in ("apolo", "midaz_mcp_server", "no such name"):
+        with pytest.raises(InvalidInput, match="is not known"):
+            note(store, wrong)
+
+
+def test_without_a_repository_the_only_one_is_taken(store: MemoryStore) -> None:
+    assert store.projects.store_lesson("It failed", "Restart it").scope == "repo/default"
+    note(store, REPOSITORY)
+    assert store.projects.store_lesson("It failed again", "Update it").scope == SCOPE
+    assert len(store.projects.get_history().chunks) == 2
+    note(store, HERMES)
+    with pytest.raises(InvalidInput, match="it may be any of github"):
+        store.projects.get_history()
+
+
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_a_repository_that_is_new_is_created_by_every_spelling(
     store: MemoryStore, spelling: str
@@ -158,7 +177,7 @@ def test_a_private_repository_opens_by_its_whole_name_alone_and_is_never_named()
             store.projects.build_session_context(HERMES),
         ]
         for name in ("apollo", "octo/apollo", "apolo"):
-            with pytest.raises(InvalidInput, match="is not known") as refused:
+            with pytest.raises(InvalidInput, match=r"is not known|nothing is stored of") as refused:
                 store.projects.get_history(name)
             shown.append(str(refused.value).replace(repr(name), "").replace("such as", ""))
     told = repr(shown).replace("github.com/octo/apollo, the address", "")

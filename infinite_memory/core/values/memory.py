@@ -45,6 +45,8 @@ class Kind(StrEnum):
     LESSON = "lesson"
     REMINDER = "reminder"
     ATTACHMENT = "attachment"
+    INSTRUCTION = "instruction"
+    CONCLUSION = "conclusion"
 
 
 class Status(StrEnum):

@@ -23,13 +23,15 @@ class Profile(PlainData):
 
     `fields` has the sections that are not empty, as nested objects. `keys` maps the path of every
     value, its names joined by "/", to the key for `MemoryStore.history`. `updated_at` is the time
-    of the latest value, None for an empty profile.
+    of the latest value, None for an empty profile. After an update that skips what is invalid,
+    `left_out` maps the path of each such value to the reason.
     """
 
     user: str
     fields: Mapping[str, JsonValue] = field(factory=dict)
     keys: Mapping[str, str] = field(factory=dict)
     updated_at: datetime | None = None
+    left_out: Mapping[str, str] = field(factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name, with `fields` as `profile`, for `json.dumps`."""

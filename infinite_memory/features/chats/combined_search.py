@@ -85,10 +85,11 @@ class ConversationHit(FoundMemory):
 
 
 def search_memories(
-    services: Services, conversation_id: str, search: MemorySearch, *, scope: str | None
+    services: Services, conversation_id: str | None, search: MemorySearch, *, scope: str | None
 ) -> tuple[ConversationHit, ...]:
-    """Return memories of a conversation; see `Conversations.search`."""
-    conversation_id = check_conversation_id(conversation_id)
+    """Return memories of a conversation, or of all; see `Conversations.search`."""
+    if conversation_id is not None:
+        conversation_id = check_conversation_id(conversation_id)
     term = check_choice(search.term, Term, "memory_type")
     order = check_choice(search.sort_by, Order, "sort_by")
     check_count(search.limit, "limit", low=1, high=1000)
@@ -149,7 +150,7 @@ def _read_keywords(services: Services, search: MemorySearch) -> tuple[str, ...]:
 
 
 def _load_term(
-    services: Services, conversation_id: str, scope: str | None, term: Term
+    services: Services, conversation_id: str | None, scope: str | None, term: Term
 ) -> Iterator[tuple[Memory, Mapping[str, float]]]:
     """Yield the memories of the term, with the weights of their keywords."""
     if term is not Term.LONG_TERM:

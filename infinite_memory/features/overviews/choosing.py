@@ -33,7 +33,7 @@ from infinite_memory.features.sessions.statements import is_statement, speaks_of
 
 _CURRENT = frozenset({Status.CURRENT})
 # Kinds that hold until something replaces them; everything else but messages is an event.
-_HOLDING = frozenset({Kind.FACT, Kind.DECISION, Kind.LESSON})
+_HOLDING = frozenset({Kind.FACT, Kind.DECISION, Kind.LESSON, Kind.INSTRUCTION, Kind.CONCLUSION})
 _EVENTS = frozenset(Kind) - _HOLDING - {Kind.MESSAGE, Kind.REMINDER}
 _RECENT = timedelta(days=14)
 # Days that are further ahead than a week are in notes of so long ago.

@@ -174,7 +174,7 @@ def note_recalled(services: Services, chunks: Iterable[Chunk]) -> None:
 def suggest_related_work(
     services: Services,
     task: str,
-    repository: str,
+    repository: str | None,
     *,
     files: Sequence[str] = (),
     limit: int = 8,

@@ -45,7 +45,7 @@ class Decision(PlainData):
     freshness: Freshness | None = None
 
 
-def get_history(services: Services, repository: str, *, limit: int) -> ProjectHistory:
+def get_history(services: Services, repository: str | None, *, limit: int) -> ProjectHistory:
     """Return the chunks of a repository, newest first.
 
     Raises:

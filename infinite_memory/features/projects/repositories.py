@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -14,12 +14,16 @@ from infinite_memory.core.values.checks import check_label
 from infinite_memory.core.values.scope import Scope, Sensitivity, find_spelling, fold_name
 from infinite_memory.engine.scopes import check_scope_name
 from infinite_memory.engine.services import Services
+from infinite_memory.engine.visibility import public_names
 from infinite_memory.features.sessions.project_scope import create_project_scope
 from infinite_memory.features.sessions.repository import scope_of_folder
 from infinite_memory.features.sessions.scope_names import PREFIX, is_folder, name_of_url
+from infinite_memory.search.text.typos import find_near_names
 
 _MAX_SHOWN = 5
 _MAX_CHARS = 1024
+_DEFAULT = f"{PREFIX}default"
+_PLAIN = re.compile(r"[\w.~+%-]+")
 _NAMED = re.compile(r"[\w-]+(?:\.[\w-]+)+(?:/[\w.~+%-]+){2,}")
 
 
@@ -27,11 +31,15 @@ def name_repository(services: Services, repository: object) -> str:
     """Return the name of the scope that `repository` stands for, whether it exists or not.
 
     It may be the name of a scope, "HOST/OWNER/NAME", the address of a remote, a folder with a
-    full path or "~", or the end of the name of a repository that is known, such as its last part.
+    full path or "~", the end of the name of a repository that is known, such as its last part, or
+    the plain name of a new one. None stands for the only repository that is known, and for one
+    called "default" as long as there is none.
 
     Raises:
-        InvalidInput: it is none of these, or the end of several names.
+        InvalidInput: it is none of these, the end of several names, or nearly a known name.
     """
+    if repository is None:
+        return _choose_only(list_repositories(services))
     given = check_label(repository, "repository", max_chars=_MAX_CHARS)
     if is_folder(given):
         return name_folder(services, _resolve_folder(given))
@@ -127,10 +135,24 @@ def _find_by_ending(given: str, scopes: Mapping[str, Scope]) -> str:
     if names:
         shown = ", ".join(name.removeprefix(PREFIX) for name in names[:_MAX_SHOWN])
         raise InvalidInput(f"repository {given!r:.100} may be {shown}: give the whole name")
+    known = [name.rpartition("/")[2] for name in public_names(scopes) if name.startswith(PREFIX)]
+    if _PLAIN.fullmatch(given) and not find_near_names(given, known):
+        return check_scope_name(f"{PREFIX}{given}")
     raise InvalidInput(
         f"repository {given!r:.100} is not known{_name_nearest(given, scopes)}; give"
         " HOST/OWNER/NAME, such as github.com/octo/apollo, the address of its remote, or its folder"
     )
+
+
+def _choose_only(names: Sequence[str]) -> str:
+    """Return the only one of the names, and the default if there is none beside it."""
+    others = [name for name in names if name != _DEFAULT]
+    if len(others) > 1:
+        shown = ", ".join(name.removeprefix(PREFIX) for name in others[:_MAX_SHOWN])
+        raise InvalidInput(
+            f"the argument 'repository' is missing, and it may be any of {shown}: give one"
+        )
+    return others[0] if others else _DEFAULT
 
 
 def _name_nearest(name: str, scopes: Mapping[str, Scope]) -> str:

@@ -84,7 +84,7 @@ def store_chunk(
     content: str,
     *,
     kind: str,
-    repository: str,
+    repository: str | None,
     details: Mapping[str, Any],
 ) -> Receipt:
     """Store a chunk; see `Projects.store_chunk`.

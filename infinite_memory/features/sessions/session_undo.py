@@ -20,7 +20,10 @@ from infinite_memory.features.sessions.conversation import MAX_ID_CHARS
 
 # Pieces of work begin and end with the messages of their session, or near them.
 _AROUND = timedelta(days=1)
-WORK = frozenset(Kind) - {Kind.MESSAGE, Kind.NOTE, Kind.FACT, Kind.REMINDER, Kind.ATTACHMENT}
+WORK = frozenset(Kind) - {
+    *(Kind.MESSAGE, Kind.NOTE, Kind.FACT, Kind.REMINDER, Kind.ATTACHMENT),
+    *(Kind.INSTRUCTION, Kind.CONCLUSION),
+}
 
 
 @frozen(kw_only=True)

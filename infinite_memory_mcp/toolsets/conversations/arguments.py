@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from infinite_memory_mcp.arguments import Arguments, decode_json
+from infinite_memory_mcp.arguments import Arguments
+from infinite_memory_mcp.foreign.arguments import decode_json
 
 
 def _make_messages(value: Any) -> Any:
@@ -45,6 +46,12 @@ class ConversationArguments(Arguments):
 
     conversation_id: str
     scope: str | None = Field(None, description="Only if the conversation is in a scope of its own")
+
+
+class AnyConversationArguments(ConversationArguments):
+    """The arguments of a tool on a conversation, or without its id on every one."""
+
+    conversation_id: str | None = None  # type: ignore[assignment]
 
 
 def contents_of(messages: Sequence[Any]) -> Iterator[object]:

@@ -16,7 +16,6 @@ from infinite_memory_mcp.budget import DEFAULT_TOKENS, fit_count
 from infinite_memory_mcp.data import compact, object_schema
 from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.toolsets.conversations.arguments import (
-    ATTACHMENTS,
     Attachments,
     Messages,
     contents_of,
@@ -44,18 +43,18 @@ class LogConversation(Arguments):
     conversation_id: str | None = Field(None, description="Without it, conversations are listed")
     messages: Messages = Field(
         [],
-        description="{role, content, name?, timestamp?, id?}; without them, the log is read",
+        description="{role, content, name?, timestamp?, id?}; left out: reads the log",
     )
-    start: int | None = Field(None, description="Read from this position; the end if left out")
+    start: int | None = Field(None, description="Read from here; left out: the end")
     limit: Limit = 50
     scope: str | None = None
-    attachments: Attachments = Field(None, description=f"Of the last message: {ATTACHMENTS}")
+    attachments: Attachments = Field(None, description="Of the last message: {uri, description?}")
     max_tokens: Tokens = DEFAULT_TOKENS
 
 
 @tool("Log a conversation", object_schema(), repeatable=True)
 def log_conversation(store: MemoryStore, arguments: LogConversation) -> Answer:
-    """Log messages of a conversation word for word, or read a log back.
+    """Log messages of a conversation, or read a log back.
 
     Repeating a call, or giving the whole conversation so far, stores nothing twice.
     """

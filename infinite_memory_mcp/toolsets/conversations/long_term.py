@@ -11,9 +11,10 @@ from pydantic import BeforeValidator, Field
 from infinite_memory.core.values.memory import shorten
 from infinite_memory.core.values.receipt import Outcome
 from infinite_memory.search.text.quotation import quote_label, quote_lines
-from infinite_memory_mcp.arguments import Arguments, Tokens, decode_json
+from infinite_memory_mcp.arguments import Arguments, Tokens
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import RECEIPT, object_schema, receipt_to_data
+from infinite_memory_mcp.foreign.arguments import decode_json
 from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.toolsets.conversations.arguments import (
     ATTACHMENTS,

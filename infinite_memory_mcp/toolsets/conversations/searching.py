@@ -8,11 +8,12 @@ from pydantic import BeforeValidator, Field
 
 from infinite_memory.core.values.conversation.choices import Order, Term
 from infinite_memory.search.text.quotation import quote_label
-from infinite_memory_mcp.arguments import Labels, Limit, Tokens, decode_json, list_choices
+from infinite_memory_mcp.arguments import Labels, Limit, Tokens, list_choices
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import compact, object_schema
+from infinite_memory_mcp.foreign.arguments import decode_json
 from infinite_memory_mcp.tool import Answer, tool
-from infinite_memory_mcp.toolsets.conversations.arguments import ConversationArguments
+from infinite_memory_mcp.toolsets.conversations.arguments import AnyConversationArguments
 from infinite_memory_mcp.toolsets.conversations.phrases import (
     Language,
     explain_errors,
@@ -29,7 +30,7 @@ _TERMS = list_choices(*Term)
 _ORDERS = list_choices(*Order)
 
 
-class SearchMemories(ConversationArguments):
+class SearchMemories(AnyConversationArguments):
     """The arguments of `search_memories`."""
 
     keywords: Labels = Field([], description="Any of these words")
@@ -72,7 +73,7 @@ def search_memories(store: MemoryStore, arguments: SearchMemories) -> Answer:
             embedding=arguments.embedding,
             model=arguments.model,
         )
-    name = quote_label(arguments.conversation_id)
+    name = quote_label(arguments.conversation_id or "ALL")
     data = {
         "notice": say("notice", Language.ENGLISH),
         "hits": [compact(hit) for hit in hits],

@@ -15,6 +15,7 @@ from infinite_memory_mcp.data import RECEIPT, compact, object_schema, receipt_to
 from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.toolsets.conversations.arguments import (
     ATTACHMENTS,
+    AnyConversationArguments,
     Attachments,
     ConversationArguments,
     Messages,
@@ -151,8 +152,8 @@ def delete_short_term_memories(store: MemoryStore, arguments: DeleteShortTermMem
 @tool(
     "Archive what has faded", object_schema("archived", "remaining"), destroys=True, repeatable=True
 )
-def cleanup_memories(store: MemoryStore, arguments: ConversationArguments) -> Answer:
-    """Archive the short-term memories of a conversation that have faded, as happens daily."""
+def cleanup_memories(store: MemoryStore, arguments: AnyConversationArguments) -> Answer:
+    """Archive the short-term memories that have faded, as happens daily."""
     cleanup = store.conversations.clean_up(arguments.conversation_id, scope=arguments.scope)
     language = language_of(arguments.conversation_id)
     count = len(cleanup.archived)

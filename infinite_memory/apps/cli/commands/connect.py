@@ -389,6 +389,7 @@ def show_change(
     remark(f"{title} is {done}.{kept}", style="")
     if not removed:
         remark(plan.client.next_step, style="")
+        remark("It lists few tools; its tool `more` runs all others.", style="")
         if is_remote:
             remark("`infinite-memory doctor` asks the server whether it answers.", style="")
 

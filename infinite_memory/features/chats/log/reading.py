@@ -25,9 +25,13 @@ _LIVING = frozenset({Status.CURRENT, Status.SUPERSEDED, Status.ARCHIVED})
 
 
 def conversation_criteria(
-    services: Services, conversation_id: str, scope: str | None, *, kinds: frozenset[Kind] | None
+    services: Services,
+    conversation_id: str | None,
+    scope: str | None,
+    *,
+    kinds: frozenset[Kind] | None,
 ) -> Criteria:
-    """Return the criteria of the memories of a conversation in a scope.
+    """Return the criteria of the memories of a conversation, or of any, in a scope.
 
     Without `scope` they are those in the default scope, and in the scope of the conversation.
 
@@ -35,9 +39,11 @@ def conversation_criteria(
         InvalidInput: the id cannot be used.
         UnknownScope: there is no such scope.
     """
+    if conversation_id is not None:
+        conversation_id = check_conversation_id(conversation_id)
     conditions: Conditions = {
         "scope": scope,
-        "conversation_id": check_conversation_id(conversation_id),
+        "conversation_id": conversation_id,
         "inherited": "none",
     }
     criteria = build_criteria(services, "", conditions)

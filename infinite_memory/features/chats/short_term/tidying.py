@@ -16,7 +16,11 @@ from infinite_memory.engine.journal import with_entry
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.bulk_forget import forget_all
 from infinite_memory.features.chats.short_term.cleanup import find_faded
-from infinite_memory.features.chats.short_term.entry import candidates_of, entries_of
+from infinite_memory.features.chats.short_term.entry import (
+    ShortTermEntry,
+    candidates_of,
+    entries_of,
+)
 from infinite_memory.features.chats.text_pattern import read_pattern
 
 _MOST_AT_ONCE = 5000
@@ -42,11 +46,22 @@ def forget_short_term(
     return BulkReceipt(ids=tuple([memory.id for memory in memories]))
 
 
-def clean_up(services: Services, conversation_id: str, *, scope: str | None) -> Cleanup:
+def clean_up(services: Services, conversation_id: str | None, *, scope: str | None) -> Cleanup:
     """Archive the short-term memories that have faded; see `Conversations.clean_up`."""
-    entries = entries_of(services, check_conversation_id(conversation_id), scope)
-    candidates = candidates_of(services, entries)
-    faded = find_faded(candidates, services.clock(), services.config.short_term)
+    if conversation_id is not None:
+        conversation_id = check_conversation_id(conversation_id)
+    entries = entries_of(services, conversation_id, scope)
+    groups: dict[str | None, list[ShortTermEntry]] = {}
+    for entry in entries:
+        groups.setdefault(entry.memory.conversation_id, []).append(entry)
+    # So many always stay of each conversation.
+    faded = tuple(
+        memory_id
+        for group in groups.values()
+        for memory_id in find_faded(
+            candidates_of(services, group), services.clock(), services.config.short_term
+        )
+    )
     by_id = {entry.memory.id: entry.memory for entry in entries}
     for start in range(0, len(faded), _MOST_AT_ONCE):
         memories = [by_id[memory_id] for memory_id in faded[start : start + _MOST_AT_ONCE]]

@@ -5,14 +5,19 @@ from __future__ import annotations
 from infinite_memory.core.values.memory import Kind, Memory
 from infinite_memory.engine.profile import is_profile_fact
 
-_KINDS = frozenset({Kind.FACT, Kind.DECISION, Kind.LESSON, Kind.REMINDER, Kind.SUMMARY})
+_KINDS = frozenset(
+    {
+        *(Kind.FACT, Kind.DECISION, Kind.LESSON, Kind.REMINDER, Kind.SUMMARY),
+        *(Kind.INSTRUCTION, Kind.CONCLUSION),
+    }
+)
 
 
 def is_protected(memory: Memory) -> bool:
     """Return whether only an explicit rule for its scope may archive a memory.
 
-    So it is with important memories, facts, decisions, lessons, reminders, summaries, the profile,
-    and everything that has a key.
+    So it is with important memories, facts, decisions, lessons, instructions, conclusions,
+    reminders, summaries, the profile, and everything that has a key.
     """
     return (
         memory.important

@@ -37,6 +37,8 @@ _LOOKS: Mapping[str, tuple[str, str]] = {
     "code change": ("#0072b2", "square"),
     "discussion": ("#8c8c8c", "circle"),
     "attachment": ("#8c8c8c", "square"),
+    "instruction": ("#d55e00", "square"),
+    "conclusion": ("#009e73", "diamond"),
 }
 
 
