@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from attrs import define, field
@@ -125,7 +126,8 @@ class TrackedMemory:
     `trigger` is None for a reminder without a condition. `prepared` is the condition as its
     evaluator takes it, None before the first use; `error` says why it could not be checked.
     `turn` is the number of the last call that checked it, 0 for none, and `was_late` whether the
-    condition took too long then.
+    condition took too long then. `end` is what the last call looked for that tells its end: as of
+    which position of the storage, after which moment, and the memory that was found.
     """
 
     memory: Memory
@@ -138,6 +140,7 @@ class TrackedMemory:
     error: str | None = None
     turn: int = 0
     was_late: bool = False
+    end: tuple[int, datetime, Memory | None] | None = None
     _is_approved: bool | None = field(default=None, init=False)
 
     @classmethod

@@ -15,6 +15,7 @@ from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.timestamps import in_zone
 from infinite_memory.engine.retrieval.cut import may_be_pushed
 from infinite_memory.engine.services import Services
+from infinite_memory.features.reminders.coming import list_reminders, make_place
 from infinite_memory.features.reminders.long_term.book import TrackedMemory, read_book
 from infinite_memory.features.reminders.long_term.checking import (
     CODE_SECONDS,
@@ -22,8 +23,8 @@ from infinite_memory.features.reminders.long_term.checking import (
     check_conditions,
     is_code,
 )
-from infinite_memory.features.reminders.long_term.due import find_dated
 from infinite_memory.features.reminders.long_term.values import DEFAULT_CONVERSATION
+from infinite_memory.features.reminders.states import DUE
 
 _SECONDS = 0.05
 """How long a prompt waits for its conditions together."""
@@ -54,7 +55,12 @@ def find_prompted(
         and entry.conversation_id in (DEFAULT_CONVERSATION, conversation_id)
         and may_be_pushed(entry.memory)
     ]
-    dated = sorted(find_dated(selected, since, now).items(), key=lambda pair: pair[1])
+    place = make_place(services, None)
+    dated = [
+        (day.at, day.memory)
+        for day in list_reminders(services, selected, place)
+        if day.when in DUE and since <= day.at <= now
+    ]
     occasion = Occasion(
         now=in_zone(now, services.config.time_zone),
         messages=check_messages(
@@ -66,7 +72,7 @@ def find_prompted(
         participants=None,
     )
     held = _find_holding(services, [entry for entry in selected if entry.trigger], occasion)
-    return [*((moment, entry.memory) for entry, moment in dated), *((now, each) for each in held)]
+    return [*dated, *((now, each) for each in held)]
 
 
 def start_conditions(services: Services) -> None:
