@@ -26,11 +26,11 @@ from infinite_memory.features.reminders.long_term.due import (
     DEFAULT_WITHIN,
     check_within,
     find_due,
-    find_moment,
     find_named_days,
     find_next,
     find_open_since,
     find_today,
+    find_tracked_moment,
     is_timed,
 )
 from infinite_memory.features.reminders.long_term.values import DueReminder, DueReminders
@@ -135,7 +135,7 @@ def list_reminders(
     """
     today, tomorrow = find_today(services)
     found = [
-        (entry, find_moment(services, entry.memory, today))
+        (entry, find_tracked_moment(services, entry, today))
         for entry in entries
         if entry.trigger is None
     ]

@@ -20,7 +20,7 @@ from infinite_memory.features.reminders.retelling import share_of_words
 
 _TELLING = frozenset(Kind) - {Kind.MESSAGE, Kind.REMINDER, Kind.SUMMARY}
 # The nearest later memories are judged, of so many reminders in one call.
-_COMPARED, _MOST_JUDGED = 8, 64
+_COMPARED, _MOST_JUDGED = 8, 32
 # By words alone: a reminder and what ends it have more in common than one and a remark on it.
 _DONE_SHARE = 0.8
 _MICROSECOND = timedelta(microseconds=1)
@@ -32,7 +32,7 @@ def find_ends(
     """Return the memories that probably end reminders, by the id of the reminder.
 
     Each reminder comes with the moment from which on a memory can end it. What is found is kept
-    until something is stored; more than 64 reminders are judged by the next calls.
+    until something is stored; more than 32 reminders are judged by the next calls.
     """
     position, ends, judged = services.storage.position(), dict[str, Memory](), 0
     for entry, since in entries:

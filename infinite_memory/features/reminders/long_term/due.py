@@ -17,7 +17,7 @@ from infinite_memory.core.values.conversation.trigger import Occasion
 from infinite_memory.core.values.memory import JsonValue, Memory
 from infinite_memory.core.values.timestamps import in_zone
 from infinite_memory.engine.services import Services
-from infinite_memory.features.reminders.long_term.book import TrackedMemory
+from infinite_memory.features.reminders.long_term.book import Moment, TrackedMemory
 from infinite_memory.features.reminders.long_term.checking import (
     CODE_SECONDS,
     Checked,
@@ -36,18 +36,6 @@ _MOST_WITHIN = timedelta(days=366)
 _STEP = timedelta(hours=1)
 _MOST_LOOKED_AHEAD = 2000
 _TIME_PARTS = frozenset({"on", "since", "until", "between", "weekdays", "recurs"})
-
-
-@frozen(kw_only=True)
-class Moment:
-    """When a reminder is due: a moment if `is_timed`, or else the day that begins `at`.
-
-    `recurs` says that its text names each such day, and that it moves on once one is over.
-    """
-
-    at: datetime
-    is_timed: bool
-    recurs: bool = False
 
 
 @frozen(kw_only=True)
@@ -92,6 +80,13 @@ def find_due(
         moments |= {entry: hour for each in held for entry in each.holding}
         waiting = [entry for entry in waiting if entry not in moments]
     return Due(moments=moments, conditions=sum(each.count for each in checked), unchecked=unchecked)
+
+
+def find_tracked_moment(services: Services, entry: TrackedMemory, today: datetime) -> Moment | None:
+    """Return what `find_moment` finds, once a day: reading a text takes a millisecond."""
+    if entry.moment is None or entry.moment[0] != today:
+        entry.moment = today, find_moment(services, entry.memory, today)
+    return entry.moment[1]
 
 
 def find_moment(services: Services, reminder: Memory, today: datetime) -> Moment | None:

@@ -23,6 +23,7 @@ from infinite_memory.features.reminders.long_term.checking import (
     check_conditions,
     is_code,
 )
+from infinite_memory.features.reminders.long_term.due import find_today, find_tracked_moment
 from infinite_memory.features.reminders.long_term.values import DEFAULT_CONVERSATION
 from infinite_memory.features.reminders.states import DUE
 
@@ -55,12 +56,16 @@ def find_prompted(
         and entry.conversation_id in (DEFAULT_CONVERSATION, conversation_id)
         and may_be_pushed(entry.memory)
     ]
-    place = make_place(services, None)
-    dated = [
-        (day.at, day.memory)
-        for day in list_reminders(services, selected, place)
-        if day.when in DUE and since <= day.at <= now
+    today, _ = find_today(services)
+    reached = [
+        entry
+        for entry in selected
+        if entry.trigger is None
+        and (moment := find_tracked_moment(services, entry, today)) is not None
+        and since <= moment.at <= now
     ]
+    days = list_reminders(services, reached, make_place(services, None))
+    dated = [(day.at, day.memory) for day in days if day.when in DUE and day.at <= now]
     occasion = Occasion(
         now=in_zone(now, services.config.time_zone),
         messages=check_messages(
