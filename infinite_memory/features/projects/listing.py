@@ -30,7 +30,17 @@ def add_listed(services: Services, listing: Listing, hits: Hits) -> Hits:
         first.setdefault(hit.memory.id, hit)
     items = tuple(first.values())[: listing.limit]
     services.note_returned((hit.memory for hit in items if hit in listed), is_recall=True)
-    return evolve(hits, items=items, best=1.0, nearest=(), empty_time=None, time_alone=False)
+    more = max(0, hits.more - len(items) + len(hits))
+    return evolve(
+        hits,
+        items=items,
+        best=1.0,
+        more=more,
+        is_cut=hits.is_cut and more > 0,
+        nearest=(),
+        empty_time=None,
+        time_alone=False,
+    )
 
 
 def _list(services: Services, listing: Listing) -> Iterator[Memory]:
