@@ -102,6 +102,29 @@ def test_only_a_reminder_is_done(store: MemoryStore) -> None:
         store.triggers.done("nothing")
 
 
+def test_a_reminder_that_recurs_by_its_condition_is_dropped_and_never_done(
+    store: MemoryStore,
+) -> None:
+    name = store.triggers.add("weekly", "The meeting", {"recurs": "FREQ=WEEKLY;BYDAY=MO"}).id
+    with pytest.raises(InvalidInput, match="moves on by itself"):
+        store.triggers.done(name)
+    assert len(store.triggers.due()) == 1
+    store.triggers.done(name, state="dropped")
+    assert store.triggers.due() == ()
+
+
+def test_more_reminders_than_one_call_judges_are_judged_by_the_next(
+    store: MemoryStore, clock: StoppedClock
+) -> None:
+    for number in range(40):
+        store.remember(f"Pay the invoice of plumber{number}", kind="reminder", id=f"r{number}")
+    clock.now += DAY
+    for number in range(40):
+        store.remember(f"Paid the invoice of plumber{number}", similar=False)
+    store.triggers.coming()
+    assert {when for when, _, _ in seen(store)} == {When.DONE}
+
+
 def test_what_is_probably_done_is_asked_in_one_briefing_and_closed_by_a_switch(
     store: MemoryStore, clock: StoppedClock
 ) -> None:

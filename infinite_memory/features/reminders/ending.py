@@ -32,18 +32,23 @@ def find_ends(
     """Return the memories that probably end reminders, by the id of the reminder.
 
     Each reminder comes with the moment from which on a memory can end it. What is found is kept
-    until something is stored; more than 32 reminders are judged by the next calls.
+    until something is stored. A call judges 32 reminders, those first that were judged the longest
+    ago, and takes what is known of the others.
     """
-    position, ends, judged = services.storage.position(), dict[str, Memory](), 0
-    for entry, since in entries:
-        if entry.end is None or entry.end[:2] != (position, since):
-            if judged == _MOST_JUDGED:
-                continue
-            judged += 1
-            entry.end = position, since, _find_end(services, entry.memory, since)
-        if entry.end[2] is not None:
-            ends[entry.memory.id] = entry.end[2]
-    return ends
+    position, listed = services.storage.position(), list(entries)
+    stale = [
+        (entry, since)
+        for entry, since in listed
+        if entry.end is None or entry.end[:2] != (position, since)
+    ]
+    stale.sort(key=lambda pair: -1 if pair[0].end is None else pair[0].end[0])
+    for entry, since in stale[:_MOST_JUDGED]:
+        entry.end = position, since, _find_end(services, entry.memory, since)
+    return {
+        entry.memory.id: entry.end[2]
+        for entry, since in listed
+        if entry.end is not None and entry.end[1] == since and entry.end[2] is not None
+    }
 
 
 def _find_end(services: Services, reminder: Memory, since: datetime) -> Memory | None:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.checks import check_choice
 from infinite_memory.core.values.codec import iso
+from infinite_memory.core.values.conversation.trigger import Trigger
 from infinite_memory.core.values.memory import JsonValue, Kind, Memory, Status
 from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
 from infinite_memory.engine.load_memories import get_memory
@@ -33,11 +34,16 @@ def settle(services: Services, memory_id: str, state: str) -> Receipt:
             f"{memory_id!r} is a {memory.kind}, and a reminder alone is {chosen}: forget it, or let"
             " a newer memory supersede it"
         )
+    trigger = read_trigger_of(memory)
+    if chosen is State.DONE and trigger is not None and "recurs" in str(trigger.condition):
+        raise InvalidInput(
+            f"{memory_id!r} recurs by its condition and moves on by itself: drop it to end it"
+        )
     now = services.clock()
     status = Status.CURRENT if chosen is State.OPEN else Status.ARCHIVED
     fields: dict[str, JsonValue] = {"state": chosen, "at": iso(now)}
     changes: dict[str, object] = {"status": status}
-    following = _find_following(services, memory) if chosen is State.DONE else None
+    following = _find_following(services, memory, trigger) if chosen is State.DONE else None
     if following is not None:
         changes = {"valid_from": following, "valid_to": None}
     elif memory.status is status and read_state(memory).get("state") == chosen != State.OPEN:
@@ -46,9 +52,9 @@ def settle(services: Services, memory_id: str, state: str) -> Receipt:
     return revise(services, memory_id, revision=memory.revision, changes=changes)
 
 
-def _find_following(services: Services, memory: Memory) -> datetime | None:
+def _find_following(services: Services, memory: Memory, trigger: Trigger | None) -> datetime | None:
     """Return when a reminder whose days recur is due next, None for one that ends."""
-    if memory.status is not Status.CURRENT or read_trigger_of(memory) is not None:
+    if memory.status is not Status.CURRENT or trigger is not None:
         return None
     today, _ = find_today(services)
     present = find_moment(services, memory, today)
