@@ -42,6 +42,7 @@ from benchmarks.life_scores import (
 from benchmarks.vector_cache import DEFAULT_CACHE, open_model
 from infinite_memory import MemoryStore
 from infinite_memory.core.protocols import Embedder
+from infinite_memory.features.reminders.states import When
 from infinite_memory.search.embedding import BUNDLED
 
 PARTS = ("questions", "pushed", "curve", "pairs", "reminders", "briefings", "sessions")
@@ -75,13 +76,10 @@ class Month:
         }
         return {key: [self.label(hit.memory.id) for hit in hits] for key, hits in found.items()}
 
-    def is_open(self, label: str) -> bool:
-        """Return whether a memory still holds: it is current, and its end has not come."""
-        own = next(stored for stored, of in self.ids.items() if of == label)
-        memory = self.store.get(own)
-        return memory.status == "current" and (
-            memory.valid_to is None or memory.valid_to > self.now
-        )
+    def list_open(self) -> set[str]:
+        """Return the labels' ids of the reminders that are open in the list of what comes."""
+        days = self.store.triggers.coming(within=None).days
+        return {self.label(day.memory.id) for day in days if day.when is not When.DONE}
 
 
 def fill(home: str | Path, labels: Labels, model: Embedder) -> Month:
@@ -151,7 +149,8 @@ def measure(month: Month, parts: Sequence[str], kept: dict[str, list[Row]]) -> I
         yield "\npairs, by what the receipt of the later one names"
         yield from pair_lines(labels, pairs)
     if "reminders" in parts:
-        states = {key: month.is_open(key) for key in labels.reminders}
+        listed = month.list_open()
+        states = {key: key in listed for key in labels.reminders}
         of_all += [
             {"reminder": key, "state": "open" if open_ else "closed"}
             for key, open_ in states.items()

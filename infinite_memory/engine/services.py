@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from infinite_memory.engine.kind_follower import Followers
     from infinite_memory.engine.retrieval.language_hint import LanguageHint
+    from infinite_memory.search.completion import Completion
     from infinite_memory.search.embedding import CheckedEmbedder
     from infinite_memory.storage.confined import Confinement
 
@@ -76,6 +77,13 @@ class Services:
         from infinite_memory.engine.retrieval.language_hint import LanguageHint
 
         return LanguageHint()
+
+    @property
+    def completion(self) -> Completion:
+        """What tells whether a text says that something to be done is over."""
+        from infinite_memory.search.completion import load_completion
+
+        return load_completion()
 
     @cached_property
     def followers(self) -> Followers:

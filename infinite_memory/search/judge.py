@@ -115,7 +115,7 @@ def describe_pairs(later: Told, earlier: Sequence[Told], scores: Sequence[float]
     lead = np.clip(closeness - others, -_MOST_LEAD, _MOST_LEAD)
     return np.array(
         [
-            (*_compare(told, later), near, ahead, *_measure(told.text, later.text))
+            (*compare_vectors(told, later), near, ahead, *measure_texts(told.text, later.text))
             for told, near, ahead in zip(earlier, closeness, lead, strict=True)
         ]
     )
@@ -126,7 +126,8 @@ def multilingual(told: Told) -> Columns:
     return _direction(told.vector[DIMENSIONS:])
 
 
-def _compare(earlier: Told, later: Told) -> tuple[float, float, float]:
+def compare_vectors(earlier: Told, later: Told) -> tuple[float, float, float]:
+    """Return the multilingual and the English cosine, and whether both texts are in English."""
     english = [_direction(told.vector[:DIMENSIONS]) for told in (earlier, later)]
     is_english = all(part.any() for part in english)
     return (
@@ -136,7 +137,8 @@ def _compare(earlier: Told, later: Told) -> tuple[float, float, float]:
     )
 
 
-def _measure(earlier: str, later: str) -> tuple[float, ...]:
+def measure_texts(earlier: str, later: str) -> tuple[float, ...]:
+    """Return what the numbers, the terms and the lengths of two texts tell: see `FEATURES`."""
     earlier, later = earlier[:_MOST_CHARS], later[:_MOST_CHARS]
     numbers = [{found.rstrip(".,:") for found in _NUMBER.findall(t)} for t in (earlier, later)]
     words = [set(split_terms(text)[0]) for text in (earlier, later)]

@@ -268,6 +268,7 @@ class AsyncTriggers(Awaited[Triggers]):
     list = awaited(Triggers.list)
     activate = awaited(Triggers.activate)
     coming = awaited(Triggers.coming)
+    done = awaited(Triggers.done)
     due = awaited(Triggers.due)
     enable = awaited(Triggers.enable)
     disable = awaited(Triggers.disable)

@@ -194,8 +194,10 @@ class Conversations(Group):
     ) -> ShortTermRecall:
         """Return the short-term memories that the recent `messages` call to mind.
 
-        They are of the same conversation: the two most relevant, the next, and two flashbacks drawn
-        at random by `seed`; without it every call draws anew. What came up by its relevance comes
+        First come those of the same conversation: the two most relevant, the next, and two
+        flashbacks drawn at random by `seed`; without it every call draws anew. The two most
+        relevant of other conversations follow, unless these are in private scopes, or each
+        conversation has a scope of its own. What came up by its relevance comes
         up more easily from then on. The rules are in
         `infinite_memory.features.chats.short_term.choosing`, the constants in the section
         `short_term` of the configuration.

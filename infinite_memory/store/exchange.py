@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Unpack
 
-from infinite_memory.core.errors import StorageUnavailable
+from infinite_memory.core.errors import InvalidInput, StorageUnavailable
 from infinite_memory.core.observe.recorder import measure_calls
 from infinite_memory.core.values.checks import check_choice, check_field, check_flag
 from infinite_memory.core.values.criteria import Conditions
@@ -22,13 +22,14 @@ from infinite_memory.core.values.exchange import (
     OnError,
 )
 from infinite_memory.engine.calls import count_call
+from infinite_memory.engine.scopes import ALL
 from infinite_memory.features.archive.exchange.exporting import (
     ExportRequest,
     guess_format,
     run_export,
 )
 from infinite_memory.features.archive.exchange.importing import ImportRequest, run_import
-from infinite_memory.features.archive.exchange.output_file import check_path
+from infinite_memory.features.archive.exchange.output_file import check_path, writing_file
 from infinite_memory.features.archive.exchange.reading import Options
 from infinite_memory.features.archive.exchange.selection import choose_memories
 from infinite_memory.features.archive.exchange.source import open_source
@@ -60,12 +61,13 @@ class Exchange(Group):
     ) -> Exported:
         """Write the memories that meet the conditions into a file or folder, but no forgotten ones.
 
-        `format` is "jsonl", "csv" or "markdown", by default the ending of the name `to`, and
+        `format` is "jsonl", "csv", "markdown" or "ics", by default the ending of the name `to`, and
         Markdown for a folder. The conditions are scope, tags, kinds, conversation_id, since, until
         and when, as in `bulk`; without a scope every scope is exported, private ones only with
         `private` or by name. A Markdown folder has a file for each scope or day, as `files_by`
         says. The file has the mode 600 and appears when it is whole. With `force` it takes the
-        place of a file, and a folder of an earlier export is brought up to date.
+        place of a file, and a folder of an earlier export is brought up to date. A calendar, "ics",
+        has what `triggers.coming` lists with a date, and scope is its only condition.
 
         Raises:
             Conflict: there is something at `to`.
@@ -78,15 +80,35 @@ class Exchange(Group):
             check_field(name, _CONDITIONS, lack="an export has no condition")
         path = check_path(to)
         chosen = None if format is None else check_choice(format, ExportFormat, "format")
+        chosen = guess_format(path) if chosen is None else chosen
+        if chosen is ExportFormat.ICS:
+            return self._export_calendar(path, conditions, force=check_flag(force, "force"))
         request = ExportRequest(
             path=path,
-            format=guess_format(path) if chosen is None else chosen,
+            format=chosen,
             selection=choose_memories(services, conditions, private=check_flag(private, "private")),
             files_by=check_choice(files_by, FilesBy, "files_by"),
             force=check_flag(force, "force"),
             progress=progress,
         )
         return run_export(services, request)
+
+    def _export_calendar(self, path: Path, conditions: Conditions, *, force: bool) -> Exported:
+        from infinite_memory.features.reminders.calendar import write_calendar
+        from infinite_memory.features.reminders.coming import load_coming
+
+        given = [name for name, value in conditions.items() if value and name != "scope"]
+        if given:
+            raise InvalidInput(
+                f"a calendar has no condition {given[0]!r}: name scopes alone, or choose the format"
+                " jsonl, csv or markdown"
+            )
+        scope = conditions.get("scope") or ALL
+        coming = load_coming(self._services, within=None, scope=scope)
+        text, count = write_calendar(coming, self._services.config.time_zone)
+        with writing_file(path, force=force) as part:
+            part.write(text.encode())
+        return Exported(path=str(path), format=ExportFormat.ICS, memories=count)
 
     @count_call
     def import_from(

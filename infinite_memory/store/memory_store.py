@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from infinite_memory.core.values.receipt import Feedback, Receipt
     from infinite_memory.core.values.record import Page, Usage
     from infinite_memory.core.values.verification import Verification
+    from infinite_memory.engine.retrieval.search_request import SearchRequest
     from infinite_memory.engine.stats import Stats
     from infinite_memory.engine.undo.undo import Undone
     from infinite_memory.engine.writes.remember import Progress
@@ -281,7 +282,6 @@ class MemoryStore(StoreGroups):
             InvalidInput: a value cannot be used.
             UnknownScope: a scope lies outside the scopes that this store was opened for.
         """
-        from infinite_memory.engine.retrieval.search import search
         from infinite_memory.engine.retrieval.search_request import SearchRequest
 
         request = SearchRequest(
@@ -295,7 +295,20 @@ class MemoryStore(StoreGroups):
             offset=offset,
             explain=explain,
         )
-        return search(self._services, request)
+        return self._answer(request)
+
+    def _answer(self, request: SearchRequest) -> Hits:
+        """Return what the search finds, and what the question lists beside it."""
+        from infinite_memory.engine.retrieval.search import search
+        from infinite_memory.features.reminders.asking import read_listing
+
+        hits = search(self._services, request)
+        listing = read_listing(self._services, request, hits)
+        if listing is None:
+            return hits
+        from infinite_memory.features.projects.listing import add_listed
+
+        return add_listed(self._services, listing, hits)
 
     def why_not(
         self,

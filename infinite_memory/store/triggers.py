@@ -217,7 +217,7 @@ class Triggers(Group):
         conversation_id: str | None = None,
         scope: str | Iterable[str] | None = None,
     ) -> DueReminders:
-        """Return the reminders that are due now, within the time ahead, or since a week ago.
+        """Return the reminders of `coming` that are overdue, of today, or within the time ahead.
 
         They are dated reminders, and long-term memories whose condition holds without any message:
         now, or for rules at a full hour within that time. Nothing counts as fired. Without a scope,
@@ -228,7 +228,7 @@ class Triggers(Group):
             InvalidInput: a value cannot be used.
             UnknownScope: there is no such scope.
         """
-        from infinite_memory.features.reminders.long_term.due import list_due
+        from infinite_memory.features.reminders.coming import list_due
 
         return list_due(
             self._services,
@@ -241,16 +241,19 @@ class Triggers(Group):
     def coming(
         self,
         *,
-        within: timedelta = DEFAULT_WITHIN,
+        within: timedelta | None = DEFAULT_WITHIN,
         scope: str | Iterable[str] | None = None,
     ) -> Coming:
         """Return today, the days ahead and what is overdue: one list, each thing in it once.
 
-        It has the reminders of `due`, and the days that texts name: facts, decisions, notes and
-        summaries, the newest 400. A day without a year counts from when it was told, and what was
-        told again or moved is there as told last. A reminder whose words a later memory has again
-        is `done`, with that memory as `told_by`: whoever reads it decides. Nothing counts as fired
-        or recalled. Without a scope, every open scope is read.
+        It has the reminders, with a date of their own or in the words of their text, and the days
+        that texts name: facts, decisions, notes and summaries, the newest 400. A day without a year
+        counts from when it was told, and what was told again or moved is there as told last. A
+        recurring reminder has its next day, and an overdue one stays until it is done or dropped. A
+        reminder that a later memory of any open scope probably ends is `done`, with that memory as
+        `told_by`: whoever reads it decides. Nothing counts as fired or recalled. None for `within`
+        is all that lies ahead, and reminders without a date. Without a scope, every open scope is
+        read.
 
         Raises:
             InvalidInput: a value cannot be used.
@@ -259,6 +262,29 @@ class Triggers(Group):
         from infinite_memory.features.reminders.coming import load_coming
 
         return load_coming(self._services, within=within, scope=ALL if scope is None else scope)
+
+    @count_call
+    def done(self, memory_id: str | None = None, *, state: str = "done") -> tuple[Receipt, ...]:
+        """Store the state of a reminder: "done", "dropped", or "open" again.
+
+        It is archived with the state, and `undo` takes that back; open, it is current, and what was
+        told before does not end it. One whose text names recurring days moves on to the next when
+        it is done. Without an id, it is each reminder that is probably done, in every open scope.
+
+        Raises:
+            NotFound: there is no such memory.
+            InvalidInput: it is no reminder, or there is no such state.
+            Conflict: another client has just changed it.
+        """
+        from infinite_memory.features.reminders.coming import load_coming
+        from infinite_memory.features.reminders.settling import settle
+        from infinite_memory.features.reminders.states import When
+
+        ids = [] if memory_id is None else [memory_id]
+        if memory_id is None:
+            coming = load_coming(self._services, within=None, scope=ALL)
+            ids = [day.memory.id for day in coming.of(When.DONE)]
+        return tuple([settle(self._services, each, state) for each in ids])
 
     @count_call
     def enable(

@@ -40,13 +40,15 @@ _SIGNS = r"\d{4}-\d\d-\d\d|\d{1,2}\.\s?\d{1,2}\.|\d{1,2}/\d{1,2}|[日号周天�
 class NamedDay:
     """A time that a text names: from `start` up to but excluding `end`, in UTC.
 
-    `span` is the half-open range of its characters, `is_timed` whether it has a time of the day.
+    `span` is the half-open range of its characters, `is_timed` whether it has a time of the day,
+    and `recurs` whether the text names each such day, as "every Thursday" does.
     """
 
     start: datetime
     end: datetime
     span: tuple[int, int]
     is_timed: bool
+    recurs: bool = False
 
 
 @lru_cache(maxsize=4096)
@@ -146,7 +148,7 @@ def _read_day(
     assert named.start is not None
     assert named.end is not None
     is_timed = period.start is not None and (start.hour, start.minute) != (0, 0)
-    return NamedDay(start=named.start, end=named.end, span=span, is_timed=is_timed)
+    return NamedDay(start=named.start, end=named.end, span=span, is_timed=is_timed, recurs=is_each)
 
 
 def _resolve_coming(time: Cycle, calendar: Calendar) -> Period:

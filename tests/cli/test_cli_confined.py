@@ -101,6 +101,7 @@ ROWS: Mapping[str, list[Row]] = {
     ],
     "today": [(), ("--scope", "ALL"), ("--scope", "zz-vault")],
     "due": [(), ("--scope", "ALL"), ("--scope", "zz-vault"), ("--conversation", "zz-talk")],
+    "done": [("zz-id-1",), ("in-1",), ("--probable",)],
     "conversations": [
         (),
         ("list", "--scope", "zz-vault"),

@@ -16,7 +16,7 @@ def test_an_empty_store_has_no_day(run: Run, ask: Ask) -> None:
     assert run("today").stderr == nothing
     assert run("today").stdout == ""
     document = ask("today")
-    assert (document["days"], document["conditions"], document["unchecked"]) == ([], 0, 0)
+    assert (document["days"], document["conditions"], document["unchecked"]) == ([], 0, [])
 
 
 def test_the_days_are_printed_under_what_they_are(run: Run, ask: Ask) -> None:
@@ -29,7 +29,7 @@ def test_the_days_are_printed_under_what_they_are(run: Run, ask: Ask) -> None:
     assert any(" 18:30  Global  Der Elternabend" in line for line in lines)
     run("remember", "Paid the invoice of the plumber", "--id", "paid")
     lines = run("today").stdout.splitlines()
-    assert lines[-2] == "Done? Then: infinite-memory forget ID"
+    assert lines[-2] == "Done? Then: infinite-memory done ID"
     assert lines[-1].endswith(
         "Pay the invoice of the plumber: Paid the invoice of the plumber  invoice"
     )

@@ -34,14 +34,15 @@ def due(store: MemoryStore, **arguments: object) -> list[tuple[str, datetime]]:
     return [(r.text, r.due_at) for r in store.triggers.due(**arguments)]  # type: ignore[arg-type]
 
 
-def test_dated_reminders_of_the_last_week_and_of_the_time_ahead(timed: MemoryStore) -> None:
+def test_dated_reminders_that_are_overdue_and_of_the_time_ahead(timed: MemoryStore) -> None:
     for text, days in (("old", -8), ("late", -6), ("soon", 3), ("later", 8)):
         timed.remember(text, kind="reminder", valid_from=NOW + days * DAY)
     timed.remember("no date", kind="reminder")
     timed.remember("no reminder", valid_from=NOW + DAY)
-    assert due(timed) == [("late", NOW - 6 * DAY), ("soon", NOW + 3 * DAY)]
-    assert due(timed, within=timedelta(0)) == [("late", NOW - 6 * DAY)]
-    assert [text for text, _ in due(timed, within=30 * DAY)] == ["late", "soon", "later"]
+    overdue = [("old", NOW - 8 * DAY), ("late", NOW - 6 * DAY)]
+    assert due(timed) == [*overdue, ("soon", NOW + 3 * DAY)]
+    assert due(timed, within=timedelta(0)) == overdue
+    assert [text for text, _ in due(timed, within=30 * DAY)] == ["old", "late", "soon", "later"]
 
 
 def test_a_rule_of_time_is_due_now_or_at_a_full_hour_of_its_day(timed: MemoryStore) -> None:
@@ -132,10 +133,10 @@ def test_the_briefing_and_the_list_of_what_is_due_agree(timed: MemoryStore) -> N
     timed.revise(dated.id, revision=1, valid_from=NOW + DAY)
     listed = [(reminder.id, reminder.due_at) for reminder in timed.triggers.due()]
     (section,) = [s for s in timed.briefing().sections if s.part is BriefingPart.DUE]
-    later = timed.get(section.items[-1].id)
-    assert [(item.id, item.at) for item in section.items[:-1]] == listed
-    assert later.text == "later"
-    assert [text for text, _ in due(timed)] == ["late", "Have lunch", "The meeting", "soon"]
+    # The briefing goes on beyond the week, and ends with what is overdue for longer than one.
+    assert [(item.id, item.at) for item in section.items[:-2]] == listed[1:]
+    assert [timed.get(item.id).text for item in section.items[-2:]] == ["later", "old"]
+    assert [text for text, _ in due(timed)] == ["old", "late", "Have lunch", "The meeting", "soon"]
 
 
 def test_a_condition_that_hangs_keeps_no_briefing_from_being_quick(timed: MemoryStore) -> None:

@@ -79,12 +79,34 @@ def test_what_comes_up_gains_five_and_two(store: MemoryStore, clock: Any) -> Non
     }
 
 
-def test_conversations_are_told_apart(store: MemoryStore, clock: Any) -> None:
+def test_other_conversations_come_behind_the_own_one(store: MemoryStore, clock: Any) -> None:
+    store.conversations.add_short_term(said("The pump of the aquarium rattles"), "chat")
+    store.conversations.add_short_term(said("The aquarium has a new pump"), "other")
+    clock.now += timedelta(hours=1)
+    found = store.conversations.search_short_term(said("aquarium pump"), "other")
+    assert [hit.memory.conversation_id for hit in found] == ["other", "chat"]
+    assert [hit.memory.conversation_id for hit in found.others] == ["chat"]
+    assert store.conversations.delete_short_term("rattles", "other").ids == ()
+    assert len(store.conversations.search_short_term(said("aquarium pump"), "chat").top) == 1
+
+
+def test_nothing_leaves_a_conversation_in_a_private_scope(store: MemoryStore, clock: Any) -> None:
+    store.scopes.create("vault", sensitivity="private")
+    store.conversations.add_short_term(said("The pump of the aquarium"), "chat", scope="vault")
+    clock.now += timedelta(hours=1)
+    assert list(store.conversations.search_short_term(said("aquarium pump"), "other")) == []
+    assert not store.search("aquarium pump")
+
+
+def test_nothing_leaves_conversations_that_have_scopes_of_their_own(
+    open_store: Callable[..., MemoryStore], clock: Any
+) -> None:
+    store = open_store(conversation_scopes=True)
     store.conversations.add_short_term(said("The pump of the aquarium rattles"), "chat")
     clock.now += timedelta(hours=1)
     assert list(store.conversations.search_short_term(said("aquarium pump"), "other")) == []
-    assert store.conversations.delete_short_term("aquarium", "other").ids == ()
-    assert len(list(store.conversations.search_short_term(said("aquarium pump"), "chat"))) == 1
+    assert not store.search("aquarium pump")
+    assert list(store.conversations.search_short_term(said("aquarium pump"), "chat"))
 
 
 def test_the_same_messages_again_are_kept_once(store: MemoryStore, clock: Any) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from infinite_memory import Config, InvalidInput, MemoryStore, UnknownScope
 from infinite_memory.features.overviews.values import BriefingPart
-from infinite_memory.features.reminders.coming import When
+from infinite_memory.features.reminders.states import When
 from infinite_memory.testing.embedders import HashingEmbedder
 from tests.stopped_clock import StoppedClock
 
@@ -107,15 +107,18 @@ def test_a_day_that_was_moved_or_told_again_is_there_once_as_told_last(
     assert seen(store) == [(When.AHEAD, "11-09", "moved")]
 
 
-def test_an_overdue_reminder_whose_own_day_is_over_is_left_out(
+def test_an_overdue_reminder_stays_until_it_is_done_or_dropped(
     store: MemoryStore, clock: StoppedClock
 ) -> None:
-    text = "Buy a present for Jonas, he turns 40 on November 7"
-    store.remember(text, kind="reminder", id="r", valid_from=NOW + DAY)
-    clock.now = NOW + 2 * DAY
-    assert seen(store) == [(When.OVERDUE, "11-06", "r")]
-    clock.now = NOW + 3 * DAY
-    assert seen(store) == []
+    for name in ("paid", "given-up"):
+        store.remember(f"Bill {name}", kind="reminder", id=name, valid_from=NOW + DAY)
+    clock.now = NOW + 100 * DAY
+    assert seen(store) == [(When.OVERDUE, "11-06", name) for name in ("given-up", "paid")]
+    assert [reminder.id for reminder in store.triggers.due()] == ["given-up", "paid"]
+    store.triggers.done("paid")
+    store.triggers.done("given-up", state="dropped")
+    assert seen(store, within=None) == []
+    assert not store.search("Bill paid")
 
 
 def test_a_clock_that_jumps_back_loses_no_day(store: MemoryStore, clock: StoppedClock) -> None:

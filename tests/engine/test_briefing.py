@@ -113,8 +113,8 @@ def test_a_reminder_counts_by_its_own_time(store: MemoryStore) -> None:
     store.remember("no time", kind="reminder", id="none")
     store.remember("planned", kind="reminder", id="planned", happened_at=NOW + timedelta(days=1))
     store.remember("until", kind="reminder", id="until", valid_to=NOW + timedelta(days=2))
-    # What is further ahead than a week comes last.
-    assert shown(store.briefing(), "due") == ["missed", "planned", "until", "soon", "far"]
+    # What is further ahead than a week comes behind, and what is overdue for longer last.
+    assert shown(store.briefing(), "due") == ["missed", "planned", "until", "soon", "far", "past"]
 
 
 def test_a_stored_text_cannot_pass_for_another_line(store: MemoryStore) -> None:

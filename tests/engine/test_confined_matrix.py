@@ -384,6 +384,10 @@ ROWS: Mapping[str, list[Call]] = {
         lambda s: s.triggers.coming(),
         *(lambda s, n=n: s.triggers.coming(scope=n) for n in SCOPES),
     ],
+    "triggers.done": [
+        lambda s: s.triggers.done(),
+        *(lambda s, i=i: s.triggers.done(i) for i in IDS),
+    ],
     "upkeep.optimize": [
         lambda s: s.upkeep.optimize(dry_run=True),
         lambda s: (s.upkeep.optimize(), s.journal.entries()),

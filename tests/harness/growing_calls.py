@@ -58,6 +58,7 @@ ROWS: Mapping[str, Mapping[str, Any]] = {
     "list_long_term_memories": {},
     "search_long_term_memories": {"messages": _TALK},
     "get_memory_context": {"name": "reminder"},
+    "reminder_done": {"id": IDS[0]},
     "delete_long_term_memory": {"name": "reminder"},
     "search_memories": {"conversation_id": "talk", "query": "deadline"},
     "related_memories": {"ids": IDS[:1]},
@@ -85,8 +86,8 @@ ROWS: Mapping[str, Mapping[str, Any]] = {
 }
 """Arguments of a call of each tool that is carried out, or refused for a reason below."""
 
-REFUSED = {"delete_backup", "restore_memory"}
-"""Tools whose call in ROWS names nothing that exists."""
+REFUSED = {"delete_backup", "reminder_done", "restore_memory"}
+"""Tools whose call in ROWS names nothing that exists, or a note for a reminder."""
 
 
 def grow_text(size: int, mark: str) -> str:

@@ -25,7 +25,7 @@ FOR_MODELS = {
 
 FOR_PEOPLE = frozenset(
     """
-    backup bundle completion config conflicts connect conversations copy doctor dream due embed
+    backup bundle completion config conflicts connect conversations copy doctor done dream due embed
     export forget graph health history import ingest-session insights keys list log model
     not-useful optimize profile project recall remember restore revise scopes search serve show
     stats today triggers undo verify why-not worker

@@ -212,6 +212,7 @@ ROWS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         *({"messages": SAID, "scope": scope, "seed": 1} for scope in SCOPES),
     ],
     "get_memory_context": [*reminder_rows()],
+    "reminder_done": [*({"id": memory_id} for memory_id in IDS)],
     "related_memories": [
         *({"ids": [memory_id]} for memory_id in (*IDS, "in-sum")),
         {"ids": ["in-1", "in-job-2"], "depth": 4, "limit": 100},

@@ -98,6 +98,7 @@ calls = {
     "triggers.get": lambda: store.triggers.get("a"), "triggers.list": store.triggers.list,
     "triggers.activate": store.triggers.activate, "triggers.due": store.triggers.due,
     "triggers.coming": store.triggers.coming,
+    "triggers.done": lambda: store.triggers.done("zz"),
     "triggers.enable": lambda: store.triggers.enable("a"),
     "triggers.disable": lambda: store.triggers.disable("a"),
     "dream": store.dream, "dreams.diary": store.dreams.diary,

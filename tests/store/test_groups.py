@@ -108,6 +108,7 @@ CALLS: dict[str, Callable[[MemoryStore], object]] = {
     "triggers.get": lambda store: store.triggers.get("a"),
     "triggers.list": lambda store: store.triggers.list(),
     "triggers.activate": lambda store: store.triggers.activate([]),
+    "triggers.done": lambda store: store.triggers.done("a"),
     "triggers.due": lambda store: store.triggers.due(),
     "triggers.coming": lambda store: store.triggers.coming(),
     "triggers.enable": lambda store: store.triggers.enable("a"),

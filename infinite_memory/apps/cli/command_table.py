@@ -111,6 +111,9 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
         "due": CommandRow(
             "List the reminders that are due, now or soon.", "due --days 3", "conversations.due"
         ),
+        "done": CommandRow(
+            "Store that reminders are done, or dropped.", "done 7c1d2e3f", "conversations.due"
+        ),
         "triggers": CommandRow(
             "List long-term memories with their triggers, and enable them.",
             "triggers",

@@ -21,6 +21,8 @@ class ExportFormat(StrEnum):
     """A folder of Markdown files: the current state of every memory."""
     CSV = "csv"
     """A table for spreadsheets: the current state of every memory."""
+    ICS = "ics"
+    """A calendar: the open reminders with a date, and the days ahead that texts name."""
 
 
 class FilesBy(StrEnum):

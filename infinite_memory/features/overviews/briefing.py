@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 
 from attrs import frozen
 
+from infinite_memory.core.errors import StorageError
 from infinite_memory.core.values.memory import GLOBAL, Kind, shorten
+from infinite_memory.core.values.record import Usage
 from infinite_memory.core.values.scope import Sensitivity, find_spelling, visible_from
 from infinite_memory.core.values.timestamps import in_zone, show_moment
 from infinite_memory.engine.id_endings import shorten_ids
@@ -31,8 +34,8 @@ from infinite_memory.features.overviews.values import (
     BriefingPart,
     BriefingSection,
 )
-from infinite_memory.features.reminders.coming import When
 from infinite_memory.features.reminders.long_term.values import describe_unchecked
+from infinite_memory.features.reminders.states import When
 from infinite_memory.search.text.passages import SENTENCE_END
 from infinite_memory.search.text.quotation import NOTICE, escape_line, quote_label
 from infinite_memory.search.text.token_estimate import estimate_tokens
@@ -41,7 +44,11 @@ from infinite_memory.search.text.token_estimate import estimate_tokens
 # what others leave. Of a project, what holds there comes before more of its user.
 _PARTS = {
     BriefingPart.DUE: ("Today and ahead:", 0.4, Fills.LAST),
-    BriefingPart.DONE: ("Done? (then update_memory(id, supersedes=[reminder]))", 0.15, Fills.FIRST),
+    BriefingPart.DONE: (
+        'Done? (then update_memory(id=reminder, status="archived"))',
+        0.15,
+        Fills.FIRST,
+    ),
     BriefingPart.CONFLICTS: (
         "Which holds? (then update_memory(id, supersedes=[other]))",
         0.12,
@@ -117,8 +124,20 @@ def brief(
         head.append(f"To search what was said here, name scope {quote_label(name)}.")
     head += [escape_line(additions.headline)] if additions.headline else []
     if coming.unchecked:
-        head.append(describe_unchecked(coming.unchecked, coming.conditions))
-    return _write_briefing(sections, " ".join(head), scope=name, at=now, budget=budget)
+        head.append(describe_unchecked(len(coming.unchecked), coming.conditions))
+    briefing = _write_briefing(sections, " ".join(head), scope=name, at=now, budget=budget)
+    _note_asked(services, briefing, listed[BriefingPart.DONE])
+    return briefing
+
+
+def _note_asked(services: Services, briefing: Briefing, done: Sequence[Chosen]) -> None:
+    """Note that a briefing asks whether reminders are done, so that no other one asks again."""
+    shown = {item.id for each in briefing.sections for item in each.items}
+    asked = {each.day.memory.id for each in done if each.day and each.memory.id in shown}
+    if asked and services.usage is not None:
+        # Who may read alone is asked again.
+        with suppress(StorageError):
+            services.usage.store(dict.fromkeys(asked, Usage(count=1, last=services.clock())))
 
 
 def _select(

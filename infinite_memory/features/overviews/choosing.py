@@ -14,6 +14,7 @@ from attrs import evolve, field, frozen
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.hits import Hit
 from infinite_memory.core.values.memory import GLOBAL, Kind, Memory, Status
+from infinite_memory.core.values.record import Usage
 from infinite_memory.core.values.scope import Sensitivity
 from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.profile import is_profile_fact, load_profile_facts
@@ -24,18 +25,18 @@ from infinite_memory.features.overviews.values import BriefingPart
 from infinite_memory.features.reminders.coming import (
     Coming,
     ComingDay,
-    When,
     list_coming,
     list_next_reminders,
 )
 from infinite_memory.features.reminders.retelling import Retelling, find_retelling
+from infinite_memory.features.reminders.states import When
 from infinite_memory.features.sessions.statements import is_statement, speaks_of_self
 
 _CURRENT = frozenset({Status.CURRENT})
 # Kinds that hold until something replaces them; everything else but messages is an event.
 _HOLDING = frozenset({Kind.FACT, Kind.DECISION, Kind.LESSON, Kind.INSTRUCTION, Kind.CONCLUSION})
 _EVENTS = frozenset(Kind) - _HOLDING - {Kind.MESSAGE, Kind.REMINDER}
-_RECENT = timedelta(days=14)
+_WEEK, _RECENT = timedelta(days=7), timedelta(days=14)
 # Days that are further ahead than a week are in notes of so long ago.
 _DATED = timedelta(days=31)
 # The newest of each kind that are looked at; an important memory comes first among them.
@@ -152,21 +153,27 @@ def _read_moment(part: BriefingPart, memory: Memory) -> datetime:
 def _choose_days(view: _View, coming: Coming) -> dict[BriefingPart, list[Chosen]]:
     """Return what comes, this week first: of today all, and else of the scope itself first.
 
-    What the reminders of other scopes say is asked there.
+    What is overdue for more than a week comes last. What seems done is asked once, and within a
+    week, where both the reminder and what tells it may be read.
     """
-    near = (When.OVERDUE, When.TODAY)
+    week_ago, near = view.now - _WEEK, (When.OVERDUE, When.TODAY)
 
-    def rank(day: ComingDay) -> tuple[bool, bool, bool, datetime]:
+    def rank(day: ComingDay) -> tuple[bool, bool, bool, bool, datetime]:
         is_foreign = day.memory.scope != view.name and day.when not in near
         is_asked_for = day.when in near or day.memory.kind is Kind.REMINDER
-        return is_foreign, day.when is When.LATER, not is_asked_for, day.at
+        is_old = day.at < week_ago
+        return is_old, is_foreign, day.when is When.LATER, not is_asked_for, day.at
 
-    due = [day for day in coming.days if day.when is not When.DONE]
+    due = [day for day in coming.days if day.when not in (When.DONE, When.ANYTIME)]
     done = [
         Chosen(memory=day.told_by, at=day.told_by.happened_at, day=day)
         for day in coming.days
-        if day.told_by is not None and day.memory.scope == view.name
+        if day.told_by is not None
+        and day.told_by.stored_at >= week_ago
+        and {day.memory.scope, day.told_by.scope} <= view.visible
+        and view.name in (day.memory.scope, day.told_by.scope)
     ]
+    asked = view.services.storage.usage([each.day.memory.id for each in done if each.day])
     scopes = view.services.storage.scopes()
     elsewhere = [
         Chosen(memory=memory, at=at)
@@ -180,9 +187,15 @@ def _choose_days(view: _View, coming: Coming) -> dict[BriefingPart, list[Chosen]
         BriefingPart.DUE: [
             Chosen(memory=day.memory, at=day.at, day=day) for day in sorted(due, key=rank)
         ],
-        BriefingPart.DONE: done,
+        BriefingPart.DONE: [each for each in done if not _was_asked(each, asked)],
         BriefingPart.ELSEWHERE: elsewhere,
     }
+
+
+def _was_asked(ended: Chosen, usages: Mapping[str, Usage]) -> bool:
+    """Return whether somebody has seen a reminder since a memory told that it is done."""
+    usage = usages.get(ended.day.memory.id) if ended.day else None
+    return usage is not None and usage.last is not None and usage.last >= ended.memory.stored_at
 
 
 def _choose_holding(

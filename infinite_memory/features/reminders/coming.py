@@ -6,46 +6,43 @@ memory says is done is in it as such, and never as due.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 
 from attrs import evolve, frozen
 
-from infinite_memory import times
 from infinite_memory.core.plain import PlainData
+from infinite_memory.core.values.conversation.message import check_conversation_id
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.memory import FoundMemory, Kind, Memory, Status
-from infinite_memory.core.values.timestamps import in_zone
 from infinite_memory.engine.retrieval.browse import load_page
 from infinite_memory.engine.scopes import choose_scopes
 from infinite_memory.engine.services import Services
-from infinite_memory.features.reminders.long_term.book import read_book
+from infinite_memory.features.reminders.ending import find_ends
+from infinite_memory.features.reminders.long_term.book import TrackedMemory, read_book
 from infinite_memory.features.reminders.long_term.checking import CODE_SECONDS
+from infinite_memory.features.reminders.long_term.context import read_trigger_of
 from infinite_memory.features.reminders.long_term.due import (
     DEFAULT_WITHIN,
     check_within,
     find_due,
-    read_date,
+    find_named_days,
+    find_next,
+    find_open_since,
+    find_today,
+    find_tracked_moment,
+    is_timed,
 )
+from infinite_memory.features.reminders.long_term.values import DueReminder, DueReminders
 from infinite_memory.features.reminders.retelling import find_retelling, share_of_words
+from infinite_memory.features.reminders.states import DUE, When
 
 DATED = frozenset({Kind.FACT, Kind.DECISION, Kind.NOTE, Kind.SUMMARY})
 """The kinds whose texts are read for days; what happened in a session is none."""
 
 _MOST_READ = 400
-# A reminder and what says that it is done have more words in common than one and a remark on it.
-_DONE_SHARE, _SAME_SHARE = 0.8, 0.5
-
-
-class When(StrEnum):
-    """Where a day lies; `LATER` is behind the time asked for, `DONE` a reminder that seems done."""
-
-    OVERDUE = "overdue"
-    TODAY = "today"
-    AHEAD = "ahead"
-    LATER = "later"
-    DONE = "done"
+_SAME_SHARE = 0.5
+_EVER = datetime.max.replace(tzinfo=UTC)
 
 
 @frozen(kw_only=True)
@@ -53,8 +50,9 @@ class ComingDay(FoundMemory):
     """A memory with the day that it names, or at which it is due.
 
     `at` is the beginning of that day, or the moment if `is_timed`; `span` is the half-open range of
-    characters that name it, None if it is due without its text. `told_by` is the memory that
-    says that the reminder is done, None for all others.
+    characters that name it, None if it is due without its text. `recurs` is whether a reminder
+    moves on to its next day. `told_by` is the memory that probably ends the reminder, None for all
+    others.
     """
 
     memory: Memory
@@ -62,6 +60,7 @@ class ComingDay(FoundMemory):
     at: datetime
     is_timed: bool
     span: tuple[int, int] | None = None
+    recurs: bool = False
     told_by: Memory | None = None
 
 
@@ -69,13 +68,14 @@ class ComingDay(FoundMemory):
 class Coming(PlainData):
     """The days as seen at `at`, the earliest first.
 
-    Of the `conditions` of reminders, `unchecked` were not checked, for lack of time.
+    Of the `conditions` of reminders, those of the memories named in `unchecked` were not checked,
+    for lack of time.
     """
 
     at: datetime
     days: tuple[ComingDay, ...]
     conditions: int
-    unchecked: int
+    unchecked: tuple[str, ...]
 
     def of(self, when: When) -> tuple[ComingDay, ...]:
         """Return the days that lie so, the earliest first."""
@@ -87,48 +87,84 @@ def list_coming(
     scopes: Collection[str] | None,
     memories: Iterable[Memory],
     *,
-    within: timedelta = DEFAULT_WITHIN,
+    within: timedelta | None = DEFAULT_WITHIN,
+    conversation_id: str | None = None,
     code_seconds: float = CODE_SECONDS,
     ahead_seconds: float = float("inf"),
 ) -> Coming:
     """Return what comes in `scopes`, None for all, of their reminders and of `memories`.
 
-    A day that two memories tell is there once, by the later one.
+    It is the one list of it. A day that two memories tell is there once, by the later one. With
+    None for `within` all that lies ahead is `AHEAD`.
     """
-    due = find_due(
-        services, scopes, within=within, code_seconds=code_seconds, ahead_seconds=ahead_seconds
-    )
-    today, tomorrow = _find_today(services)
-    limit = services.clock() + within
-
-    def place(moment: datetime) -> When:
-        if moment < today:
-            return When.OVERDUE
-        if moment < tomorrow:
-            return When.TODAY
-        return When.AHEAD if moment <= limit else When.LATER
-
-    found = {entry.memory.id: (entry.memory, moment) for moment, entry in due.reminders}
-    for entry in read_book(services).values():
-        moment = read_date(entry.memory) if entry.trigger is None else None
-        if moment is not None and moment > limit and _is_within(entry.memory.scope, scopes):
-            found[entry.memory.id] = (entry.memory, moment)
-    told = [memory for memory in memories if memory.kind is not Kind.REMINDER]
-    days = [
-        *_place_reminders(services, found, told, today, place),
-        *_read_days(services, told, today, place),
+    entries = [
+        entry
+        for entry in read_book(services).values()
+        if (scopes is None or entry.memory.scope in scopes)
+        and conversation_id in (None, entry.conversation_id)
     ]
+    due = find_due(
+        services,
+        entries,
+        within=within or DEFAULT_WITHIN,
+        code_seconds=code_seconds,
+        ahead_seconds=ahead_seconds,
+    )
+    place = make_place(services, within)
+    days = [
+        ComingDay(memory=entry.memory, when=place(at), at=at, is_timed=is_timed(services, at))
+        for entry, at in due.moments.items()
+    ]
+    days += list_reminders(services, entries, place)
+    days += _read_days(services, memories, place)
     days.sort(key=lambda day: (day.at, day.memory.id))
     return Coming(
         at=services.clock(),
         days=tuple(_tell_once(days)),
         conditions=due.conditions,
-        unchecked=len(due.unchecked),
+        unchecked=tuple(entry.name for entry in due.unchecked),
     )
 
 
+def list_reminders(
+    services: Services, entries: Iterable[TrackedMemory], place: Callable[[datetime], When]
+) -> list[ComingDay]:
+    """Return the reminders without a condition, as they lie and whether they are probably done.
+
+    A recurring one that is done today is there with its next day.
+    """
+    today, tomorrow = find_today(services)
+    found = [
+        (entry, find_tracked_moment(services, entry, today))
+        for entry in entries
+        if entry.trigger is None
+    ]
+    found.sort(key=lambda pair: (pair[1] is None, pair[1] and pair[1].at, pair[0].memory.id))
+    since = [
+        (entry, today if moment and moment.recurs else find_open_since(entry.memory))
+        for entry, moment in found
+    ]
+    ends, days = find_ends(services, since), []
+    for entry, moment in found:
+        memory, end = entry.memory, ends.get(entry.memory.id)
+        if moment is not None and moment.recurs and end is not None:
+            end, moment = None, find_next(services, memory, tomorrow)
+        when = When.ANYTIME if moment is None else place(moment.at)
+        days.append(
+            ComingDay(
+                memory=memory,
+                when=when if end is None else When.DONE,
+                at=memory.happened_at if moment is None else moment.at,
+                is_timed=moment is not None and moment.is_timed,
+                recurs=moment is not None and moment.recurs,
+                told_by=end,
+            )
+        )
+    return days
+
+
 def load_coming(
-    services: Services, *, within: timedelta, scope: str | Iterable[str] | None
+    services: Services, *, within: timedelta | None, scope: str | Iterable[str] | None
 ) -> Coming:
     """Return what comes in the scopes of a call; see `Triggers.coming`.
 
@@ -136,10 +172,21 @@ def load_coming(
         InvalidInput: a value cannot be used.
         UnknownScope: there is no such scope.
     """
-    check_within(within)
-    scopes = choose_scopes(scope, services, None).scopes
+    if within is not None:
+        check_within(within)
+    coming = list_coming_of(services, choose_scopes(scope, services, None).scopes, within=within)
+    hidden = () if within is None else (When.LATER, When.ANYTIME)
+    shown = tuple(day for day in coming.days if day.when not in hidden)
+    services.note_read(day.memory for day in shown)
+    return evolve(coming, days=shown)
+
+
+def list_coming_of(
+    services: Services, scopes: Collection[str] | None, *, within: timedelta | None
+) -> Coming:
+    """Return what comes in `scopes`, None for all, by the newest memories that may name a day."""
     criteria = Criteria(
-        scopes=scopes,
+        scopes=None if scopes is None else frozenset(scopes),
         kinds=DATED,
         statuses=frozenset({Status.CURRENT}),
         topic_summaries=False,
@@ -148,104 +195,89 @@ def load_coming(
     memories = load_page(services.storage, criteria, _MOST_READ, None).memories
     retelling = find_retelling(memories)
     kept = [memory for memory in memories if memory.id not in retelling.instead]
-    coming = list_coming(services, scopes, kept, within=within)
-    shown = tuple(day for day in coming.days if day.when is not When.LATER)
-    services.note_read(day.memory for day in shown)
-    return evolve(coming, days=shown)
+    return list_coming(services, scopes, kept, within=within)
+
+
+def list_due(
+    services: Services,
+    *,
+    within: timedelta,
+    conversation_id: str | None,
+    scope: str | Iterable[str] | None,
+) -> DueReminders:
+    """Return the reminders of the list of what comes that are due; see `Triggers.due`.
+
+    Raises:
+        InvalidInput: a value cannot be used.
+        UnknownScope: there is no such scope.
+    """
+    check_within(within)
+    conversation = None if conversation_id is None else check_conversation_id(conversation_id)
+    scopes = choose_scopes(scope, services, conversation).scopes
+    coming = list_coming(services, scopes, (), within=within, conversation_id=conversation)
+    days = [day for day in coming.days if day.when in DUE and day.at <= coming.at + within]
+    services.note_read(day.memory for day in days)
+    return DueReminders(
+        map(_describe_reminder, days), conditions=coming.conditions, unchecked=coming.unchecked
+    )
+
+
+def _describe_reminder(day: ComingDay) -> DueReminder:
+    memory = day.memory
+    return DueReminder(
+        id=memory.id,
+        name=memory.title,
+        text=memory.text,
+        scope=memory.scope,
+        conversation_id=memory.conversation_id,
+        due_at=day.at,
+        is_trigger=read_trigger_of(memory) is not None,
+        important=memory.important,
+    )
 
 
 def list_next_reminders(services: Services) -> list[tuple[Memory, datetime]]:
-    """Return the next reminder with a date of each scope, and when it is due; no text is read."""
-    now, nearest = services.clock(), dict[str, tuple[Memory, datetime]]()
-    for entry in read_book(services).values():
-        memory = entry.memory
-        moment = read_date(memory) if entry.trigger is None else None
-        if moment is None or moment < now:
-            continue
-        if memory.scope not in nearest or moment < nearest[memory.scope][1]:
-            nearest[memory.scope] = memory, moment
+    """Return the next open reminder with a date of each scope, and when it is due."""
+    nearest: dict[str, tuple[Memory, datetime]] = {}
+    now = services.clock()
+    place = make_place(services, None)
+    for day in list_reminders(services, read_book(services).values(), place):
+        is_ahead = day.when in DUE and day.at >= now
+        if is_ahead and day.at < nearest.get(day.memory.scope, (day.memory, _EVER))[1]:
+            nearest[day.memory.scope] = day.memory, day.at
     return sorted(nearest.values(), key=lambda pair: (pair[1], pair[0].id))
 
 
-def _is_within(scope: str, scopes: Collection[str] | None) -> bool:
-    return scopes is None or scope in scopes
+def make_place(services: Services, within: timedelta | None) -> Callable[[datetime], When]:
+    """Return what tells where a moment lies, as seen from now."""
+    today, tomorrow = find_today(services)
+    limit = _EVER if within is None else services.clock() + within
 
+    def place(moment: datetime) -> When:
+        if moment < tomorrow:
+            return When.OVERDUE if moment < today else When.TODAY
+        return When.AHEAD if moment <= limit else When.LATER
 
-def _find_today(services: Services) -> tuple[datetime, datetime]:
-    """Return the beginning of today and of tomorrow in the configured time zone."""
-    local = in_zone(services.clock(), services.config.time_zone)
-    midnight = local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
-    return midnight.astimezone(UTC), (midnight + timedelta(days=1)).astimezone(UTC)
-
-
-def _place_reminders(
-    services: Services,
-    found: Mapping[str, tuple[Memory, datetime]],
-    told: Sequence[Memory],
-    today: datetime,
-    place: Callable[[datetime], When],
-) -> Iterator[ComingDay]:
-    """Yield the reminders; one whose text names days is left out once these are over."""
-    zone = services.config.time_zone
-    for memory, moment in found.values():
-        told_by = _find_end(memory, told)
-        if told_by is None and moment < today and _is_over(services, memory, today):
-            continue
-        local = in_zone(moment, zone)
-        yield ComingDay(
-            memory=memory,
-            when=place(moment) if told_by is None else When.DONE,
-            at=moment,
-            is_timed=(local.hour, local.minute) != (0, 0),
-            told_by=told_by,
-        )
-
-
-def _find_end(reminder: Memory, told: Iterable[Memory]) -> Memory | None:
-    """Return the first memory that says, in the words of a reminder, that it is done."""
-    later = [memory for memory in told if memory.happened_at > reminder.happened_at]
-    ending = [
-        memory for memory in later if share_of_words(reminder.text, memory.text) >= _DONE_SHARE
-    ]
-    return min(ending, key=lambda memory: memory.happened_at, default=None)
-
-
-def _is_over(services: Services, memory: Memory, today: datetime) -> bool:
-    """Return whether the days that a text names are over by today."""
-    every = _find_days(services, memory, memory.happened_at)
-    return bool(every) and all(day.end <= today for day in every)
+    return place
 
 
 def _read_days(
     services: Services,
     memories: Iterable[Memory],
-    today: datetime,
     place: Callable[[datetime], When],
 ) -> Iterator[ComingDay]:
     """Yield the first day from today on that the text of each of `memories` names."""
+    today, _ = find_today(services)
     for memory in memories:
         if memory.kind not in DATED:
             continue
-        days = _find_days(services, memory, today)
+        days = find_named_days(services, memory, today)
         if days:
             day = min(days, key=lambda day: day.start)
             at = max(day.start, today)
             yield ComingDay(
                 memory=memory, when=place(at), at=at, is_timed=day.is_timed, span=day.span
             )
-
-
-def _find_days(services: Services, memory: Memory, since: datetime) -> tuple[times.NamedDay, ...]:
-    """Return the days in a text, as they were meant when it was told."""
-    config = services.config
-    return times.find_days(
-        memory.text,
-        # What was said of a time ahead was said before it.
-        told_at=min(memory.happened_at, memory.stored_at),
-        since=since,
-        zone=config.time_zone,
-        week_start=config.week_start,
-    )
 
 
 def _tell_once(days: Sequence[ComingDay]) -> list[ComingDay]:

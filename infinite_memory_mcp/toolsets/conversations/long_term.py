@@ -11,10 +11,11 @@ from pydantic import BeforeValidator, Field
 from infinite_memory.core.values.memory import shorten
 from infinite_memory.core.values.receipt import Outcome
 from infinite_memory.search.text.quotation import quote_label, quote_lines
-from infinite_memory_mcp.arguments import Arguments, Tokens
+from infinite_memory_mcp.arguments import Arguments, MemoryId, Tokens, list_choices
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import RECEIPT, object_schema, receipt_to_data
 from infinite_memory_mcp.foreign.arguments import decode_json
+from infinite_memory_mcp.render import render_receipt
 from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.toolsets.conversations.arguments import (
     ATTACHMENTS,
@@ -29,7 +30,7 @@ from infinite_memory_mcp.toolsets.conversations.phrases import (
     say,
 )
 from infinite_memory_mcp.toolsets.conversations.render import fit_blocks
-from infinite_memory_mcp.view import View, view_of_ids
+from infinite_memory_mcp.view import View, receipt_ids, view_of_ids
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,6 +114,28 @@ class GetMemoryContext(LongTermArguments):
     """The arguments of `get_memory_context`."""
 
     max_tokens: Tokens = DEFAULT_TOKENS
+
+
+class ReminderDone(Arguments):
+    """The arguments of `reminder_done`."""
+
+    id: MemoryId
+    state: str = Field(
+        "done",
+        description="open: not done after all",
+        json_schema_extra=list_choices("open", "done", "dropped"),
+    )
+
+
+@tool("Close a reminder", RECEIPT, repeatable=True)
+def reminder_done(store: MemoryStore, arguments: ReminderDone) -> Answer:
+    """Store that a reminder is done or dropped, so that it is due no more; undo takes it back.
+
+    One that recurs moves on.
+    """
+    (receipt,) = store.triggers.done(arguments.id, state=arguments.state)
+    text = render_receipt(receipt, view_of_ids(store, receipt_ids(receipt)))
+    return Answer(text=text, data=receipt_to_data(receipt))
 
 
 @tool("Add a reminder with a trigger", RECEIPT, repeatable=True)
@@ -357,6 +380,7 @@ def _cut_text(text: str) -> str:
 
 
 LONG_TERM = (
+    reminder_done,
     add_long_term_memory,
     update_long_term_memory,
     delete_long_term_memory,

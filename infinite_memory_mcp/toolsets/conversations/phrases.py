@@ -138,6 +138,7 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
     "top": ("Most relevant", "最相关"),
     "next": ("Next", "其次"),
     "flashbacks": ("Flashback", "闪回"),
+    "others": ("Of another conversation", "其他对话"),
     "relevance": ("relevance {value:.1f}", "相关度 {value:.1f}"),
     "shared": ("shares {words}", "共同关键词：{words}"),
     "deleted": (

@@ -237,7 +237,12 @@ def _render_recall(
     store: MemoryStore, recall: ShortTermRecall, asked: str, language: Language, budget: int
 ) -> Answer:
     """Return what came up for the messages with the text `asked`."""
-    tiers = (("top", recall.top), ("next", recall.next), ("flashbacks", recall.flashbacks))
+    tiers = (
+        ("top", recall.top),
+        ("next", recall.next),
+        ("flashbacks", recall.flashbacks),
+        ("others", recall.others),
+    )
     hits = [(name, hit) for name, tier in tiers for hit in tier]
     view = view_of_memories(store, [hit.memory for _, hit in hits], has_times=True)
     data = {

@@ -38,7 +38,11 @@ from infinite_memory.features.archive.exchange.formats.markdown import day_head,
 from infinite_memory.features.archive.exchange.output_file import writing_file
 from infinite_memory.features.archive.exchange.selection import Selection, read_links, read_memories
 
-_ENDINGS = {".jsonl": ExportFormat.JSONL, ".csv": ExportFormat.CSV}
+_ENDINGS = {
+    ".jsonl": ExportFormat.JSONL,
+    ".csv": ExportFormat.CSV,
+    ".ics": ExportFormat.ICS,
+}
 _STEP = 500
 
 
@@ -70,8 +74,8 @@ def guess_format(path: Path) -> ExportFormat:
     if not path.suffix or path.is_dir():
         return ExportFormat.MARKDOWN
     raise InvalidInput(
-        f"the name {path.name!r:.100} does not say in which format to write: end it with .jsonl or"
-        " .csv, give a folder for Markdown, or name the format"
+        f"the name {path.name!r:.100} does not say in which format to write: end it with .jsonl,"
+        " .csv or .ics, give a folder for Markdown, or name the format"
     )
 
 

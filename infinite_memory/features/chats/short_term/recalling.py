@@ -47,6 +47,7 @@ class ShortTermHit(FoundMemory):
 class ShortTermRecall(PlainData):
     """What came up: the most relevant memories, the next, and flashbacks drawn at random.
 
+    `others` are the most relevant of other conversations, which come last and gain nothing by it.
     `keywords` are those of the messages of the moment, `searched` counts the short-term memories of
     the conversation, and `seed` draws the same flashbacks again.
     """
@@ -54,6 +55,7 @@ class ShortTermRecall(PlainData):
     top: tuple[ShortTermHit, ...]
     next: tuple[ShortTermHit, ...]
     flashbacks: tuple[ShortTermHit, ...]
+    others: tuple[ShortTermHit, ...] = ()
     keywords: Mapping[str, float]
     searched: int
     seed: int
@@ -62,6 +64,7 @@ class ShortTermRecall(PlainData):
         yield from self.top
         yield from self.next
         yield from self.flashbacks
+        yield from self.others
 
 
 def search_short_term(
@@ -93,12 +96,29 @@ def search_short_term(
         top=hits_of(choice.top),
         next=hits_of(choice.next),
         flashbacks=hits_of(choice.flashbacks),
+        others=_recall_others(services, conversation_id, scope, keywords),
         keywords=keywords,
         searched=len(entries),
         seed=seed,
     )
     services.note_returned([hit.memory for hit in recall])
     return recall
+
+
+def _recall_others(
+    services: Services, conversation_id: str, scope: str | None, keywords: Mapping[str, float]
+) -> tuple[ShortTermHit, ...]:
+    """Return the most relevant memories of other conversations in the scopes of a search.
+
+    A conversation is kept apart by a private scope, and every one where each has its own scope.
+    """
+    every = entries_of(services, None, scope)
+    entries = [entry for entry in every if entry.memory.conversation_id != conversation_id]
+    constants, now = services.config.short_term, services.clock()
+    candidates = candidates_of(services, entries)
+    choice = choose(candidates, keywords, now=now, seed=0, constants=constants)
+    by_id = {entry.memory.id: entry for entry in entries}
+    return tuple([_make_hit(by_id[c.candidate.id], c, keywords) for c in choice.top])
 
 
 def draw_seed(services: Services) -> int:

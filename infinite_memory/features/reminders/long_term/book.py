@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from infinite_memory.core.errors import ConfigurationError, InvalidInput, StoreDamaged
 from infinite_memory.core.protocols import Storage
@@ -118,6 +119,18 @@ def _list_standing_steps(storage: Storage, memory_id: str) -> Iterator[tuple[Act
         before = page[-1].number
 
 
+@frozen(kw_only=True)
+class Moment:
+    """When a reminder is due: a moment if `is_timed`, or else the day that begins `at`.
+
+    `recurs` says that its text names each such day, and that it moves on once one is over.
+    """
+
+    at: datetime
+    is_timed: bool
+    recurs: bool = False
+
+
 @define(eq=False)
 class TrackedMemory:
     """A revision of a reminder, with what was worked out about its trigger in this process.
@@ -125,7 +138,9 @@ class TrackedMemory:
     `trigger` is None for a reminder without a condition. `prepared` is the condition as its
     evaluator takes it, None before the first use; `error` says why it could not be checked.
     `turn` is the number of the last call that checked it, 0 for none, and `was_late` whether the
-    condition took too long then.
+    condition took too long then. `end` is what the last call looked for that tells its end: as of
+    which position of the storage, after which moment, and the memory that was found. `moment` is
+    when it is due, as seen on a day.
     """
 
     memory: Memory
@@ -138,6 +153,8 @@ class TrackedMemory:
     error: str | None = None
     turn: int = 0
     was_late: bool = False
+    end: tuple[int, datetime, Memory | None] | None = None
+    moment: tuple[datetime, Moment | None] | None = None
     _is_approved: bool | None = field(default=None, init=False)
 
     @classmethod

@@ -11,6 +11,9 @@ from infinite_memory.core.values.conversation.trigger import Trigger
 from infinite_memory.core.values.memory import JsonValue, Kind, Memory
 from infinite_memory.features.reminders.triggers.reading import trigger_from_json, trigger_to_json
 
+STATE = "reminder"
+"""The name in a context of the state of a reminder that was closed or opened again."""
+
 _TRIGGER = "trigger"
 _ENABLED_AT = "enabled_at"
 _EARLIER_FIRINGS = "earlier_firings"
@@ -70,4 +73,10 @@ def write_trigger(
 
 def _read_trigger(memory: Memory) -> Mapping[str, JsonValue]:
     value = memory.context.get(_TRIGGER)
+    return value if isinstance(value, Mapping) else {}
+
+
+def read_state(memory: Memory) -> Mapping[str, JsonValue]:
+    """Return the `state` of a reminder and `at` which moment it was stored, nothing without."""
+    value = memory.context.get(STATE)
     return value if isinstance(value, Mapping) else {}

@@ -1,23 +1,23 @@
-"""Due: the reminders whose moment has come, or comes soon."""
+"""Due: when a reminder is due, by its own date, by the words of its text, or by its condition."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from math import inf
 
 from attrs import frozen
 
+from infinite_memory import times
 from infinite_memory.core.clock import Deadline, current_deadline
 from infinite_memory.core.errors import InvalidInput
-from infinite_memory.core.values.conversation.message import check_conversation_id
 from infinite_memory.core.values.conversation.trigger import Occasion
 from infinite_memory.core.values.memory import JsonValue, Memory
 from infinite_memory.core.values.timestamps import in_zone
-from infinite_memory.engine.scopes import choose_scopes
 from infinite_memory.engine.services import Services
-from infinite_memory.features.reminders.long_term.book import TrackedMemory, read_book
+from infinite_memory.features.reminders.long_term.book import Moment, TrackedMemory
 from infinite_memory.features.reminders.long_term.checking import (
     CODE_SECONDS,
     Checked,
@@ -25,12 +25,13 @@ from infinite_memory.features.reminders.long_term.checking import (
     check_conditions,
     is_code,
 )
-from infinite_memory.features.reminders.long_term.values import DueReminder, DueReminders
+from infinite_memory.features.reminders.long_term.context import read_state
 
 DEFAULT_WITHIN = timedelta(days=7)
 """How far ahead reminders are looked for."""
 
-_OVERDUE = timedelta(days=7)
+# A day of the year may be so long past when it is told; a day may have an hour more.
+_PAST, _LONGEST_DAY = timedelta(days=60), timedelta(hours=25)
 _MOST_WITHIN = timedelta(days=366)
 _STEP = timedelta(hours=1)
 _MOST_LOOKED_AHEAD = 2000
@@ -39,43 +40,34 @@ _TIME_PARTS = frozenset({"on", "since", "until", "between", "weekdays", "recurs"
 
 @frozen(kw_only=True)
 class Due:
-    """The reminders that are due, each with its moment, the earliest first.
+    """The reminders whose condition holds, each with its moment.
 
     Of the `conditions` that were to be checked, there was no time for the `unchecked` ones.
     """
 
-    reminders: Sequence[tuple[datetime, TrackedMemory]]
+    moments: Mapping[TrackedMemory, datetime]
     conditions: int
     unchecked: Sequence[TrackedMemory]
 
 
 def find_due(
     services: Services,
-    scopes: Collection[str] | None,
+    entries: Iterable[TrackedMemory],
     *,
     within: timedelta = DEFAULT_WITHIN,
-    conversation_id: str | None = None,
     code_seconds: float = CODE_SECONDS,
     ahead_seconds: float = inf,
 ) -> Due:
-    """Return what is due in `scopes`, None for all: the one decision on it.
+    """Return which conditions of `entries` hold by their time alone.
 
-    Due is a reminder with a date, from a week ago until `within` from now, and one whose condition,
-    which decides where it has both, holds by its time alone, now or, for rules, at a full hour
-    ahead. Conditions that are code have `code_seconds` together, looking ahead `ahead_seconds`.
+    A condition holds now or, for rules, at a full hour ahead. Conditions that are code have
+    `code_seconds` together, looking ahead `ahead_seconds`.
     """
     now = services.clock()
-    selected = [
-        entry
-        for entry in read_book(services).values()
-        if (scopes is None or entry.memory.scope in scopes)
-        and conversation_id in (None, entry.conversation_id)
-    ]
-    moments = find_dated(selected, now - _OVERDUE, now + within)
-    triggers = [entry for entry in selected if _depends_on_time(entry)]
+    triggers = [entry for entry in entries if _depends_on_time(entry)]
     code = begin_code(services, triggers, now, seconds=code_seconds)
     checked = _check_now(services, triggers, now, code)
-    moments |= {entry: now for each in checked for entry in each.holding}
+    moments = {entry: now for each in checked for entry in each.holding}
     unchecked = [entry for each in checked for entry in each.unchecked]
     waiting = [entry for entry in triggers if entry not in moments and not is_code(entry)]
     waiting = waiting[:_MOST_LOOKED_AHEAD]
@@ -87,50 +79,99 @@ def find_due(
         held = _check_now(services, waiting, hour, code)
         moments |= {entry: hour for each in held for entry in each.holding}
         waiting = [entry for entry in waiting if entry not in moments]
-    due = ((moment, entry) for entry, moment in moments.items())
-    return Due(
-        reminders=sorted(due, key=lambda pair: (pair[0], pair[1].memory.id)),
-        conditions=sum(each.count for each in checked),
-        unchecked=unchecked,
-    )
+    return Due(moments=moments, conditions=sum(each.count for each in checked), unchecked=unchecked)
 
 
-def find_dated(
-    entries: Iterable[TrackedMemory], since: datetime, until: datetime
-) -> dict[TrackedMemory, datetime]:
-    """Return the reminders without a condition whose moment is in a span of time."""
-    return {
-        entry: moment
-        for entry in entries
-        if entry.trigger is None
-        and (moment := read_date(entry.memory)) is not None
-        and since <= moment <= until
-    }
+def find_tracked_moment(services: Services, entry: TrackedMemory, today: datetime) -> Moment | None:
+    """Return what `find_moment` finds, once a day: reading a text takes a millisecond."""
+    if entry.moment is None or entry.moment[0] != today:
+        entry.moment = today, find_moment(services, entry.memory, today)
+    return entry.moment[1]
 
 
-def list_due(
-    services: Services,
-    *,
-    within: timedelta,
-    conversation_id: str | None,
-    scope: str | Iterable[str] | None,
-) -> DueReminders:
-    """Return the reminders that are due, the earliest first; see `Triggers.due`.
+def find_moment(services: Services, reminder: Memory, today: datetime) -> Moment | None:
+    """Return when a reminder without a condition is due, None if it has no date.
 
-    Raises:
-        InvalidInput: a value cannot be used.
-        UnknownScope: there is no such scope.
+    Its own date counts first, then the day that its text names, also in the past. Of days that
+    recur it is the first one from `today` on, unless its own date is later.
     """
-    check_within(within)
-    conversation = None if conversation_id is None else check_conversation_id(conversation_id)
-    scopes = choose_scopes(scope, services, conversation).scopes
-    due = find_due(services, scopes, within=within, conversation_id=conversation)
-    services.note_read(entry.memory for _, entry in due.reminders)
-    return DueReminders(
-        (_describe_reminder(entry, moment) for moment, entry in due.reminders),
-        conditions=due.conditions,
-        unchecked=[entry.name for entry in due.unchecked],
+    date = read_date(reminder)
+    days = find_named_days(services, reminder, told_at(reminder) - _PAST)
+    each = find_next(services, reminder, today) if any(day.recurs for day in days) else None
+    if each is not None and (date is None or date < today):
+        return each
+    if date is not None:
+        return Moment(at=date, is_timed=is_timed(services, date), recurs=each is not None)
+    if days:
+        coming = [day for day in days if day.end > told_at(reminder)]
+        day = min(coming or days, key=lambda day: day.start)
+        return Moment(at=day.start, is_timed=day.is_timed)
+    return _find_past_day(services, reminder)
+
+
+def find_next(services: Services, reminder: Memory, since: datetime) -> Moment | None:
+    """Return the first of the recurring days of a text that is not over at `since`."""
+    days = [day for day in find_named_days(services, reminder, since) if day.recurs]
+    if not days:
+        return None
+    first = min(days, key=lambda day: day.start)
+    return Moment(at=first.start, is_timed=first.is_timed, recurs=True)
+
+
+def is_timed(services: Services, moment: datetime) -> bool:
+    """Return whether a moment is another one than the beginning of a day."""
+    local = in_zone(moment, services.config.time_zone)
+    return (local.hour, local.minute) != (0, 0)
+
+
+def told_at(memory: Memory) -> datetime:
+    """Return when a memory was told: what was said of a time ahead was said before it."""
+    return min(memory.happened_at, memory.stored_at)
+
+
+def find_open_since(memory: Memory) -> datetime:
+    """Return from when on a memory can end a reminder: told, or opened again."""
+    value = read_state(memory).get("at")
+    with suppress(ValueError):
+        if isinstance(value, str) and (at := datetime.fromisoformat(value)).utcoffset() is not None:
+            return max(at, told_at(memory))
+    return told_at(memory)
+
+
+def find_named_days(
+    services: Services, memory: Memory, since: datetime
+) -> tuple[times.NamedDay, ...]:
+    """Return the days in a text that are not over at `since`, as they were meant when told."""
+    config = services.config
+    return times.find_days(
+        memory.text,
+        told_at=told_at(memory),
+        since=since,
+        zone=config.time_zone,
+        week_start=config.week_start,
     )
+
+
+def _find_past_day(services: Services, reminder: Memory) -> Moment | None:
+    """Return the single day that a text names as a question does: "yesterday", "last Friday"."""
+    config = services.config
+    reading = times.find_range(
+        reminder.text,
+        now=told_at(reminder),
+        zone=config.time_zone,
+        week_start=config.week_start,
+    )
+    start, end = (None, None) if reading is None else (reading.range.start, reading.range.end)
+    if start is None or end is None or end - start > _LONGEST_DAY:
+        return None
+    return Moment(at=start, is_timed=False)
+
+
+def find_today(services: Services) -> tuple[datetime, datetime]:
+    """Return the beginning of today and of tomorrow in the configured time zone."""
+    local = in_zone(services.clock(), services.config.time_zone)
+    midnight = local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
+    return midnight.astimezone(UTC), (midnight + timedelta(days=1)).astimezone(UTC)
 
 
 def check_within(within: object) -> None:
@@ -203,17 +244,3 @@ def _check_now(
         )
         for (conversation, scope), entries in places.items()
     ]
-
-
-def _describe_reminder(entry: TrackedMemory, moment: datetime) -> DueReminder:
-    memory = entry.memory
-    return DueReminder(
-        id=memory.id,
-        name=memory.title,
-        text=memory.text,
-        scope=memory.scope,
-        conversation_id=memory.conversation_id,
-        due_at=moment,
-        is_trigger=entry.trigger is not None,
-        important=memory.important,
-    )

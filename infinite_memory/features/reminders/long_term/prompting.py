@@ -15,6 +15,7 @@ from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.timestamps import in_zone
 from infinite_memory.engine.retrieval.cut import may_be_pushed
 from infinite_memory.engine.services import Services
+from infinite_memory.features.reminders.coming import list_reminders, make_place
 from infinite_memory.features.reminders.long_term.book import TrackedMemory, read_book
 from infinite_memory.features.reminders.long_term.checking import (
     CODE_SECONDS,
@@ -22,8 +23,9 @@ from infinite_memory.features.reminders.long_term.checking import (
     check_conditions,
     is_code,
 )
-from infinite_memory.features.reminders.long_term.due import find_dated
+from infinite_memory.features.reminders.long_term.due import find_today, find_tracked_moment
 from infinite_memory.features.reminders.long_term.values import DEFAULT_CONVERSATION
+from infinite_memory.features.reminders.states import DUE
 
 _SECONDS = 0.05
 """How long a prompt waits for its conditions together."""
@@ -54,7 +56,16 @@ def find_prompted(
         and entry.conversation_id in (DEFAULT_CONVERSATION, conversation_id)
         and may_be_pushed(entry.memory)
     ]
-    dated = sorted(find_dated(selected, since, now).items(), key=lambda pair: pair[1])
+    today, _ = find_today(services)
+    reached = [
+        entry
+        for entry in selected
+        if entry.trigger is None
+        and (moment := find_tracked_moment(services, entry, today)) is not None
+        and since <= moment.at <= now
+    ]
+    days = list_reminders(services, reached, make_place(services, None))
+    dated = [(day.at, day.memory) for day in days if day.when in DUE and day.at <= now]
     occasion = Occasion(
         now=in_zone(now, services.config.time_zone),
         messages=check_messages(
@@ -66,7 +77,7 @@ def find_prompted(
         participants=None,
     )
     held = _find_holding(services, [entry for entry in selected if entry.trigger], occasion)
-    return [*((moment, entry.memory) for entry, moment in dated), *((now, each) for each in held)]
+    return [*dated, *((now, each) for each in held)]
 
 
 def start_conditions(services: Services) -> None:

@@ -1,4 +1,4 @@
-"""`infinite-memory due`: the reminders whose moment has come, or comes soon."""
+"""`infinite-memory due` and `done`: the reminders that are due, and those that are closed."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from datetime import timedelta
 
 import click
 
-from infinite_memory.apps.cli.completions import complete_scopes
+from infinite_memory.apps.cli.completions import complete_ids, complete_scopes
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, remark
+from infinite_memory.apps.cli.render import receipt_sentence
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.features.reminders.long_term.values import DueReminder, describe_unchecked
@@ -41,8 +42,8 @@ def due_command(
 ) -> None:
     """List the reminders that are due, the earliest first.
 
-    Dated reminders of the last week and of the days ahead, and long-term memories whose condition
-    holds by its time alone.
+    Dated reminders, overdue or of the days ahead, and long-term memories whose condition holds by
+    its time alone. What seems done is left out.
     """
     with open_store(context) as store:
         reminders = store.triggers.due(
@@ -63,6 +64,35 @@ def due_command(
         remark(f"Nothing is due within {format_count(days, 'day')}.")
     if reminders.unchecked:
         remark(describe_unchecked(len(reminders.unchecked), reminders.conditions))
+
+
+@click.command("done")
+@click.argument("memory_ids", metavar="[ID]...", nargs=-1, shell_complete=complete_ids)
+@click.option("--drop", "state", flag_value="dropped", help="It is not to be done any more.")
+@click.option("--reopen", "state", flag_value="open", help="It is not done after all.")
+@click.option("--probable", is_flag=True, help="Each that `today` asks about, in place of IDs.")
+@common_options
+@click.pass_context
+def done_command(
+    context: click.Context, /, memory_ids: tuple[str, ...], *, state: str | None, probable: bool
+) -> None:
+    """Store that reminders are done, so that they are due no more.
+
+    A reminder that recurs by its text moves on to its next day. `undo` takes a change back.
+    """
+    if bool(memory_ids) == probable:
+        raise click.UsageError("give the IDs of reminders, or --probable")
+    with open_store(context) as store:
+        ids = [None] if probable else [store.ids.resolve(each) for each in memory_ids]
+        receipts = [
+            receipt for each in ids for receipt in store.triggers.done(each, state=state or "done")
+        ]
+    if wants_json(context):
+        emit_json([receipt.to_dict() for receipt in receipts])
+    elif receipts:
+        emit_lines(Line([(receipt_sentence(receipt), "")]) for receipt in receipts)
+    else:
+        remark("No reminder seems done.")
 
 
 def _make_line(reminder: DueReminder, zone: str | None) -> Line:

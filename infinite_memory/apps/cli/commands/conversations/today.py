@@ -13,8 +13,9 @@ from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, remark
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.timestamps import in_zone
-from infinite_memory.features.reminders.coming import Coming, ComingDay, When
+from infinite_memory.features.reminders.coming import Coming, ComingDay
 from infinite_memory.features.reminders.long_term.values import describe_unchecked
+from infinite_memory.features.reminders.states import When
 from infinite_memory.search.text.lines import one_line
 
 _TEXT_CHARS = 240
@@ -22,7 +23,7 @@ _TITLES = {
     When.OVERDUE: "Overdue",
     When.TODAY: "Today",
     When.AHEAD: "Ahead",
-    When.DONE: "Done? Then: infinite-memory forget ID",
+    When.DONE: "Done? Then: infinite-memory done ID",
 }
 
 
@@ -59,7 +60,7 @@ def today_command(context: click.Context, *, days: int, scope: str | None) -> No
     else:
         remark(f"Nothing comes within {format_count(days, 'day')}, and nothing is overdue.")
     if coming.unchecked:
-        remark(describe_unchecked(coming.unchecked, coming.conditions))
+        remark(describe_unchecked(len(coming.unchecked), coming.conditions))
 
 
 def _make_lines(coming: Coming, zone: str | None) -> Iterator[Line]:

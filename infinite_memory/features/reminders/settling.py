@@ -1,0 +1,64 @@
+"""Store the state of a reminder: done, dropped, or open again."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.values.checks import check_choice
+from infinite_memory.core.values.codec import iso
+from infinite_memory.core.values.conversation.trigger import Trigger
+from infinite_memory.core.values.memory import JsonValue, Kind, Memory, Status
+from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
+from infinite_memory.engine.load_memories import get_memory
+from infinite_memory.engine.services import Services
+from infinite_memory.engine.writes.receipts import receipt_of
+from infinite_memory.engine.writes.revise import revise
+from infinite_memory.features.reminders.long_term.context import STATE, read_state, read_trigger_of
+from infinite_memory.features.reminders.long_term.due import find_moment, find_next, find_today
+from infinite_memory.features.reminders.states import State
+
+
+def settle(services: Services, memory_id: str, state: str) -> Receipt:
+    """Store the state of a reminder; see `Triggers.done`.
+
+    Raises:
+        NotFound: there is no such memory.
+        InvalidInput: it is no reminder, or recurs by its condition.
+        Conflict: another client has just changed it.
+    """
+    chosen = check_choice(state, State, "state")
+    memory = get_memory(services, memory_id)
+    if memory.kind is not Kind.REMINDER:
+        raise InvalidInput(
+            f"{memory_id!r} is a {memory.kind}, and a reminder alone is {chosen}: forget it, or let"
+            " a newer memory supersede it"
+        )
+    trigger = read_trigger_of(memory)
+    if chosen is State.DONE and trigger is not None and "recurs" in str(trigger.condition):
+        raise InvalidInput(
+            f"{memory_id!r} recurs by its condition and moves on by itself: drop it to end it"
+        )
+    now = services.clock()
+    status = Status.CURRENT if chosen is State.OPEN else Status.ARCHIVED
+    fields: dict[str, JsonValue] = {"state": chosen, "at": iso(now)}
+    changes: dict[str, object] = {"status": status}
+    following = _find_following(services, memory, trigger) if chosen is State.DONE else None
+    if following is not None:
+        changes = {"valid_from": following, "valid_to": None}
+    elif memory.status is status and read_state(memory).get("state") == chosen != State.OPEN:
+        return receipt_of(memory, Outcome.UNCHANGED, Searchable.WORDS)
+    changes["context"] = {**memory.context, STATE: fields}
+    return revise(services, memory_id, revision=memory.revision, changes=changes)
+
+
+def _find_following(services: Services, memory: Memory, trigger: Trigger | None) -> datetime | None:
+    """Return when a reminder whose days recur is due next, None for one that ends."""
+    if memory.status is not Status.CURRENT or trigger is not None:
+        return None
+    today, _ = find_today(services)
+    present = find_moment(services, memory, today)
+    if present is None or not present.recurs:
+        return None
+    after = find_next(services, memory, max(today, present.at) + timedelta(days=1))
+    return None if after is None else after.at
