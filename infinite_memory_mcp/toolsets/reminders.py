@@ -44,8 +44,11 @@ def reminders(store: MemoryStore, arguments: Reminders) -> Answer:
     more = len(coming.days) - len(shown)
     if more:
         lines.append(f"and {more:,} more: ask for fewer days")
+    if any(day.told_by for day in shown):
+        lines.append('What is done: more(tool="reminder_done", arguments={"id": ...}).')
     if coming.unchecked:
-        lines.append(f"{format_count(coming.unchecked, 'condition')} could not be checked in time.")
+        number = format_count(len(coming.unchecked), "condition")
+        lines.append(f"{number} could not be checked in time.")
     if not coming.days:
         lines.insert(0, f"Nothing is due within {format_count(arguments.days, 'day')}.")
     head = [NOTICE] if coming.days else []
