@@ -90,6 +90,18 @@ def note(store: MemoryStore, text: str, **details: Any) -> str:
     return store.projects.store_chunk(text, repository=REPOSITORY, **details).id
 
 
+def test_a_lesson_of_the_same_session_ends_a_problem(store: MemoryStore) -> None:
+    problem = note(store, f"{ERROR} in CI", kind="problem", session="s1")
+    briefing = store.projects.build_session_context(REPOSITORY)
+    assert any(item.id == problem for each in briefing.sections for item in each.items)
+    store.projects.store_lesson(
+        "redis is refused", solution="start it as a service", repository=REPOSITORY, session="s1"
+    )
+    briefing = store.projects.build_session_context(REPOSITORY)
+    parts = {each.part for each in briefing.sections for item in each.items if item.id == problem}
+    assert BriefingPart.OPEN not in parts
+
+
 @pytest.mark.parametrize("shared", [{"session": "s1"}, {"files": ["ci.yml"]}])
 def test_a_fix_is_linked_to_the_problem_before_it(
     store: MemoryStore, shared: dict[str, Any]

@@ -147,7 +147,7 @@ def _find_answered(
 ) -> set[str]:
     """Return the ids of the unfinished chunks to which later work that came to an end is linked."""
     begun = {chunk.id: chunk.happened_at for chunk in unfinished}
-    ended = {chunk.id: chunk.happened_at for chunk in chunks if _is_end(chunk)}
+    ended = {chunk.id: chunk.happened_at for chunk in chunks if _is_end(chunk) or chunk.is_solved}
     if not begun or not ended:
         return set()
     return {
