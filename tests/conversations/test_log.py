@@ -118,6 +118,7 @@ def test_messages_that_say_nothing_are_kept_and_not_found(store: MemoryStore) ->
             "OK!",
             "Thanks :)",
             "yes please",
+            *("Noted.", "Got it.", "Agreed.", "understood", "thanks, looks good"),
             "haha",
             "👍",
             "...",

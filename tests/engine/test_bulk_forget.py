@@ -150,6 +150,14 @@ def test_a_query_chooses_likely_answers_and_their_twins(store: MemoryStore) -> N
     assert store.bulk.forget(none.token, "quantum chromodynamics", threshold=1).ids == ()
 
 
+def test_a_query_takes_no_assent_with_it() -> None:
+    with MemoryStore.open("memory://") as store:
+        store.remember("Marta's cat is called Kiki", id="cat")
+        for text in ("Got it.", "Noted.", "Agreed."):
+            store.remember(text)
+        assert [memory.id for memory in store.bulk.preview_forget("cat").memories] == ["cat"]
+
+
 def test_where_nothing_matches_other_scopes_are_counted(filled: MemoryStore) -> None:
     filled.scopes.create("secret", sensitivity="private")
     filled.remember("A secret draft", scope="secret", tags=["draft"])

@@ -24,6 +24,7 @@ from infinite_memory.engine.retrieval.search import find_hits
 from infinite_memory.engine.retrieval.search_request import SearchRequest, build_criteria
 from infinite_memory.engine.scopes import ALL
 from infinite_memory.engine.services import Services
+from infinite_memory.engine.trivial import is_trivial
 from infinite_memory.engine.writes.attachments import find_attachments, hide_attachments
 
 _KEPT = tuple([str(status) for status in Status if status is not Status.FORGOTTEN])
@@ -145,8 +146,12 @@ def _choose_memories(services: Services, selection: _Selection) -> list[Memory]:
         limit=_DEFAULT_LIMIT if selection.limit is None else selection.limit,
         threshold=threshold,
     )
-    # A search shows its first hits below the threshold too.
-    hits = [hit for hit in find_hits(services, request) if hit.score >= threshold]
+    # A search shows its first hits below the threshold too, and "Got it." says nothing of a query.
+    hits = [
+        hit
+        for hit in find_hits(services, request)
+        if hit.score >= threshold and (not is_trivial(hit.memory.text) or is_trivial(request.text))
+    ]
     beside = [each for hit in hits for each in (*hit.twins, *(told.id for told in hit.made_from))]
     return [*(hit.memory for hit in hits), *load_memories(services, beside).values()]
 
