@@ -99,7 +99,8 @@ _WORD = re.compile("[a-zı]+")
 # Also English words or parts of names: "care", "Van Gogh".
 _AMBIGUOUS = frozenset(
     "care die met van von door over hat war bin men mange son ten sale fur plus comment pour per"
-    " come non hay han tot hoe pro sin lui dan los las les des del mai mine mit nur sur".split()
+    " come non hay han tot hoe pro sin lui dan los las les des del mai mine mit nur sur"
+    " cat mint manga era dos volt ben kim var".split()
 )
 # Remains of contractions, which are words of other languages: "ve" is "and" in Turkish.
 _CONTRACTIONS = frozenset({"ve", "ll", "re", "s", "t", "don"})
