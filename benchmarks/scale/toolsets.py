@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -76,10 +77,15 @@ class Reads:
 
 @contextmanager
 def count_reads() -> Iterator[Callable[[], Reads]]:
-    """Count what the connections that are opened meanwhile read; the result says it so far."""
-    total = {"statements": 0, "rows": 0, "steps": 0}
+    """Count what this thread reads over connections that are opened meanwhile, and say it so far.
+
+    The index is written in the background.
+    """
+    total, thread = {"statements": 0, "rows": 0, "steps": 0}, threading.get_ident()
 
     def trace(event: Mapping[str, Any]) -> None:
+        if threading.get_ident() != thread:
+            return
         if event["code"] == apsw.SQLITE_TRACE_ROW:
             total["rows"] += 1
         else:
