@@ -58,12 +58,12 @@ def conversation_criteria(
 
 def follow_conversation(
     services: Services,
-    conversation_id: str,
+    conversation_id: str | None,
     scope: str | None,
     kind: Kind,
     make: Callable[[Memory], Value],
 ) -> list[Value]:
-    """Return what is made of the memories of a kind in a conversation, newest first.
+    """Return what is made of the memories of a kind in a conversation, or in all, newest first.
 
     They are those of `conversation_criteria`; each is read once. `make` is the same for a kind.
     """

@@ -118,7 +118,10 @@ def search_short_term(
 
 
 def _recall_others(
-    services: Services, conversation_id: str, scope: str | None, keywords: Mapping[str, float]
+    services: Services,
+    conversation_id: str,
+    scope: str | Iterable[str] | None,
+    keywords: Mapping[str, float],
 ) -> tuple[ShortTermHit, ...]:
     """Return the most relevant memories of other conversations in the scopes of a search.
 
