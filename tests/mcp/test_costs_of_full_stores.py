@@ -14,12 +14,11 @@ UNPAGED = {
     *(
         "store_memory",
         "store_conversation_chunk",
-        "get_memory_stats",
         "search_by_tag without a tag",
     ),
     *("add_short_term_memory", "search_short_term_memories", "analyze_memory_patterns"),
     *("add_long_term_memory", "search_long_term_memories", "search_memories", "cleanup_memories"),
-    *("memory://stats/conversation/{+id}", "memory://stats/overview", "log_conversation"),
+    *("memory://stats/conversation/{+id}", "log_conversation"),
 }
 
 
