@@ -27,12 +27,14 @@ class Arguments(BaseModel):
 
     `destroying` are the arguments that no refusal suggests. `cleared` are the arguments whose value
     an empty text removes. `spread` names an argument that is an object of further arguments.
+    `unlisted` are taken, and not shown in a list.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     destroying: ClassVar[frozenset[str]] = frozenset()
     cleared: ClassVar[frozenset[str]] = frozenset()
     spread: ClassVar[str | None] = None
+    unlisted: ClassVar[frozenset[str]] = frozenset()
 
     def in_folder(self, folder: str | None) -> Self:
         """Return the arguments for a client that works in `folder`, None if that is unknown."""
@@ -182,6 +184,8 @@ def input_schema(kind: type[Arguments]) -> dict[str, Any]:
     """
     schema: dict[str, Any] = _shorten_schema(kind.model_json_schema())
     schema.pop("description", None)
+    for name in kind.unlisted:
+        del schema["properties"][name]
     schema["properties"].get("max_tokens", {}).pop("default", None)
     for field in schema["properties"].values():
         for bound in ("minimum", "maximum"):

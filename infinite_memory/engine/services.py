@@ -90,7 +90,7 @@ class Services:
         """What this handle keeps of the memories of some kinds, such as conditions."""
         from infinite_memory.engine.kind_follower import Followers
 
-        return Followers()
+        return Followers(self.storage)
 
     @property
     def default_scope(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
+from datetime import datetime
 
 from infinite_memory.core.errors import ReadOnly
 from infinite_memory.core.protocols import Storage, SupportsDamage, limit_to_brief_calls
@@ -16,7 +17,7 @@ from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.record import Changes, Page, Record, Size, Usage
 from infinite_memory.core.values.scope import Scope
 from infinite_memory.core.values.verification import Finding
-from infinite_memory.storage.keys import list_keys
+from infinite_memory.storage.keys import count_tags, list_keys, usage_changes
 
 
 class ReadOnlyStorage:
@@ -124,6 +125,14 @@ class ReadOnlyStorage:
     def keys(self, scopes: Collection[str], *, limit: int) -> list[str]:
         """Return the first keys of the current memories in `scopes`; see `SupportsKeys.keys`."""
         return list_keys(self._inner, scopes, limit=limit)
+
+    def count_tags(self, scopes: Collection[str] | None, at: datetime) -> dict[str, int] | None:
+        """Count the tags; see `SupportsTagCounts.count_tags`."""
+        return count_tags(self._inner, scopes, at)
+
+    def usage_changes(self, after: int, *, limit: int) -> tuple[list[str], int] | None:
+        """Return what was used since; see `SupportsUsageChanges.usage_changes`."""
+        return usage_changes(self._inner, after, limit=limit)
 
     def damage(self) -> tuple[Finding, ...]:
         """Return the damage that was found; see `SupportsDamage.damage`."""

@@ -244,6 +244,7 @@ class AsyncConversations(Awaited[Conversations]):
     stats = awaited(Conversations.stats)
     add_short_term = awaited(Conversations.add_short_term)
     search_short_term = awaited(Conversations.search_short_term)
+    coming_up = awaited(Conversations.coming_up)
     delete_short_term = awaited(Conversations.delete_short_term)
     clean_up = awaited(Conversations.clean_up)
     frequent_conversation = awaited(Conversations.frequent_conversation)

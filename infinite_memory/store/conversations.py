@@ -32,7 +32,12 @@ from infinite_memory.features.chats.short_term.patterns import (
     conversation_stats,
     find_frequent_conversation,
 )
-from infinite_memory.features.chats.short_term.recalling import ShortTermRecall, search_short_term
+from infinite_memory.features.chats.short_term.recalling import (
+    ComingUp,
+    ShortTermRecall,
+    find_coming_up,
+    search_short_term,
+)
 from infinite_memory.features.chats.short_term.tidying import Cleanup, clean_up, forget_short_term
 from infinite_memory.features.projects.session_chunks import ingest_noted
 from infinite_memory.features.projects.session_moments import (
@@ -41,6 +46,7 @@ from infinite_memory.features.projects.session_moments import (
     recall_for_prompt,
 )
 from infinite_memory.features.projects.work_moments import recall_for_failure, recall_for_file
+from infinite_memory.features.reminders.long_term.values import DEFAULT_CONVERSATION
 from infinite_memory.features.sessions.ingested import Ingested
 from infinite_memory.features.sessions.project_scope import existing_project_scope
 from infinite_memory.features.sessions.session_messages import ingest_spool
@@ -213,6 +219,25 @@ class Conversations(Group):
             scope=scope,
             seed=seed,
         )
+
+    def coming_up(
+        self,
+        messages: Messages,
+        conversation_id: str = DEFAULT_CONVERSATION,
+        *,
+        scope: str | Iterable[str] | None = None,
+    ) -> ComingUp:
+        """Return what the last `messages` bring up by itself, as a prompt does in a session.
+
+        These are the reminders of the last seven days that are due, those whose condition holds,
+        of any conversation if they were stored without one, and the two short-term memories of the
+        conversation that come to mind first.
+
+        Raises:
+            InvalidInput: a message or the id cannot be used.
+            UnknownScope: there is no such scope.
+        """
+        return find_coming_up(self._services, messages, conversation_id, scope=scope)
 
     @count_call
     def delete_short_term(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
@@ -23,6 +23,7 @@ from infinite_memory_mcp.arguments import (
     Limit,
     MemoryId,
     MemoryIds,
+    Objects,
     Scopes,
     Tokens,
 )
@@ -58,6 +59,8 @@ _MAX_TAGS = 100
 class RetrieveMemory(Arguments):
     """The arguments of `retrieve_memory`."""
 
+    unlisted: ClassVar[frozenset[str]] = frozenset({"messages", "conversation_id"})
+
     query: str | None = None
     depth: str = Field(
         "normal",
@@ -81,6 +84,8 @@ class RetrieveMemory(Arguments):
     explain: bool = Field(False, description="Say why each hit")
     why_not: MemoryId | None = Field(None, description="An id: say why it is not found")
     ids: MemoryIds = Field([], description="Instead: show these whole")
+    messages: Objects = Field([])
+    conversation_id: str = "default"
     max_tokens: Tokens = DEFAULT_TOKENS
 
 
@@ -116,9 +121,12 @@ def retrieve_memory(store: MemoryStore, arguments: RetrieveMemory) -> Answer:
         return _render_by_id(store, arguments)
     if arguments.query is None:
         raise InvalidInput("query and ids are both missing: give query or ids, or when alone")
-    options = arguments.model_dump(exclude={"why_not", "ids", "max_tokens"})
+    options = arguments.model_dump(exclude={"why_not", "ids", "max_tokens", *arguments.unlisted})
     options["cut"] = "asked"
-    answer = _render_search(store, store.search(**options), arguments.max_tokens, pages=True)
+    budget = arguments.max_tokens - (arguments.max_tokens // 4 if arguments.messages else 0)
+    answer = _render_search(store, store.search(**options), budget, pages=True)
+    if arguments.messages:
+        answer = _add_coming_up(store, arguments, answer)
     if arguments.why_not is None:
         return answer
     del options["explain"], options["offset"]
@@ -129,6 +137,20 @@ def retrieve_memory(store: MemoryStore, arguments: RetrieveMemory) -> Answer:
         text=f"{short_id} {verdict}: {absence.reason}.\n\n{answer.text}",
         data={**answer.data, "why_not": compact(absence)},
     )
+
+
+def _add_coming_up(store: MemoryStore, arguments: RetrieveMemory, answer: Answer) -> Answer:
+    coming = store.conversations.coming_up(
+        arguments.messages, arguments.conversation_id, scope=arguments.scope
+    )
+    memories = [*coming.reminders, *coming.short_term]
+    if not memories:
+        return answer
+    shown = render_memories(
+        memories, budget=arguments.max_tokens // 4, view=view_of_memories(store, memories)
+    )
+    text = f"{answer.text}\n\nThe conversation brings up, reminders first: {shown}"
+    return Answer(text=text, data={**answer.data, "coming_up": compact(coming)})
 
 
 @tool("Search by tag", HITS, reads=True)

@@ -474,6 +474,10 @@ ROWS: Mapping[str, list[Call]] = {
         ),
         *(lambda s, c=c: s.conversations.search_short_term(SAID, c, seed=1) for c in CONVERSATIONS),
     ],
+    "conversations.coming_up": [
+        *(lambda s, n=n: s.conversations.coming_up(SAID, "talk", scope=n) for n in (None, *SCOPES)),
+        *(lambda s, c=c: s.conversations.coming_up(SAID, c) for c in CONVERSATIONS),
+    ],
     "conversations.delete_short_term": [
         *(
             lambda s, n=n: s.conversations.delete_short_term("deadline", "talk", scope=n)

@@ -149,6 +149,8 @@ calls = {
         lambda: store.conversations.add_short_term([{"role": "user", "content": "x"}], "t"),
     "conversations.search_short_term":
         lambda: store.conversations.search_short_term([{"role": "user", "content": "x"}], "t"),
+    "conversations.coming_up":
+        lambda: store.conversations.coming_up([{"role": "user", "content": "x"}]),
     "conversations.delete_short_term": lambda: store.conversations.delete_short_term("x", "t"),
     "conversations.clean_up": lambda: store.conversations.clean_up("t"),
     "conversations.frequent_conversation": store.conversations.frequent_conversation,

@@ -1,14 +1,14 @@
 """A store of an older schema is brought forward and keeps everything.
 
-Schema 1 had no access keys and schema 2 no activations. The store of schema 2 has an access key and
-recalls; otherwise both are the same.
+Schema 1 had no access keys, schema 2 no activations and schema 3 no counts. The store of schema 2
+has an access key and recalls, that of schema 3 an activation too; otherwise they are the same.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
@@ -29,9 +29,15 @@ MEMORIES = {
     "deadline": "The deadline of project Apollo is June 12",
     "job": "Alice works at Acme",
 }
-KEYS = {1: {}, 2: {"aaaaaaaa": make_access_key("aaaaaaaa")}}
+_KEY = {"aaaaaaaa": make_access_key("aaaaaaaa")}
+KEYS = {1: {}, 2: _KEY, 3: _KEY}
 _DAY = datetime(2026, 6, 5, 9, tzinfo=UTC)
-USED = {1: {}, 2: {"deadline": Usage(count=3, last=_DAY), "job": Usage(count=1, last=_DAY)}}
+_ACTIVATED = Usage(count=1, last=_DAY, activation=2.5, activated_at=_DAY + timedelta(days=1))
+USED = {
+    1: {},
+    2: {"deadline": Usage(count=3, last=_DAY), "job": Usage(count=1, last=_DAY)},
+    3: {"deadline": Usage(count=3, last=_DAY), "job": _ACTIVATED},
+}
 TABLES = (
     "SELECT group_concat(type || name || ifnull(sql, ''), ';') FROM "
     "(SELECT * FROM sqlite_master ORDER BY name)"

@@ -55,6 +55,7 @@ CALLS: dict[str, Callable[[MemoryStore], object]] = {
     "conversations.search_short_term": lambda store: store.conversations.search_short_term(
         SAID, "talk"
     ),
+    "conversations.coming_up": lambda store: store.conversations.coming_up(SAID, "talk"),
     "conversations.delete_short_term": lambda store: store.conversations.delete_short_term(
         "x", "talk"
     ),

@@ -48,15 +48,11 @@ FOREVER = "context.conversation_id === 'slow' ? (() => { while (true); })() : tr
         ("if (context.messages.length > 1) { true } else { false }", True),
         ("/\\p{Unified_Ideograph}/u.test(context.messages[1].content)", True),
         ("JSON.stringify({ a: [1] }) === '{\"a\":[1]}' && parseInt('7', 10) === 7", True),
-        ("NaN", False),
-        ("0n", False),
-        ("''", False),
-        ("null", False),
-        ("undefined", False),
-        ("[]", True),
-        ("'false'", True),
-        ("10n ** 30n", True),
-        ("Symbol('x')", True),
+        ("0", False),
+        ("match_keys(context.messages, ['cake'], 'user')", False),
+        ("match_keys(context.messages, ['cake'], 'both')", True),
+        ("match_keys([{ role: 'system', content: 'cake' }], ['cake'], 'both')", False),
+        ("match_keys_all(context.messages, ['cake', 'birthday'], 'both')", True),
     ],
 )
 def test_a_condition_gives_what_it_gives_in_javascript(
@@ -76,6 +72,46 @@ def test_a_condition_gives_what_it_gives_in_javascript(
         participants={"Alice": {"age": 31}},
     )
     assert holds(shared_javascript, source, said) is expected
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "NaN",
+        "-1",
+        "0.5",
+        "0n",
+        "''",
+        "null",
+        "undefined",
+        "[]",
+        "'false'",
+        "10n ** 30n",
+        "Symbol('x')",
+    ],
+)
+def test_what_is_neither_true_nor_false_nor_a_count_is_refused(
+    shared_javascript: JavaScriptEvaluator, source: str
+) -> None:
+    with pytest.raises(InvalidInput, match=r"answers neither true nor false.*write !! before it"):
+        shared_javascript.prepare(source)
+
+
+def test_an_answer_that_is_no_boolean_later_is_an_error_and_does_not_hold(
+    shared_javascript: JavaScriptEvaluator,
+) -> None:
+    source = "context.conversation_id === 'c1' ? ['party'] : false"
+    verdict = judge(shared_javascript, source, occasion(conversation_id="c1"))
+    assert (verdict.holds, verdict.is_timeout) == (False, False)
+    assert "answers neither true nor false" in str(verdict.error)
+
+
+@pytest.mark.parametrize("name", ["match_keys", "match_keys_all"])
+def test_an_unknown_scope_word_is_refused_with_those_that_there_are(
+    shared_javascript: JavaScriptEvaluator, name: str
+) -> None:
+    with pytest.raises(InvalidInput, match=r"no scope 'usr': give any, both, user, assistant"):
+        shared_javascript.prepare(f"{name}(context.messages, ['cake'], 'usr') > 0")
 
 
 @pytest.mark.thorough

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from datetime import datetime
 from typing import Protocol, runtime_checkable
 
 from infinite_memory.core.values.access.key import AccessKey
@@ -21,6 +22,8 @@ __all__ = [
     "SupportsBriefCalls",
     "SupportsDamage",
     "SupportsKeys",
+    "SupportsTagCounts",
+    "SupportsUsageChanges",
     "SupportsVerify",
     "limit_to_brief_calls",
 ]
@@ -208,3 +211,29 @@ class SupportsKeys(Protocol):
 
     def keys(self, scopes: Collection[str], *, limit: int) -> list[str]:
         """Return the first `limit` keys, by code point, of the current memories in `scopes`."""
+
+
+@runtime_checkable
+class SupportsTagCounts(Protocol):
+    """A storage that keeps counts of tags; without this, memories are read."""
+
+    def count_tags(self, scopes: Collection[str] | None, at: datetime) -> dict[str, int] | None:
+        """Return how many current memories in `scopes`, None for all, have each folded tag.
+
+        Topic summaries do not count, nor memories that have ended `at` a moment. The time does not
+        grow with the number of memories, save those whose validity has an end. None: a storage
+        beneath cannot tell.
+        """
+
+
+@runtime_checkable
+class SupportsUsageChanges(Protocol):
+    """A storage with a feed of usage; without this, the usage of every memory is read again."""
+
+    def usage_changes(self, after: int, *, limit: int) -> tuple[list[str], int] | None:
+        """Return at most `limit` ids whose usage changed since the cursor `after`, and a cursor.
+
+        The oldest change comes first; an id is there once, at its last change. To erase a memory
+        that was used is a change, and an empty id says that any usage may have changed. A cursor
+        beyond the end gives no ids and the cursor of the end. None: a storage beneath cannot tell.
+        """

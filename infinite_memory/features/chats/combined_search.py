@@ -13,10 +13,9 @@ from infinite_memory.core.values.checks import check_choice, check_count, check_
 from infinite_memory.core.values.conversation.choices import Order, Term
 from infinite_memory.core.values.conversation.message import check_conversation_id
 from infinite_memory.core.values.memory import FoundMemory, Kind, Memory
-from infinite_memory.engine.load_memories import iterate_memories
 from infinite_memory.engine.services import Services
 from infinite_memory.features.attachments.similarity import compare_all
-from infinite_memory.features.chats.log.reading import conversation_criteria
+from infinite_memory.features.chats.log.reading import follow_conversation
 from infinite_memory.features.chats.short_term.entry import entries_of
 from infinite_memory.features.chats.text_pattern import contains_phrase
 from infinite_memory.search.text.segmenter import WordSegmenter
@@ -100,7 +99,7 @@ def search_memories(
     segmenter = services.segmenter or WordSegmenter()
     forms = {keyword: frozenset(segmenter.segment(keyword)) for keyword in keywords}
     memories = list(_load_term(services, conversation_id, scope, term))
-    usage = services.storage.usage([memory.id for memory, _ in memories])
+    usage = services.followers.usage.read([memory.id for memory, _ in memories])
     hits = [
         _make_hit(memory, weights, forms, usage[memory.id].activation if memory.id in usage else 0)
         for memory, weights in memories
@@ -157,9 +156,9 @@ def _load_term(
         for entry in entries_of(services, conversation_id, scope):
             yield entry.memory, entry.keywords
     if term is not Term.SHORT_TERM:
-        kinds = frozenset({Kind.REMINDER})
-        criteria = conversation_criteria(services, conversation_id, scope, kinds=kinds)
-        for memory in iterate_memories(services, criteria):
+        for memory in follow_conversation(
+            services, conversation_id, scope, Kind.REMINDER, lambda memory: memory
+        ):
             yield memory, {}
 
 

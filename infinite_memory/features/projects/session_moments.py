@@ -118,7 +118,7 @@ def recall_for_prompt(
     known = log.read()
     reminders = find_prompted(
         services,
-        text,
+        [{"role": "user", "content": text}] if text else [],
         find_session_scopes(services, project),
         conversation_id=session,
         since=log.read_begin(services.clock()),

@@ -6,8 +6,9 @@ memory says is done is in it as such, and never as due.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from attrs import evolve, frozen
 
@@ -285,16 +286,16 @@ def _tell_once(days: Sequence[ComingDay]) -> list[ComingDay]:
 
     A reminder stays, as it is to be done.
     """
-    kept: list[ComingDay] = []
+    kept = defaultdict[date, list[ComingDay]](list)
     for day in sorted(days, key=lambda day: day.memory.happened_at, reverse=True):
         is_told = any(
-            other.at.date() == day.at.date()
-            and share_of_words(_leave_out_day(other), _leave_out_day(day)) >= _SAME_SHARE
-            for other in kept
+            share_of_words(_leave_out_day(other), _leave_out_day(day)) >= _SAME_SHARE
+            for other in kept[day.at.date()]
         )
         if day.memory.kind is Kind.REMINDER or not is_told:
-            kept.append(day)
-    return [day for day in days if day in kept]
+            kept[day.at.date()].append(day)
+    ids = {id(day) for same in kept.values() for day in same}
+    return [day for day in days if id(day) in ids]
 
 
 def _leave_out_day(day: ComingDay) -> str:

@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from datetime import datetime
 
 from attrs import evolve
 
@@ -24,7 +25,7 @@ from infinite_memory.storage.confined.confinement import Confinement, touched_id
 from infinite_memory.storage.confined.writes import Translation, mentioned_ids, needs_scopes
 from infinite_memory.storage.damage import RecordDamaged, silence_damage_log
 from infinite_memory.storage.hash_chain import EntryDamaged
-from infinite_memory.storage.keys import list_keys
+from infinite_memory.storage.keys import count_tags, list_keys, usage_changes
 from infinite_memory.storage.paging import check_limit
 from infinite_memory.storage.preconditions import check_commit
 
@@ -140,6 +141,16 @@ class ConfinedStorage:
         """Return the first keys of the current memories in `scopes`; see `SupportsKeys.keys`."""
         inside = list(filter(self.confinement.allows, scopes))
         return list_keys(self._inner, inside, limit=limit)
+
+    @silence_damage_log()
+    def count_tags(self, scopes: Collection[str] | None, at: datetime) -> dict[str, int] | None:
+        """Count the tags inside; see `SupportsTagCounts.count_tags`."""
+        wanted = self._list_spellings() if scopes is None else scopes
+        return count_tags(self._inner, list(filter(self.confinement.allows, wanted)), at)
+
+    def usage_changes(self, after: int, *, limit: int) -> tuple[list[str], int] | None:
+        """Return the ids used since, also those of memories outside, as `changes` does."""
+        return usage_changes(self._inner, after, limit=limit)
 
     @silence_damage_log()
     def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:

@@ -8,6 +8,7 @@ is never a database under construction.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -116,6 +117,8 @@ def _create_database(
     places: Places, vfs: str | None, ledger: Ledger | None = None, page_bytes: int | None = None
 ) -> str:
     """Make the database under a temporary name, then rename it, so that nobody sees half of it."""
+    # Beside a store that it may replace, it begins beyond every number of its feed of usage.
+    begin = 0 if ledger is None else time.time_ns() // 1000
     if ledger is None:
         ledger = Ledger(identity=str(uuid4()), sequence=0, token=os.urandom(16))
     partial = places.database.with_name("memory.db.new")
@@ -128,6 +131,7 @@ def _create_database(
         connection.execute("BEGIN IMMEDIATE")
         create_tables(connection)
         insert_ledger(connection, ledger)
+        connection.execute("INSERT INTO usage_changes VALUES (?, '')", (begin,))
         connection.execute("COMMIT")
         connection.pragma("journal_mode", "wal")
     finally:

@@ -14,6 +14,7 @@ from infinite_memory.storage.sqlite.schema import (
     SCHEMA_VERSION,
     create_access_keys,
     create_activations,
+    create_counts,
 )
 
 Step = Callable[[apsw.Connection], None]
@@ -23,7 +24,7 @@ A step renames every table whose meaning it changes, so that a process of the ol
 still runs is refused and writes nothing wrong.
 """
 
-STEPS: dict[int, Step] = {1: create_access_keys, 2: create_activations}
+STEPS: dict[int, Step] = {1: create_access_keys, 2: create_activations, 3: create_counts}
 """The step from every older version to its next."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from infinite_memory.core.values.codec import to_micros
@@ -15,7 +16,7 @@ from infinite_memory.storage.damage import DamageLog, name_of
 from infinite_memory.storage.paging import Position, encode_cursor
 from infinite_memory.storage.sqlite.readers import Snapshot
 from infinite_memory.storage.sqlite.rows import SELECTED, decode_memory
-from infinite_memory.storage.sqlite.schema import COMMON_KINDS, ENDING, UNCOMMON
+from infinite_memory.storage.sqlite.schema import COMMON_KINDS, DREAMED, ENDING, UNCOMMON
 
 if TYPE_CHECKING:
     import apsw
@@ -37,16 +38,34 @@ def find_page(
     if any(values is not None and not values for values in allowed):
         return Page(memories=(), next=None)  # SQLite finds no plan for "in nothing" by an index
     sql, bindings = _make_query(criteria, after)
+    # After the last of few, the query would go through all that is older. A damaged row counts as
+    # none, whatever its columns say.
+    is_counted = criteria.scopes is not None and criteria.kinds is not None
+    left = _count_kept(snapshot, criteria) if is_counted else -1
     memories: list[Memory] = []
-    for row in snapshot.rows(sql, bindings):
+    for row in snapshot.rows(sql, bindings) if left else ():
         memory = decode_memory(row[1:])
         if memory is None:
             damage.skip_record(name_of(row[0]))
-        elif criteria.admit(memory):  # the indexes, and most of the tags, are only hints
+            continue
+        if criteria.admit(memory):  # the indexes, and most of the tags, are only hints
             if len(memories) == limit:
                 return Page(memories=tuple(memories), next=encode_cursor(memories[-1]))
             memories.append(memory)
+        left -= 1
+        if left == 0:
+            break
     return Page(memories=tuple(memories), next=None)
+
+
+def _count_kept(snapshot: Snapshot, criteria: Criteria) -> int:
+    """Return how many memories have the scopes, kinds and statuses of `criteria`."""
+    columns = (("scope", criteria.scopes), ("kind", criteria.kinds), ("status", criteria.statuses))
+    given = [(name, sorted(map(str, values))) for name, values in columns if values is not None]
+    where = " AND ".join(f"{name} {_write_match(values)}" for name, values in given)
+    query = f"SELECT ifnull(sum(count), 0) FROM tallies WHERE {where}"
+    count: int = next(snapshot.rows(query, tuple(chain(*(values for _, values in given)))))[0]
+    return count
 
 
 def find_ids(snapshot: Snapshot, endings: Collection[str]) -> dict[str, str]:
@@ -70,6 +89,21 @@ def list_keys(snapshot: Snapshot, scopes: Collection[str], *, limit: int) -> lis
     )
     rows = snapshot.rows(query, (Status.CURRENT.value, *sorted(scopes), limit))
     return [name_of(key) for (key,) in rows]
+
+
+def count_tags(snapshot: Snapshot, scopes: Collection[str] | None, at: datetime) -> dict[str, int]:
+    """Return how many current memories in `scopes` have each folded tag and have not ended."""
+    names = sorted(scopes or ())
+    within = "" if scopes is None else f" AND {{}}scope IN ({', '.join('?' * len(names))})"
+    rows = snapshot.rows(
+        "SELECT CAST(folded AS BLOB), sum(count) FROM (SELECT folded, count FROM tag_tallies "
+        f"WHERE true{within.format('')} UNION ALL SELECT t.folded, 1 FROM memories m "
+        "INDEXED BY memories_by_end JOIN memory_tags t ON t.number = m.number "
+        f"WHERE m.valid_to IS NOT NULL AND m.status = 'current' AND m.tags <> '[]'"
+        f" AND m.valid_to > ? AND NOT {DREAMED}{within.format('m.')}) GROUP BY folded",
+        (*names, to_micros(at), *names),
+    )
+    return {name_of(folded): count for folded, count in rows}
 
 
 def has_content(connection: apsw.Connection, content_hashes: Collection[bytes]) -> bool:

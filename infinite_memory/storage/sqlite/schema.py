@@ -13,6 +13,7 @@ entries. The digests of the journal are a chain, whose end is in the single row 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from infinite_memory.core.values.ids import ENDING_CHARS
@@ -29,8 +30,8 @@ APPLICATION_ID = 0x494D454D
 EARLIER_APPLICATION_ID = 0x494E464D
 """The number of the development versions before schema 1: INFM."""
 
-SCHEMA_VERSION = 3
-"""Schema 1 had no access keys, schema 2 no activations."""
+SCHEMA_VERSION = 4
+"""Schema 1 had no access keys, schema 2 no activations, schema 3 no counts."""
 
 _INDEX_EMBEDDED = """
 CREATE INDEX memories_by_embedding ON memories (embedded_by, status = 'forgotten', sequence);
@@ -198,6 +199,109 @@ def create_activations(connection: apsw.Connection) -> None:
     connection.execute(_ACTIVATIONS)
 
 
+DREAMED = (
+    "(m.kind = 'summary' AND m.origin = 'dream' AND "
+    "ifnull(json_type(m.context, '$.dreamed'), '') = 'object')"
+)
+"""The condition for topic summaries, see `Memory.is_dreamed`."""
+
+_PLACE = "{0}.scope, {0}.kind, {0}.status, ifnull({0}.embedded_by, '')"
+_IS_LISTED = f"m.status = 'current' AND m.valid_to IS NULL AND NOT {DREAMED}"
+
+COUNTED: Mapping[str, str] = {
+    "tallies": f"SELECT {_PLACE.format('m')}, count(*) FROM memories m GROUP BY 1, 2, 3, 4",
+    "tag_tallies": "SELECT m.scope, t.folded, count(*) FROM memory_tags t JOIN memories m"
+    f" ON m.number = t.number WHERE {_IS_LISTED} GROUP BY 1, 2",
+    "totals": "SELECT 'revisions', count(*) FROM revisions UNION ALL"
+    " SELECT 'links', count(*) FROM links",
+}
+"""What each table of counts holds, counted from the rows."""
+
+
+def _count_by(table: str, columns: Sequence[str]) -> str:
+    """Return the table of counts with these columns, filled."""
+    texts = " TEXT NOT NULL, ".join(columns)
+    return (
+        f"CREATE TABLE {table} ({texts} TEXT NOT NULL, count INTEGER NOT NULL,"
+        f" PRIMARY KEY ({', '.join(columns)})) STRICT, WITHOUT ROWID;"
+        f"INSERT INTO {table} {COUNTED[table]};"
+    )
+
+
+def _on(name: str, event: str, *steps: str) -> str:
+    return f"CREATE TRIGGER {name} {event} BEGIN {' '.join(f'{step};' for step in steps)} END;"
+
+
+def _take(table: str, where: str) -> tuple[str, str]:
+    """Return the steps that count one less, and drop what is not there any more."""
+    less = f"UPDATE {table} SET count = count - 1 WHERE {where}"
+    return less, f"DELETE FROM {table} WHERE count = 0 AND {where}"
+
+
+_ADD = "ON CONFLICT DO UPDATE SET count = count + 1"
+_ADD_MEMORY = f"INSERT INTO tallies VALUES ({_PLACE.format('new')}, 1) {_ADD}"
+_TAKE_MEMORY = _take("tallies", f"(scope, kind, status, embedded_by) = ({_PLACE.format('old')})")
+_OF_TAG = "SELECT scope FROM memories m WHERE m.number = {}.number AND " + _IS_LISTED
+_COUNT = "UPDATE totals SET count = count {} 1 WHERE part = '{}'"
+_IS_NEW = "SELECT 1 FROM links WHERE (source, target, type) = (new.source, new.target, new.type)"
+_NOTE_USE = "INSERT OR REPLACE INTO usage_changes (id) SELECT id FROM memories WHERE number = "
+_WAS_USED = " OR ".join(
+    f"EXISTS (SELECT 1 FROM {table} WHERE number = old.number)"
+    for table in ("usage", "activations")
+)
+
+_COUNTS = (
+    _count_by("tallies", ("scope", "kind", "status", "embedded_by")),
+    _count_by("tag_tallies", ("scope", "folded")),
+    _count_by("totals", ("part",)),
+    "CREATE INDEX memories_by_end ON memories (scope, happened_at, id)"
+    " WHERE valid_to IS NOT NULL AND status = 'current' AND tags <> '[]';",
+    "CREATE TABLE usage_changes"
+    " (change INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE) STRICT;",
+    _on("count_stored", "AFTER INSERT ON memories", _ADD_MEMORY),
+    _on("count_changed", "AFTER UPDATE ON memories", _ADD_MEMORY, *_TAKE_MEMORY),
+    _on(
+        "count_erased",
+        "BEFORE DELETE ON memories",
+        "DELETE FROM memory_tags WHERE number = old.number",
+        f"{_NOTE_USE}old.number AND ({_WAS_USED})",
+        *_TAKE_MEMORY,
+    ),
+    _on(
+        "count_tagged",
+        "AFTER INSERT ON memory_tags",
+        f"INSERT INTO tag_tallies SELECT scope, new.folded, 1 FROM ({_OF_TAG.format('new')})"
+        f" WHERE true {_ADD}",
+    ),
+    _on(
+        "count_untagged",
+        "AFTER DELETE ON memory_tags",
+        *_take("tag_tallies", f"folded = old.folded AND scope = ({_OF_TAG.format('old')})"),
+    ),
+    _on("count_revised", "AFTER INSERT ON revisions", _COUNT.format("+", "revisions")),
+    _on("count_unrevised", "AFTER DELETE ON revisions", _COUNT.format("-", "revisions")),
+    _on(
+        "count_linked",
+        f"BEFORE INSERT ON links WHEN NOT EXISTS ({_IS_NEW})",
+        _COUNT.format("+", "links"),
+    ),
+    _on("count_unlinked", "AFTER DELETE ON links", _COUNT.format("-", "links")),
+    *(
+        _on(f"note_{table}", f"AFTER INSERT ON {table}", f"{_NOTE_USE}new.number")
+        for table in ("usage", "activations")
+    ),
+)
+"""Counts are kept by triggers, so that a process of an older version that still runs keeps them.
+
+A memory whose validity ends is not counted by its tags: it may have ended when the tags are listed.
+"""
+
+
+def create_counts(connection: apsw.Connection) -> None:
+    """Create the tables of counts, and count, inside the transaction of the caller."""
+    connection.execute("".join(_COUNTS))
+
+
 def create_tables(connection: apsw.Connection) -> None:
     """Create every table in a new database, inside the transaction of the caller."""
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -205,3 +309,4 @@ def create_tables(connection: apsw.Connection) -> None:
     connection.execute(_TABLES + _INDEX_EMBEDDED + _VECTORS + _JOURNAL + _INDEX_TIME)
     create_access_keys(connection)
     create_activations(connection)
+    create_counts(connection)

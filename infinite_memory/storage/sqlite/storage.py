@@ -39,11 +39,11 @@ from infinite_memory.storage.sqlite.files.lease import Leases, SqliteLease
 from infinite_memory.storage.sqlite.journal import read_journal
 from infinite_memory.storage.sqlite.links import read_links
 from infinite_memory.storage.sqlite.metadata import read_ledger, update_ledger
-from infinite_memory.storage.sqlite.queries import find_ids, find_page, list_keys
+from infinite_memory.storage.sqlite.queries import count_tags, find_ids, find_page, list_keys
 from infinite_memory.storage.sqlite.readers import Snapshot
 from infinite_memory.storage.sqlite.records import read_history, read_records, select_records
 from infinite_memory.storage.sqlite.scopes import ScopeReader
-from infinite_memory.storage.sqlite.usage import count_usage, read_usage
+from infinite_memory.storage.sqlite.usage import count_usage, read_usage, read_usage_changes
 
 if TYPE_CHECKING:
     import apsw
@@ -185,6 +185,17 @@ class SqliteStorage:
         with self._database.read() as snapshot:
             return list_keys(snapshot, frozenset(scopes), limit=limit)
 
+    def count_tags(self, scopes: Collection[str] | None, at: datetime) -> dict[str, int]:
+        """Count the tags; see `SupportsTagCounts.count_tags`."""
+        with self._database.read() as snapshot:
+            return count_tags(snapshot, scopes, at)
+
+    def usage_changes(self, after: int, *, limit: int) -> tuple[list[str], int] | None:
+        """Return what was used since; see `SupportsUsageChanges.usage_changes`."""
+        check_limit(limit)
+        with self._database.read() as snapshot:
+            return read_usage_changes(snapshot, after, limit=limit)
+
     def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
         """Return the changes since the cursor `after`; see `Storage.changes`."""
         check_limit(limit)
@@ -269,10 +280,11 @@ class SqliteStorage:
         """Return the size of the store; `size_bytes` is the database with its log."""
         with self._database.read() as snapshot:
             oldest, newest = _read_time_bounds(snapshot)
+            totals = dict(snapshot.rows("SELECT part, count FROM totals"))
             return Size(
                 memories=_count_memories(snapshot),
-                revisions=next(snapshot.rows("SELECT count(*) FROM revisions"))[0],
-                links=next(snapshot.rows("SELECT count(*) FROM links"))[0],
+                revisions=totals["revisions"],
+                links=totals["links"],
                 entries=read_ledger(snapshot.connection, self._database.path).end.number,
                 embedded=_count_embedded(snapshot),
                 size_bytes=self._database.places.size_bytes,
@@ -360,8 +372,8 @@ def _find_damaged_embeddings(snapshot: Snapshot, model: str, damage: DamageLog) 
 
 def _count_memories(snapshot: Snapshot) -> dict[tuple[str, str, str], int]:
     rows = snapshot.rows(
-        "SELECT CAST(scope AS BLOB), CAST(kind AS BLOB), CAST(status AS BLOB), count(*) "
-        "FROM memories GROUP BY scope, kind, status"
+        "SELECT CAST(scope AS BLOB), CAST(kind AS BLOB), CAST(status AS BLOB), sum(count) "
+        "FROM tallies GROUP BY scope, kind, status"
     )
     return {
         (
@@ -375,8 +387,8 @@ def _count_memories(snapshot: Snapshot) -> dict[tuple[str, str, str], int]:
 
 def _count_embedded(snapshot: Snapshot) -> dict[str, int]:
     rows = snapshot.rows(
-        "SELECT CAST(embedded_by AS BLOB), count(*) FROM memories "
-        "WHERE embedded_by IS NOT NULL AND (status = 'forgotten') = 0 GROUP BY embedded_by"
+        "SELECT CAST(embedded_by AS BLOB), sum(count) FROM tallies "
+        "WHERE embedded_by <> '' AND status <> 'forgotten' GROUP BY embedded_by"
     )
     counts: Counter[str] = Counter()
     for models, count in rows:

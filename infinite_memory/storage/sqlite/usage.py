@@ -44,6 +44,18 @@ def read_usage(snapshot: Snapshot, ids: Collection[str], damage: DamageLog) -> d
     return usage_by_id
 
 
+def read_usage_changes(snapshot: Snapshot, after: int, *, limit: int) -> tuple[list[str], int]:
+    """Return the ids whose usage changed since, and the cursor of the last of them or the end."""
+    query = (
+        "SELECT CAST(id AS BLOB), change FROM usage_changes "
+        "WHERE change > ? ORDER BY change LIMIT ?"
+    )
+    rows = list(snapshot.rows(query, (after, limit)))
+    # The sequence outlives a row that a later change of its id has replaced.
+    end = "SELECT ifnull(max(seq), 0) FROM sqlite_sequence WHERE name = 'usage_changes'"
+    return [name_of(blob) for blob, _ in rows], rows[-1][1] if rows else next(snapshot.rows(end))[0]
+
+
 def count_usage(connection: apsw.Connection, used: Mapping[str, Usage], damage: DamageLog) -> None:
     """Add to the usage of the memories that exist, inside the transaction of the caller.
 

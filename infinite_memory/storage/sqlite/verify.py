@@ -37,6 +37,7 @@ from infinite_memory.storage.sqlite.metadata import Ledger, read_ledger
 from infinite_memory.storage.sqlite.readers import Snapshot
 from infinite_memory.storage.sqlite.records import SELECTED_REVISION, revision_fits, select_records
 from infinite_memory.storage.sqlite.rows import SELECTED, SEQUENCE, decode_memory, models_of
+from infinite_memory.storage.sqlite.schema import COUNTED
 from infinite_memory.storage.sqlite.scopes import damaged_scopes
 from infinite_memory.storage.sqlite.usage import damaged_usage
 
@@ -55,6 +56,16 @@ _TAGGED = (
     f"SELECT m.number, {SELECTED} FROM memories m WHERE m.tags <> '[]' OR EXISTS "
     "(SELECT 1 FROM memory_tags t WHERE t.number = m.number) ORDER BY m.number"
 )
+
+
+def _compare(table: str, counted: str) -> str:
+    """Return the query for the name of a table whose counts differ from what `counted` counts."""
+    kept, counted = f"SELECT * FROM {table}", f"SELECT * FROM ({counted})"
+    pairs = ((kept, counted), (counted, kept))
+    return " UNION ".join(
+        f"SELECT CAST('{table}' AS BLOB) FROM ({one} EXCEPT {other})" for one, other in pairs
+    )
+
 
 _SCALES = (
     (
@@ -80,6 +91,10 @@ _SCALES = (
         "SELECT CAST(l.source AS BLOB) FROM links l LEFT JOIN memories s ON s.id = l.source "
         "LEFT JOIN memories t ON t.id = l.target WHERE s.id IS NULL OR t.id IS NULL",
         "a link from {!r} leads to a memory that does not exist",
+    ),
+    *(
+        (_compare(table, counted), "the counts in {!r} do not agree with the rows")
+        for table, counted in COUNTED.items()
     ),
 )
 

@@ -37,7 +37,7 @@ def list_conversations(
             conversations.setdefault(place, _Conversation(memory)).add(memory)
     shown = list(islice(conversations.values(), limit))
     ids = [memory.id for conversation in shown for memory in conversation.kept]
-    usage = services.storage.usage(ids)
+    usage = services.followers.usage.read(ids)
     return tuple(conversation.freeze(usage) for conversation in shown)
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
+from typing import TypeVar
+
 from attrs import evolve
 
 from infinite_memory.core.errors import NotFound
 from infinite_memory.core.values.checks import check_count, check_flag
 from infinite_memory.core.values.conversation.message import check_conversation_id
 from infinite_memory.core.values.criteria import Conditions, Criteria
-from infinite_memory.core.values.memory import Kind, Status
+from infinite_memory.core.values.memory import Kind, Memory, Status
 from infinite_memory.core.values.receipt import BulkReceipt
+from infinite_memory.engine.kind_follower import KindFollower
 from infinite_memory.engine.load_memories import iterate_memories
 from infinite_memory.engine.retrieval.search_request import build_criteria
 from infinite_memory.engine.scopes import ALL
@@ -18,6 +23,7 @@ from infinite_memory.engine.writes.bulk_erase import erase_all
 from infinite_memory.engine.writes.bulk_forget import forget_all
 from infinite_memory.features.chats.log.values import ConversationMessages
 
+Value = TypeVar("Value")
 _PAGE = 1000
 # A commit holds the lock of the writers.
 _MOST_AT_ONCE = 20_000
@@ -48,6 +54,31 @@ def conversation_criteria(
     }
     criteria = build_criteria(services, "", conditions)
     return evolve(criteria, kinds=kinds, statuses=_LIVING, tense=None, unended_at=None)
+
+
+def follow_conversation(
+    services: Services,
+    conversation_id: str | None,
+    scope: str | None,
+    kind: Kind,
+    make: Callable[[Memory], Value],
+) -> list[Value]:
+    """Return what is made of the memories of a kind in a conversation, or in all, newest first.
+
+    They are those of `conversation_criteria`; each is read once. `make` is the same for a kind.
+    """
+    criteria = conversation_criteria(services, conversation_id, scope, kinds=frozenset({kind}))
+    follower: KindFollower[tuple[datetime, str, str, Value]] = services.followers.get(
+        f"{kind} of {conversation_id}",
+        lambda: KindFollower(
+            services.storage,
+            evolve(criteria, scopes=None),
+            lambda memory: (memory.happened_at, memory.id, memory.scope, make(memory)),
+        ),
+    )
+    found = sorted(follower.read().values(), key=lambda value: value[:2], reverse=True)
+    scopes = criteria.scopes
+    return [value for _, _, name, value in found if scopes is None or name in scopes]
 
 
 def read_conversation(

@@ -7,10 +7,11 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice, takewhile
 from typing import TypeVar
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from infinite_memory.core.errors import IdTaken, InvalidInput, StoreDamaged
 from infinite_memory.core.values.codec import iso
+from infinite_memory.core.values.content_hash import content_hash
 from infinite_memory.core.values.conversation.message import (
     ChatMessage,
     check_conversation_id,
@@ -40,8 +41,8 @@ _MOST_GAPS = 16
 _LONG_ROW = 4
 
 Message = TypeVar("Message")
-# As many of the last messages are compared with those of a call.
-_COMPARED = 2000
+# As many of the last messages are compared with those of a call, and if more may matter.
+_LAST, _COMPARED = 64, 2000
 _MICROSECOND = timedelta(microseconds=1)
 _LAST_MOMENT = datetime.max.replace(tzinfo=UTC)
 _ORIGINS = {"user": Origin.USER, "assistant": Origin.ASSISTANT, "tool": Origin.TOOL}
@@ -72,7 +73,7 @@ def log_messages(
     if not given:
         raise InvalidInput("messages is empty: give at least one message with role and content")
     name = choose_scope(scope, services, conversation_id)
-    logged = load_last(services, name, conversation_id, besides=len(given))
+    logged = load_last(services, name, conversation_id, given[:1], besides=len(given))
     named = list(_name_messages(services, given, logged, conversation_id, name))
     ids = [message.id for message in named]
     stored = load_memories(services, ids)
@@ -120,9 +121,17 @@ def _check_content(named: _NamedMessage, stored: Memory | None) -> None:
 
 
 def load_last(
-    services: Services, scope: str, conversation_id: str, *, besides: int = 0
+    services: Services,
+    scope: str,
+    conversation_id: str,
+    said: Sequence[ChatMessage],
+    *,
+    besides: int = 0,
 ) -> list[Memory]:
-    """Return the last 2,000 messages of the log and `besides`, of every status, oldest first."""
+    """Return the last 64 messages of the log and `besides`, of every status, oldest first.
+
+    They are the last 2,000 and `besides` if any of `said` was said before those 64.
+    """
     spelling = find_spelling(scope, services.storage.scopes())
     if spelling is None:
         return []
@@ -131,7 +140,13 @@ def load_last(
         kinds=frozenset({Kind.MESSAGE}),
         conversation_id=conversation_id,
     )
-    page = services.storage.find(criteria, limit=_COMPARED + besides)
+    page = services.storage.find(criteria, limit=_LAST + besides)
+    if page.next is not None:
+        bare = evolve(page.memories[0], key=None)
+        hashes = [content_hash(evolve(bare, speaker=m.speaker, text=m.content)) for m in said]
+        same = evolve(criteria, content_hashes=frozenset(hashes))
+        if services.storage.find(same, limit=1, after=page.next).memories:
+            page = services.storage.find(criteria, limit=_COMPARED + besides)
     return [memory for memory in reversed(page.memories) if criteria.admit(memory)]
 
 

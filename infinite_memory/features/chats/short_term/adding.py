@@ -96,9 +96,10 @@ def _find_logged(
     Of equal messages it is the latest; one that says nothing is no source.
     """
     name = choose_scope(scope, services, conversation_id)
+    telling = [message for message in messages if not is_trivial(message.content)]
     latest = {
         (memory.speaker, memory.text): memory.id
-        for memory in load_last(services, name, conversation_id)
+        for memory in load_last(services, name, conversation_id, telling)
         if memory.is_indexed
     }
     quoted = dict.fromkeys((message.speaker, message.content) for message in messages)

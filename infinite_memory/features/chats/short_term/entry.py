@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from attrs import field, frozen
 
@@ -57,7 +57,7 @@ def read_entry(memory: Memory) -> ShortTermEntry | None:
 
 
 def entries_of(
-    services: Services, conversation_id: str | None, scope: str | None
+    services: Services, conversation_id: str | None, scope: str | Iterable[str] | None
 ) -> list[ShortTermEntry]:
     """Return the current short-term memories of a conversation, or of all, oldest first.
 
@@ -87,7 +87,7 @@ def all_entries(services: Services) -> Collection[ShortTermEntry]:
 
 def candidates_of(services: Services, entries: list[ShortTermEntry]) -> list[Candidate]:
     """Return the entries as candidates, with their activations as they are stored now."""
-    usage = services.storage.usage([entry.memory.id for entry in entries])
+    usage = services.followers.usage.read([entry.memory.id for entry in entries])
     return [
         Candidate(
             id=entry.memory.id,

@@ -14,10 +14,9 @@ from infinite_memory.core.values.checks import check_count
 from infinite_memory.core.values.conversation.message import check_conversation_id
 from infinite_memory.core.values.memory import Kind, Memory
 from infinite_memory.core.values.timestamps import in_zone
-from infinite_memory.engine.load_memories import iterate_memories
 from infinite_memory.engine.scopes import ALL
 from infinite_memory.engine.services import Services
-from infinite_memory.features.chats.log.reading import conversation_criteria
+from infinite_memory.features.chats.log.reading import follow_conversation
 from infinite_memory.features.chats.short_term.choosing import Candidate
 from infinite_memory.features.chats.short_term.entry import (
     ShortTermEntry,
@@ -27,8 +26,6 @@ from infinite_memory.features.chats.short_term.entry import (
 from infinite_memory.features.chats.short_term.relevance import time_penalty
 from infinite_memory.features.chats.short_term.spelling import spell_keywords
 
-_REMINDERS = frozenset({Kind.REMINDER})
-_MESSAGES = frozenset({Kind.MESSAGE})
 _DIGITS = 4
 
 
@@ -99,15 +96,17 @@ def conversation_stats(
 ) -> ConversationStats:
     """Return the numbers of a conversation; see `Conversations.stats`."""
     conversation_id = check_conversation_id(conversation_id)
-    messages = _load_memories(services, conversation_id, scope, _MESSAGES)
+    messages = follow_conversation(services, conversation_id, scope, Kind.MESSAGE, _name_speaker)
     entries = entries_of(services, conversation_id, scope)
-    reminders = _load_memories(services, conversation_id, scope, _REMINDERS)
+    reminders = follow_conversation(
+        services, conversation_id, scope, Kind.REMINDER, lambda memory: memory
+    )
     return ConversationStats(
         conversation_id=conversation_id,
         at=services.clock(),
         messages=len(messages),
-        trivial=sum(not message.is_indexed for message in messages),
-        speakers=dict(Counter(message.speaker or "" for message in messages).most_common()),
+        trivial=sum(not is_indexed for _, is_indexed in messages),
+        speakers=dict(Counter(speaker for speaker, _ in messages).most_common()),
         short_term=_count_term(services, [entry.memory for entry in entries]),
         long_term=_count_term(services, reminders),
     )
@@ -120,7 +119,9 @@ def analyze_patterns(
     conversation_id = check_conversation_id(conversation_id)
     check_count(top_keywords, "top_keywords", low=1, high=1000)
     entries = entries_of(services, conversation_id, scope)
-    reminders = _load_memories(services, conversation_id, scope, _REMINDERS)
+    reminders = follow_conversation(
+        services, conversation_id, scope, Kind.REMINDER, lambda memory: memory
+    )
     memories = [*(entry.memory for entry in entries), *reminders]
     zone = services.config.time_zone
     moments = [in_zone(memory.happened_at, zone) for memory in memories]
@@ -152,16 +153,13 @@ def find_frequent_conversation(services: Services, *, scope: str | None) -> tupl
     return counts.most_common(1)[0] if counts else None
 
 
-def _load_memories(
-    services: Services, conversation_id: str, scope: str | None, kinds: frozenset[Kind]
-) -> list[Memory]:
-    criteria = conversation_criteria(services, conversation_id, scope, kinds=kinds)
-    return list(iterate_memories(services, criteria))
+def _name_speaker(message: Memory) -> tuple[str, bool]:
+    return message.speaker or "", message.is_indexed
 
 
 def _count_term(services: Services, memories: Sequence[Memory]) -> TermStats:
     now, constants = services.clock(), services.config.short_term
-    usage = services.storage.usage([memory.id for memory in memories])
+    usage = services.followers.usage.read([memory.id for memory in memories])
     activations = [used.activation for used in usage.values()]
     activations += [0.0] * (len(memories) - len(usage))
     penalties = [time_penalty(memory.happened_at, now, constants) for memory in memories]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 
 from attrs import frozen
 
@@ -13,6 +13,7 @@ from infinite_memory.core.values.conversation.message import check_conversation_
 from infinite_memory.core.values.memory import FoundMemory, Memory
 from infinite_memory.core.values.record import Usage
 from infinite_memory.engine.after_commit import AfterCommit
+from infinite_memory.engine.scopes import choose_scopes
 from infinite_memory.engine.services import Services
 from infinite_memory.features.chats.short_term.adding import (
     check_recent,
@@ -25,8 +26,11 @@ from infinite_memory.features.chats.short_term.entry import (
     candidates_of,
     entries_of,
 )
+from infinite_memory.features.reminders.long_term.firing import count_firing
+from infinite_memory.features.reminders.long_term.prompting import find_prompted
 
 _SEED_BYTES = 8
+_OVERDUE = timedelta(days=7)
 
 
 @frozen(kw_only=True)
@@ -67,13 +71,21 @@ class ShortTermRecall(PlainData):
         yield from self.others
 
 
+@frozen(kw_only=True)
+class ComingUp(PlainData):
+    """What comes up by itself: reminders, due or by their condition, and short-term memories."""
+
+    reminders: tuple[Memory, ...]
+    short_term: tuple[Memory, ...]
+
+
 def search_short_term(
     services: Services,
     messages: object,
     conversation_id: str,
     *,
     role_weights: Mapping[str, float] | None,
-    scope: str | None,
+    scope: str | Iterable[str] | None,
     seed: int | None,
 ) -> ShortTermRecall:
     """Return what the recent messages call to mind; see `Conversations.search_short_term`."""
@@ -106,7 +118,10 @@ def search_short_term(
 
 
 def _recall_others(
-    services: Services, conversation_id: str, scope: str | None, keywords: Mapping[str, float]
+    services: Services,
+    conversation_id: str,
+    scope: str | Iterable[str] | None,
+    keywords: Mapping[str, float],
 ) -> tuple[ShortTermHit, ...]:
     """Return the most relevant memories of other conversations in the scopes of a search.
 
@@ -119,6 +134,33 @@ def _recall_others(
     choice = choose(candidates, keywords, now=now, seed=0, constants=constants)
     by_id = {entry.memory.id: entry for entry in entries}
     return tuple([_make_hit(by_id[c.candidate.id], c, keywords) for c in choice.top])
+
+
+def find_coming_up(
+    services: Services,
+    messages: object,
+    conversation_id: str,
+    *,
+    scope: str | Iterable[str] | None,
+) -> ComingUp:
+    """Return what the last messages bring up by itself; see `Conversations.coming_up`."""
+    conversation_id, now = check_conversation_id(conversation_id), services.clock()
+    found = find_prompted(
+        services,
+        check_recent(services, messages, "messages"),
+        choose_scopes(scope, services, conversation_id).scopes,
+        conversation_id=conversation_id,
+        since=now - _OVERDUE,
+        without=(),
+    )
+    reminders = [memory for _, memory in found]
+    count_firing(services, reminders, (), now)
+    services.note_returned(reminders)
+    recall = search_short_term(
+        services, messages, conversation_id, role_weights=None, scope=scope, seed=0
+    )
+    near = tuple([hit.memory for hit in recall.top])
+    return ComingUp(reminders=tuple(reminders), short_term=near)
 
 
 def draw_seed(services: Services) -> int:

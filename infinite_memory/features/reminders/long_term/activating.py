@@ -71,7 +71,7 @@ def activate(
         scope = check_labels(scope, "scope")
     occasion = _read_occasion(services, messages, conversation_id, participants, scope)
     number = _read_seed(services, seed)
-    tracked = select_tracked(services, occasion.conversation_id, scope)
+    tracked = select_tracked(services, occasion.conversation_id, scope, holding=True)
     now = services.clock()
     code = begin_code(services, tracked, occasion.now, seconds=CODE_SECONDS)
     checked = check_conditions(services, tracked, occasion, code=code)

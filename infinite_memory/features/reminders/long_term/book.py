@@ -170,6 +170,10 @@ class TrackedMemory:
             is_on=read_enabled_at(memory) is not None,
         )
 
+    def belongs_to(self, conversation_id: str) -> bool:
+        """Return whether it holds in a conversation: its own, or any if it was stored without."""
+        return self.conversation_id in (DEFAULT_CONVERSATION, conversation_id)
+
     def disabled_because(self, services: Services) -> str | None:
         """Return why the trigger never fires, None if it is enabled."""
         if not self.is_on:
@@ -249,10 +253,13 @@ def select_tracked(
     services: Services,
     conversation_id: str | None,
     scope: str | Iterable[str] | None,
+    *,
+    holding: bool = False,
 ) -> list[TrackedMemory]:
     """Return the long-term memories of a conversation in the scopes of a call, oldest first.
 
-    None for the conversation means all of them.
+    None for the conversation means all of them. With `holding` those of the default conversation
+    are among them, since they hold in every one.
 
     Raises:
         InvalidInput: the scope cannot be used.
@@ -263,7 +270,10 @@ def select_tracked(
         tracked
         for tracked in read_book(services).values()
         if tracked.trigger is not None
-        and conversation_id in (None, tracked.conversation_id)
+        and (
+            conversation_id in (None, tracked.conversation_id)
+            or (holding and tracked.belongs_to(str(conversation_id)))
+        )
         and (scopes is None or tracked.memory.scope in scopes)
     ]
     return sorted(selected, key=lambda tracked: (tracked.memory.happened_at, tracked.memory.id))

@@ -32,7 +32,7 @@ class Firings:
 
 def read_firings(services: Services, memories: Sequence[Memory]) -> dict[str, Firings]:
     """Return the firings of every memory by id."""
-    usage = services.storage.usage([memory.id for memory in memories])
+    usage = services.followers.usage.read([memory.id for memory in memories])
     return {memory.id: _count_firings(memory, usage.get(memory.id)) for memory in memories}
 
 

@@ -33,17 +33,17 @@ _SECONDS = 0.05
 
 def find_prompted(
     services: Services,
-    prompt: str,
+    messages: object,
     scopes: Collection[str] | None,
     *,
     conversation_id: str,
     since: datetime,
     without: Collection[str],
 ) -> list[tuple[datetime, Memory]]:
-    """Return the reminders in `scopes`, None for all, that come up at a prompt, with their moments.
+    """Return the reminders in `scopes`, None for all, that `messages` bring up, with their moments.
 
     First come those whose date was reached `since` a moment, the earliest first, then those whose
-    condition holds for the prompt. A reminder of another conversation, what may not be shown
+    condition holds for them. A reminder of another conversation, what may not be shown
     unasked, and the ids in `without` are left out. Conditions for which there is no time come first
     at the next prompt. Nothing counts as fired yet: `count_firing` does that.
     """
@@ -53,7 +53,7 @@ def find_prompted(
         for entry in read_book(services).values()
         if entry.memory.id not in without
         and (scopes is None or entry.memory.scope in scopes)
-        and entry.conversation_id in (DEFAULT_CONVERSATION, conversation_id)
+        and entry.belongs_to(conversation_id)
         and may_be_pushed(entry.memory)
     ]
     today, _ = find_today(services)
@@ -69,7 +69,7 @@ def find_prompted(
     occasion = Occasion(
         now=in_zone(now, services.config.time_zone),
         messages=check_messages(
-            [{"role": "user", "content": prompt}] if prompt else [],
+            messages,
             max_bytes=services.config.limits.max_text_bytes,
             zone=services.config.time_zone,
         ),

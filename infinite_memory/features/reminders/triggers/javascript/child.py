@@ -121,7 +121,7 @@ def _set_alarm(seconds: float) -> None:
 
 
 def _evaluate_condition(source: str, context: str, now: float) -> dict[str, Any]:
-    """Return the value of a condition: "true", "false", "function", "promise", or an error."""
+    """Return the value of a condition: "true", "false", what else it is, or an error."""
     try:
         return {"value": _make_judge(source, context, now)(source)}
     # A condition may raise whatever the engine knows; the next one must not notice.

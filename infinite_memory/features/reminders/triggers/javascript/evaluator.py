@@ -57,6 +57,8 @@ _ALWAYS = {
     "function": "it is a function, which would always hold: write the expression itself, such as"
     " match_keys(context.messages, ['birthday'], 'any'), without => or function",
     "promise": "it is a promise, which would always hold: write an expression without async",
+    "other": "it answers neither true nor false, nor a count: compare the value, as in"
+    " text.indexOf('party') >= 0, or write !! before it",
 }
 _TOO_LATE = "it took longer than half a second"
 _ENDED = "it ended its process"
@@ -367,6 +369,8 @@ def _find_problem(verdict: Verdict) -> str | None:
             f"{error}; write an expression such as match_keys(context.messages, ['birthday'],"
             " 'any') || new Date().getMonth() === 6, without return"
         )
+    if error.startswith("RangeError: there is no scope"):
+        return error
     if verdict.is_timeout or error.startswith("InternalError: out of memory"):
         return f"{error} on a short message; make it do less"
     # Whatever else went wrong may be due to the message that it was tried on.

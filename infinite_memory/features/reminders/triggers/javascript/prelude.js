@@ -34,9 +34,14 @@
     return (state >>> 0) / 4294967296;
   });
 
-  function choose(messages, role, depth) {
+  const single = ['user', 'assistant', 'system', 'tool'];
+  const scopes = new Map([['any', null], ['both', ['user', 'assistant']], ...single.map((role) => [role, [role]])]);
+
+  function choose(messages, scope, depth) {
+    const roles = scopes.get(scope);
+    if (roles === undefined) throw new RangeError(`there is no scope '${scope}': give any, both, ${single.join(', ')}`);
     const last = Array.isArray(messages) ? messages.slice(-depth) : [];
-    return last.filter((message) => message && (role === 'any' || message.role === role));
+    return last.filter((message) => message && (roles === null || roles.includes(message.role)));
   }
 
   function listKeys(keys) {
@@ -77,6 +82,7 @@
     const value = evaluate(source);
     if (typeof value === 'function') return 'function';
     if (typeof value === 'object' && value instanceof SystemPromise) return 'promise';
-    return value ? 'true' : 'false';
+    const isCount = Number.isInteger(value) && value >= 0;
+    return typeof value === 'boolean' || isCount ? String(Boolean(value)) : 'other';
   };
 })();
