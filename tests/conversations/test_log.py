@@ -147,7 +147,18 @@ def test_a_message_that_says_nothing_is_trivial(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("ok, at 5", "Ann", "cat", "生日", "好的，周五见", "no sugar", "thanks to Ann", "42", "猫", "ja"),
+        *(
+            "ok, at 5",
+            "Ann",
+            "cat",
+            "生日",
+            "好的，周五见",
+            "no sugar",
+            "thanks to Ann",
+            "42",
+            "猫",
+            "ja",
+        ),
         *("C++", "ok " * 20, "yes: the deadline is June 5", "はい、分かりました"),
         *(
             "八",
