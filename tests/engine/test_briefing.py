@@ -162,9 +162,10 @@ def test_the_budget_is_never_exceeded_and_what_is_left_out_is_counted(
     with store:
         store.remember_many(drafts)
         for scope in store.scopes:
+            # The first one may ask whether a reminder is done, which is asked once.
+            whole = store.briefing(scope.name, budget=100_000)
             small = store.briefing(scope.name, budget=budget)
             assert small.tokens == estimate_tokens(small.text) <= budget
-            whole = store.briefing(scope.name, budget=100_000)
             texts = {item.id: item.text for each in whole.sections for item in each.items}
             shown = [item for each in small.sections for item in each.items]
             assert len({item.id for item in shown}) == len(shown)

@@ -141,7 +141,7 @@ def _fill_groups(store: MemoryStore, storage: Storage) -> None:
         store.triggers.add(
             NAME, TEXT, rule, conversation_id=CONVERSATION, created_context=TEXT, scope=scope
         )
-    broken = f"match_keys(context.messages, [{json.dumps(_label(1))}], 'every') && nothing.at.all"
+    broken = f"match_keys(context.messages, [{json.dumps(_label(1))}], 'both') && nothing.at.all"
     store.triggers.add(_label(1), TEXT, broken, conversation_id=CONVERSATION)
     changes = {"name": TEXT, "preferences": {_label(2, 60): TEXT}, "facts": [TEXT], "notes": [TEXT]}
     for user in ("user", NAME):
