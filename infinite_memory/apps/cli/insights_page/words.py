@@ -79,9 +79,9 @@ def describe_shown(shown: Receipt) -> str:
         f"{count:,} at {_MOMENTS.get(name, name)}" for name, count in shown.times.items()
     )
     return (
-        f"By itself came up {format_count(shown.memories, 'memory', 'memories')} in"
-        f" {format_count(shown.sessions, 'session')} ({times}), in {shown.tokens:,} tokens, of"
-        f" which {shown.used:,} {'was' if shown.used == 1 else 'were'} used."
+        f"Shown without being asked: {format_count(shown.memories, 'memory', 'memories')} in"
+        f" {format_count(shown.sessions, 'session')} ({times}), in {shown.tokens:,} tokens;"
+        f" {shown.used:,} used."
     )
 
 
