@@ -11,6 +11,7 @@ from random import Random
 import apsw
 import pytest
 
+from infinite_memory import MemoryStore
 from infinite_memory.core.protocols import Storage
 from infinite_memory.core.values.commit import Attach, Commit, Detach, Erase, Put
 from infinite_memory.core.values.criteria import Criteria
@@ -23,6 +24,7 @@ from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.keys import count_tags, usage_changes
 from infinite_memory.storage.read_only import ReadOnlyStorage
 from infinite_memory.storage.sqlite import SqliteStorage
+from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract.base import (
     NOW,
     make_embedding,
@@ -120,7 +122,8 @@ def test_a_count_that_is_wrong_is_found(sqlite: SqliteStorage, tmp_path: Path) -
     for table in ("tallies", "tag_tallies", "totals"):
         connection.execute(f"UPDATE {table} SET count = count + 1")
         (finding,) = sqlite.verify().findings
-        assert finding.part is RecordKind.FEED
+        assert finding.part is RecordKind.INDEX
+        assert "verify --mend" in finding.way_out
         assert repr(table) in finding.what
         connection.execute(f"UPDATE {table} SET count = count - 1")
     assert sqlite.verify().sound
@@ -188,3 +191,17 @@ def test_without_a_feed_usage_is_read_each_time() -> None:
     assert follower.read(["a"]) == {}
     storage.count_usage({"a": used})
     assert follower.read(["a"]) == {"a": used}
+
+
+def test_a_wrong_count_is_found_and_mended(tmp_path: Path) -> None:
+    with MemoryStore.open(tmp_path / "home", embedder=HashingEmbedder()) as store:
+        store.remember("The cat is called Kiki", kind="fact", tags=["cats"])
+    connection = apsw.Connection(str(tmp_path / "home" / "memory.db"))
+    connection.execute("DELETE FROM tallies; UPDATE totals SET count = 7")
+    connection.close()
+    with MemoryStore.open(tmp_path / "home", embedder=HashingEmbedder()) as store:
+        assert store.browse(scope="Global", kinds=["fact"]).memories == ()
+        assert not store.verify().sound
+        assert store.verify(mend=True).mended
+        assert store.verify().sound
+        assert len(store.browse(scope="Global", kinds=["fact"]).memories) == 1

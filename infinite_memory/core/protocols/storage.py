@@ -21,6 +21,7 @@ __all__ = [
     "Storage",
     "SupportsBriefCalls",
     "SupportsDamage",
+    "SupportsKeptCounts",
     "SupportsKeys",
     "SupportsTagCounts",
     "SupportsUsageChanges",
@@ -224,6 +225,14 @@ class SupportsTagCounts(Protocol):
         grow with the number of memories, save those whose validity has an end. None: a storage
         beneath cannot tell.
         """
+
+
+@runtime_checkable
+class SupportsKeptCounts(Protocol):
+    """A storage that keeps counts beside its records."""
+
+    def rebuild_counts(self) -> None:
+        """Count the records anew, in one transaction; `verify` finds where a count is wrong."""
 
 
 @runtime_checkable

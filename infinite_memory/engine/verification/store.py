@@ -9,7 +9,13 @@ import numpy as np
 from attrs import evolve
 
 from infinite_memory.core.errors import StoreDamaged
-from infinite_memory.core.protocols import Storage, SupportsDamage, SupportsIndex, SupportsVerify
+from infinite_memory.core.protocols import (
+    Storage,
+    SupportsDamage,
+    SupportsIndex,
+    SupportsKeptCounts,
+    SupportsVerify,
+)
 from infinite_memory.core.values.codec import to_micros
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.record import Record
@@ -226,5 +232,7 @@ def _mend_findings(services: Services, verification: Verification) -> Verificati
     if any(finding.part is RecordKind.INDEX for finding in findings):
         if isinstance(services.index, SupportsIndex):
             services.index.rebuild()
+        if isinstance(services.storage, SupportsKeptCounts):
+            services.storage.rebuild_counts()
         mended += 1
     return evolve(verification, mended=mended)

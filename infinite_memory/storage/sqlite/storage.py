@@ -42,6 +42,7 @@ from infinite_memory.storage.sqlite.metadata import read_ledger, update_ledger
 from infinite_memory.storage.sqlite.queries import count_tags, find_ids, find_page, list_keys
 from infinite_memory.storage.sqlite.readers import Snapshot
 from infinite_memory.storage.sqlite.records import read_history, read_records, select_records
+from infinite_memory.storage.sqlite.schema import COUNTED
 from infinite_memory.storage.sqlite.scopes import ScopeReader
 from infinite_memory.storage.sqlite.usage import count_usage, read_usage, read_usage_changes
 
@@ -189,6 +190,15 @@ class SqliteStorage:
         """Count the tags; see `SupportsTagCounts.count_tags`."""
         with self._database.read() as snapshot:
             return count_tags(snapshot, scopes, at)
+
+    def rebuild_counts(self) -> None:
+        """Count the rows anew; see `SupportsKeptCounts.rebuild_counts`."""
+
+        def work(connection: apsw.Connection, _token: bytes) -> None:
+            for table, counted in COUNTED.items():
+                connection.execute(f"DELETE FROM {table}; INSERT INTO {table} {counted}")
+
+        self._database.transaction(work)
 
     def usage_changes(self, after: int, *, limit: int) -> tuple[list[str], int] | None:
         """Return what was used since; see `SupportsUsageChanges.usage_changes`."""

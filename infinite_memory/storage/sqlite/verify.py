@@ -47,6 +47,7 @@ _RESTORE = (
 )
 _FORGET = "restore it from a backup, or erase it for good: everything else still works"
 _LINK_AGAIN = "remove the link and create it again: the two memories are not affected"
+_COUNT = "run infinite-memory verify --mend, which counts the rows again"
 _COUNTED_AGAIN = "nothing to do: what is lost of it is counted from 0 again"
 _USED = "SELECT count(*) FROM (SELECT number FROM usage UNION SELECT number FROM activations)"
 _MOST_LINES = 100
@@ -91,10 +92,6 @@ _SCALES = (
         "SELECT CAST(l.source AS BLOB) FROM links l LEFT JOIN memories s ON s.id = l.source "
         "LEFT JOIN memories t ON t.id = l.target WHERE s.id IS NULL OR t.id IS NULL",
         "a link from {!r} leads to a memory that does not exist",
-    ),
-    *(
-        (_compare(table, counted), "the counts in {!r} do not agree with the rows")
-        for table, counted in COUNTED.items()
     ),
 )
 
@@ -318,6 +315,10 @@ class _Walk:
                 yield Finding(
                     part=RecordKind.FEED, id=name, what=what.format(name), way_out=_RESTORE
                 )
+        for table, counted in COUNTED.items():
+            if any(True for _ in self._snapshot.rows(_compare(table, counted))):
+                what = f"the counts in {table!r} do not agree with the rows"
+                yield Finding(part=RecordKind.INDEX, what=what, way_out=_COUNT)
 
 
 def _list_expected_tags(memory: Memory) -> set[tuple[Any, ...]]:
