@@ -95,6 +95,7 @@ _IF_GIVEN: Mapping[str, tuple[tuple[str, ...], str]] = {
 """Names that mean one tool with any of some arguments, and without them that of `_TOOLS`."""
 
 _SUBJECTS, _TIMES = frozenset({"query", "ids", "id"}), frozenset({"when", "since", "until"})
+_OF_PERIOD = _TIMES | {"scope", "tags", "kinds", "newest_first", "limit", "cursor", "max_tokens"}
 _SEARCHES = ("retrieve_memory", "recall_memory")
 """The tools that list a period if they are asked for nothing but a time."""
 
@@ -121,7 +122,10 @@ def translate_call(
             f" `{_COMMANDS[name]}`"
         )
     if name == MORE and (inner := _unwrap(arguments)) is not None:
-        return translate_call(inner.tool, inner.arguments, tools)
+        if inner.tool in _COMMANDS or find_tool(inner.tool, inner.arguments, tools):
+            return translate_call(inner.tool, inner.arguments, tools)
+        # `more` itself says of an unknown tool which is the nearest.
+        return (Call(name, arguments),)
     arguments = _drop_command(name, arguments, tools)
     ours = find_tool(name, arguments, tools)
     shape = None if ours is None else _SHAPES.get(_fold_name(name))
@@ -150,8 +154,8 @@ def find_tool(name: str, arguments: Mapping[str, Any], tools: Collection[str]) -
         return ours
     ours = _BY_NAME.get(plain, plain)
     if ours in _SEARCHES:
-        meant = {find_argument(argument, _SUBJECTS | _TIMES) for argument in said}
-        ours = "recall_memory_by_time" if meant & _TIMES and not meant & _SUBJECTS else ours
+        meant = {find_argument(argument, _SUBJECTS | _OF_PERIOD) for argument in said}
+        ours = "recall_memory_by_time" if meant & _TIMES and meant <= _OF_PERIOD else ours
     return ours if ours in tools else None
 
 

@@ -143,7 +143,7 @@ def test_each_client_that_is_found_gets_a_sentence(platform: Platform, command: 
     sentences = {name: diagnosis.sentence for name, diagnosis in found.items()}
     assert "Claude Code is connected; the server answered in" in sentences["claude-code"]
     assert "infinite-memory " in sentences["claude-code"]
-    assert "12 tools" in sentences["claude-code"]
+    assert "13 tools" in sentences["claude-code"]
     assert "connected with another command" in sentences["codex"]
     assert "/gone/infinite-memory-mcp cannot be started" in sentences["gemini"]
     assert "`infinite-memory connect gemini`" in sentences["gemini"]

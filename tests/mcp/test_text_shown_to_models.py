@@ -105,6 +105,10 @@ _GROUPS: dict[tuple[str, ...], list[Any]] = {
     ("before", "after"): [1000, MADE_UP],
     ("threshold", "min_score", "max_score", "min_relevance_score", "weight", "minutes"): [0.1],
     ("recent_days",): [3000],
+    ("days",): [366],
+    ("state",): ["open", ASKED],
+    ("tool",): ["search_by_tag", ASKED],
+    ("arguments",): [{"tags": [TAG]}, {ASKED: MADE_UP}],
     ("explain", "important", "create", "permanently", "newest_first"): [True],
     ("reads", "dry_run", "material", "take_back"): [True],
 }

@@ -18,6 +18,7 @@ from infinite_memory.engine.visibility import public_names
 from infinite_memory.features.sessions.project_scope import create_project_scope
 from infinite_memory.features.sessions.repository import scope_of_folder
 from infinite_memory.features.sessions.scope_names import PREFIX, is_folder, name_of_url
+from infinite_memory.search.text.quotation import quote_label
 from infinite_memory.search.text.typos import find_near_names
 
 _MAX_SHOWN = 5
@@ -148,7 +149,7 @@ def _choose_only(names: Sequence[str]) -> str:
     """Return the only one of the names, and the default if there is none beside it."""
     others = [name for name in names if name != _DEFAULT]
     if len(others) > 1:
-        shown = ", ".join(name.removeprefix(PREFIX) for name in others[:_MAX_SHOWN])
+        shown = ", ".join(quote_label(name.removeprefix(PREFIX)) for name in others[:_MAX_SHOWN])
         raise InvalidInput(
             f"the argument 'repository' is missing, and it may be any of {shown}: give one"
         )

@@ -58,7 +58,9 @@ async def test_each_conversation_has_a_space_of_its_own(tmp_path: Path) -> None:
                 messages=[{"role": "user", "content": "pizza!"}],
                 conversation_id=name,
             )
-            assert [memory["prompt"] for memory in active["activated"]] == [f"Of {name}"]
+            # What is noted for no conversation in particular holds in each.
+            prompts = {memory["prompt"] for memory in active["activated"]}
+            assert prompts == {f"Of {name}", "Of default"}
         await client.call(
             "delete_short_term_memories", pattern="pizza", conversation_id="conversation_1"
         )
