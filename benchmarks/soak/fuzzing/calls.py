@@ -41,7 +41,14 @@ _EDGES = ("", " ", "\n", "\t\r\n", "\u200b", "\ufeff", "\u2028", "e\u0301", '"',
 _SCOPES = ("apollo", "Global", "garden", "Straße", "work.2026", "taxes")
 _TAGS = ("deadline", "Person", "ünï", "c++", "a/b", "2026")
 _KINDS = ("note", "fact", "message", "decision", "lesson", "problem", "solution", "reminder")
-_WEIGHTS = {"store_memory": 30, "update_memory": 14, "delete_memory": 14, "retrieve_memory": 12}
+_WEIGHTS = {
+    # It takes back what the ledger of acknowledged texts has noted.
+    "undo": 0,
+    "store_memory": 30,
+    "update_memory": 14,
+    "delete_memory": 14,
+    "retrieve_memory": 12,
+}
 _USUAL_WEIGHT = 5
 _MANY_MEMORIES = 300
 _HUGE_CHARS = (60_000, 1_000_000, 1_000_000, 1_000_000, 1_048_577, 10_000_000)
