@@ -416,7 +416,9 @@ def _fits_if_it_reads(
     try:
         for field, text in zip(_TEXT_FIELDS, texts[:-1], strict=True):
             if field.value_type in {FieldType.TEXTS, FieldType.OBJECT}:
-                json.loads(text)
+                expected = list if field.value_type is FieldType.TEXTS else dict
+                if not isinstance(json.loads(text), expected):
+                    return False
             elif field.choices is not None:
                 field.choices(text)
     except ValueError:
