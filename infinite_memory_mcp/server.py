@@ -132,7 +132,7 @@ def build_server(
     listed = _choose_listed(toolsets, tools)
     rates = CallRates() if rates is None else rates
     server = _Server(
-        listed,
+        tools.keys() - listed,
         "infinite-memory",
         title="Infinite Memory",
         description="Long-term memory for assistants, on the user's own machine.",
@@ -157,14 +157,14 @@ def build_server(
 
 
 class _Server(MCPServer[Any]):
-    """A server that answers all of its tools, and lists some of them."""
+    """A server that answers all of its tools, and does not list some of them."""
 
-    def __init__(self, listed: Collection[str], *arguments: Any, **options: Any) -> None:
-        self._listed = listed
+    def __init__(self, unlisted: Collection[str], *arguments: Any, **options: Any) -> None:
+        self._unlisted = unlisted
         super().__init__(*arguments, **options)
 
     async def list_tools(self) -> list[Tool]:
-        return [tool for tool in await super().list_tools() if tool.name in self._listed]
+        return [tool for tool in await super().list_tools() if tool.name not in self._unlisted]
 
 
 def _check_and_warm_up(

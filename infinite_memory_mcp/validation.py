@@ -37,9 +37,9 @@ class Offer:
 
 
 async def read_offer(server: MCPServer[Any], tools: Collection[str]) -> Offer:
-    """Return the names of all that is registered with `server`, which answers `tools`."""
+    """Return the names of all that is registered with `server`, which answers `tools` as well."""
     return Offer(
-        tools=tools,
+        tools=list(dict.fromkeys([*tools, *(tool.name for tool in await server.list_tools())])),
         prompts={
             prompt.name: [given.name for given in prompt.arguments or () if given.required]
             for prompt in await server.list_prompts()

@@ -107,7 +107,7 @@ def test_the_strict_lint_finds_a_sloppy_schema(referees: Referees, tmp_path: Pat
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_under_load_there_are_no_errors(referees: Referees, tmp_path: Path, era: str) -> None:
-    calls = [("store_memory", {"text": "The load was carried"}), ("get_user_profile", {})]
+    calls = [("store_memory", {"text": "The load was carried"}), ("reminders", {})]
     with HttpServer(tmp_path / "home") as server:
         for tool, arguments in calls:
             figures = referees.load(f"{server.url}/mcp", tool, arguments, requests=400, era=era)
