@@ -13,7 +13,6 @@ from infinite_memory.core.values.receipt import Receipt
 from infinite_memory.engine.calls import count_call
 from infinite_memory.features.overviews.values import Briefing
 from infinite_memory.features.projects.chunk import ChunkDetails, DecisionDetails, LessonDetails
-from infinite_memory.features.projects.conflicts import note_conflicts
 from infinite_memory.features.projects.finding import (
     PROBLEM_KINDS,
     ProblemQuery,
@@ -68,10 +67,9 @@ class Projects(Group):
             NotFound: a related memory does not exist.
             Conflict: the id belongs to another memory.
         """
-        receipt = store_chunk(
+        return store_chunk(
             self._services, content, kind=kind, repository=repository, details=details
         )
-        return note_conflicts(self._services, receipt)
 
     @count_call
     def store_decision(
@@ -90,10 +88,9 @@ class Projects(Group):
         """
         reason = check_part(self._services, rationale, "rationale")
         fields = {**details, "decision": decision, "rationale": reason}
-        receipt = store_chunk(
+        return store_chunk(
             self._services, decision, kind=Kind.DECISION, repository=repository, details=fields
         )
-        return note_conflicts(self._services, receipt)
 
     @count_call
     def store_lesson(

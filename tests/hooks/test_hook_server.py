@@ -302,7 +302,7 @@ def test_what_was_shown_is_read_past_a_line_that_is_damaged(home: Path) -> None:
         question, conversations = "What is my cat called?", store.conversations
         assert conversations.recall_for_prompt(question, session="s").ids
         (path,) = (home / "run" / "shown").iterdir()
-        path.write_text(f"[]\n{{\n{path.read_text()}")
+        path.write_text(f"[]\n{{\n{{}}\n3\n{path.read_text()}")
         assert conversations.recall_for_prompt(question, session="s").ids == ()
 
 

@@ -117,9 +117,31 @@ def test_a_fix_is_linked_to_the_problem_before_it(
     assert len(store.graph.links(problem)) == 1, "it was solved before"
 
 
+def test_one_undo_takes_back_a_fix_and_its_link(store: MemoryStore) -> None:
+    problem = note(store, f"{ERROR} in CI", kind="problem", session="s1")
+    fix = note(store, "Started redis as a service", kind="solution", session="s1")
+    assert store.graph.links(problem)
+    store.undo()
+    assert store.get(fix).status == "forgotten"
+    earlier, later = (decide(store, text, "orders").id for text in CONTRADICTING[0])
+    store.undo()
+    assert [store.get(each).status for each in (earlier, later)] == ["current", "forgotten"]
+    assert find_conflicts(store) == []
+
+
+def test_a_fix_of_another_matter_in_the_same_session_is_linked_to_nothing(
+    store: MemoryStore,
+) -> None:
+    note(store, f"{ERROR} in CI", kind="problem", session="s1")
+    fix = note(store, "Renamed the button of the page", kind="solution", session="s1")
+    assert store.graph.links(fix) == []
+
+
 def test_what_was_solved_comes_before_what_is_open(store: MemoryStore) -> None:
     note(store, ERROR, kind="problem", error=ERROR)
     note(store, "It came from the firewall", kind="solution", error=ERROR)
     reasons = find_reasons(store)
     assert [kind for kind, _ in reasons] == ["solution", "problem"]
+    (best,) = store.projects.find_past_solutions(ERROR, limit=1)
+    assert best.chunk.kind == "solution", "what is open takes no place of it"
     assert [bool(reason) for _, reason in reasons] == [False, True]

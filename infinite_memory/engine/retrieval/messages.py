@@ -66,13 +66,22 @@ def put_statements_first(question: Question, hits: Sequence[Hit]) -> list[Hit]:
     if is_trivial(question.text):
         return list(hits)
     asked = find_subject(question.text)
+    idle = [is_trivial(hit.memory.text) for hit in hits]
+    asking = [is_asking(hit.memory) or _repeats(hit.memory, asked) for hit in hits]
+    # The place of the last hit that surely answers; all else keeps its order.
+    last = max(
+        (
+            place
+            for place, hit in enumerate(hits)
+            if hit.score >= SURE and not idle[place] and not asking[place]
+        ),
+        default=-1,
+    )
 
-    def rank(hit: Hit) -> int:
-        if is_trivial(hit.memory.text):
-            return 2
-        return int(hit.score < SURE or is_asking(hit.memory) or _repeats(hit.memory, asked))
+    def rank(place: int) -> tuple[bool, int, bool]:
+        return idle[place], max(place, last) if asking[place] else place, asking[place]
 
-    return sorted(hits, key=rank)
+    return [hits[place] for place in sorted(range(len(hits)), key=rank)]
 
 
 def is_asking(memory: Memory) -> bool:

@@ -11,7 +11,7 @@ or holds again. All other memories are stored. A memory is checked for an echo b
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -128,12 +128,16 @@ class RecentWrites:
 
 @frozen
 class NewMemory:
-    """A memory to be stored; `timed` and `named` say that the caller gave its time, and its id."""
+    """A memory to be stored; `timed` and `named` say that the caller gave its time, and its id.
+
+    `related` are ids of memories of its scope that it is linked to, each with the reason.
+    """
 
     memory: Memory
     timed: bool
     named: bool
     supersedes: tuple[str, ...] = ()
+    related: Mapping[str, str] = field(factory=dict)
 
 
 @frozen(kw_only=True)

@@ -21,6 +21,7 @@ from infinite_memory.core.values.commit import Commit, Expect, merge_commits
 from infinite_memory.core.values.draft import Draft
 from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.ids import is_import_id
+from infinite_memory.core.values.link import Link, LinkType
 from infinite_memory.core.values.memory import GLOBAL, Memory, Status
 from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
 from infinite_memory.core.values.record import Record, Usage
@@ -55,9 +56,16 @@ _MAX_CHECKED_ATTEMPTS = 10
 
 
 def remember(
-    services: Services, draft: Draft, *, similar: bool = True, create_scope: bool | None = None
+    services: Services,
+    draft: Draft,
+    *,
+    similar: bool = True,
+    create_scope: bool | None = None,
+    related: Mapping[str, str] | None = None,
 ) -> Receipt:
     """Store a memory and return its receipt; see `MemoryStore.remember`.
+
+    In the same change it is linked to the memories `related` of its scope, by id with the reason.
 
     Raises:
         InvalidInput: a field cannot be used.
@@ -70,6 +78,7 @@ def remember(
     is_global = is_global and not may_have_own_scope(services, draft)
     scopes = {GLOBAL: Scope(name=GLOBAL)} if is_global else services.storage.scopes()
     wanted = _prepare_memories(services, [draft], scopes, create_scope=create_scope)
+    wanted = [evolve(item, related=related or {}) for item in wanted]
     receipt = _store_batch(services, wanted, scopes)[0]
     memory = _set_scope(wanted[0].memory, receipt.scope)
     if not similar or receipt.outcome is not Outcome.STORED or not memory.is_indexed:
@@ -256,6 +265,7 @@ def _commit_batch(
                     create_missing_scopes(names, scopes, services),
                     placement.commit,
                     link_attachments(services, placement.memories.values()),
+                    Commit(links=[*_link_related(services, duplicates.fresh)]),
                 )
                 if len(wanted) == 1:
                     count_long_text(wanted[0].memory.text)
@@ -263,6 +273,19 @@ def _commit_batch(
             break
         scopes = None
     return _CommittedBatch(duplicates=duplicates, placement=placement, earlier=earlier)
+
+
+def _link_related(services: Services, new: Iterable[NewMemory]) -> Iterator[Link]:
+    for item in new:
+        for other, reason in item.related.items():
+            yield Link(
+                source=item.memory.id,
+                target=other,
+                type=LinkType.CONTEXT,
+                made_by=services.actor.client,
+                reason=reason,
+                made_at=item.memory.stored_at,
+            )
 
 
 def _load_records(services: Services, ids: Collection[str]) -> dict[str, Record]:

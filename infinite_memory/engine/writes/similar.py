@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from attrs import evolve
 
@@ -56,9 +56,7 @@ def _name_similar(services: Services, receipt: Receipt, memory: Memory) -> Recei
         Depth.NORMAL,
         statuses_given=False,
     )
-    # The receipt names conflicts itself, and a memory is similar to its sources by intention.
-    ignored = {*receipt.conflicts, *memory.sources}
-    found = find_similar(services, memory, criteria, ignored=ignored)
+    found = _find_similar(services, receipt, memory, criteria)
     if not found:
         return receipt
     model = services.models.answering().embedder.model
@@ -74,8 +72,8 @@ def _name_similar(services: Services, receipt: Receipt, memory: Memory) -> Recei
     near = [one for one in offered if one not in replaced and one[1] >= _LEAST_KNOWN][:1]
     return evolve(
         receipt,
-        replaces=tuple(describe_similar(record.memory, score) for record, score in replaced),
-        similar=tuple(describe_similar(record.memory, score) for record, score in near),
+        replaces=tuple(map(_describe, replaced)),
+        similar=tuple(map(_describe, near)),
     )
 
 
@@ -108,8 +106,8 @@ def _told(record: Record, model: str) -> Told | None:
     return Told(text=record.memory.text, vector=embedding.vectors[0])
 
 
-def describe_similar(memory: Memory, score: float) -> Similar:
-    """Return a memory as a receipt names it."""
+def _describe(scored: _Scored) -> Similar:
+    memory, score = scored[0].memory, scored[1]
     return Similar(
         id=memory.id,
         text=shorten(memory.text, _TEXT_CHARS),
@@ -120,16 +118,18 @@ def describe_similar(memory: Memory, score: float) -> Similar:
     )
 
 
-def find_similar(
-    services: Services, memory: Memory, criteria: Criteria, *, ignored: Collection[str] = ()
+def _find_similar(
+    services: Services, receipt: Receipt, memory: Memory, criteria: Criteria
 ) -> list[tuple[str, float]]:
     """Return the ids and scores of similar memories, by the search of the model that answers."""
     model = services.models.answering()
+    # The receipt names conflicts itself, and a memory is similar to its sources by intention.
+    ignored = {*receipt.conflicts, *memory.sources}
     search = model.index
     if isinstance(search, SupportsSimilar):
         return search.find_similar(
-            memory.id, memory.text, criteria, ignored=frozenset(ignored), limit=_OFFERED
+            receipt.id, memory.text, criteria, ignored=ignored, limit=_OFFERED
         )
-    nearest = search.nearest(memory.id, criteria, limit=_COMPARED)
+    nearest = search.nearest(receipt.id, criteria, limit=_COMPARED)
     similar = score_cosines(nearest, background=model.embedder.background)
     return [one for one in similar if one[0] not in ignored][:_OFFERED]

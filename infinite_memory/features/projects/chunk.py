@@ -24,6 +24,9 @@ CHUNK_KINDS = frozenset(
 )
 """The kinds of chunks; a memory of one of them in the scope of a repository is a chunk."""
 
+SOLVING_KINDS = frozenset({Kind.SOLUTION, Kind.LESSON})
+"""The kinds of chunks that tell how something was solved."""
+
 PARTS = (
     *("before", "after", "impact"),
     *("decision", "rationale", "alternatives", "consequences"),
@@ -150,8 +153,7 @@ class Chunk(PlainData):
     @property
     def is_solved(self) -> bool:
         """Whether it is a solution that held, as far as is known."""
-        is_answer = self.kind in (Kind.SOLUTION, Kind.LESSON)
-        return is_answer and self.outcome in (None, WorkOutcome.SUCCESS)
+        return self.kind in SOLVING_KINDS and self.outcome in (None, WorkOutcome.SUCCESS)
 
 
 def chunk_of(memory: Memory) -> Chunk:

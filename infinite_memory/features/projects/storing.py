@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
 from typing import Any, get_type_hints
 
 from attrs import evolve, frozen
@@ -16,16 +15,11 @@ from infinite_memory.core.values.checks import (
     check_labels,
     check_text,
 )
-from infinite_memory.core.values.commit import Commit
 from infinite_memory.core.values.draft import Draft
-from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.ids import check_id
-from infinite_memory.core.values.link import Link, LinkType
 from infinite_memory.core.values.memory import Kind, shorten
 from infinite_memory.core.values.receipt import Outcome, Receipt
 from infinite_memory.core.values.scope import fold_name
-from infinite_memory.engine.after_commit import AfterCommit
-from infinite_memory.engine.journal import with_entry
 from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.remember import remember
@@ -34,14 +28,16 @@ from infinite_memory.features.projects.checkout import Checkout, open_checkout, 
 from infinite_memory.features.projects.chunk import (
     CHUNK_KINDS,
     PARTS,
+    SOLVING_KINDS,
     ChunkDetails,
     Difficulty,
     WorkOutcome,
-    chunk_of,
 )
+from infinite_memory.features.projects.conflicts import find_contradicted, name_contradicted
 from infinite_memory.features.projects.exclusion import Exclusion
-from infinite_memory.features.projects.loading import find_open, load_chunks
+from infinite_memory.features.projects.loading import CONTRADICTS, find_open, load_chunks
 from infinite_memory.features.projects.repositories import name_repository, prepare_repository
+from infinite_memory.search.text.question_terms import find_subject
 
 _FIELDS = tuple(get_type_hints(ChunkDetails))
 _LABELS = ("branch", "commit", "component", "session")
@@ -53,6 +49,7 @@ _MAX_PATH_CHARS = 1024
 _MAX_MINUTES = 60 * 24 * 366
 # So many chunks before a solution are looked at for the problem that it solves.
 _MOST_EARLIER = 100
+_RELATED = "related work"
 # How the parts of a kind stand in the text of its memory, so that a search finds them.
 _SHOWN = ("problem", "solution", "rationale", "alternatives", "consequences", "impact", "error")
 
@@ -105,29 +102,38 @@ def store_chunk(
         check_id(draft.id)
     _check_scopes(services, draft, name)
     scope = prepare_repository(services, name)
-    receipt = remember(services, evolve(draft, scope=scope), create_scope=True)
-    if receipt.outcome is Outcome.STORED:
-        with AfterCommit("linking the related memories"):
-            related = related or _find_solved_problem(services, receipt.id)
-            link_related(services, receipt.id, related)
-    return receipt
+    # Links never join two scopes.
+    named = [each.id for each in load_memories(services, related).values() if each.scope == scope]
+    solved = [] if related else _find_solved_problem(services, draft, scope)
+    contradicted = find_contradicted(services, draft, scope)
+    links = dict.fromkeys([*named, *solved], _RELATED) | dict.fromkeys(contradicted, CONTRADICTS)
+    receipt = remember(services, evolve(draft, scope=scope), create_scope=True, related=links)
+    if receipt.outcome is not Outcome.STORED:
+        return receipt
+    return name_contradicted(receipt, contradicted)
 
 
-def _find_solved_problem(services: Services, memory_id: str) -> list[str]:
-    """Return the last open problem of the same session or file that a new solution may solve."""
-    memory = load_memories(services, [memory_id]).get(memory_id)
-    if memory is None or not (solution := chunk_of(memory)).is_solved:
+def _find_solved_problem(services: Services, draft: Draft, scope: str) -> list[str]:
+    """Return the last open problem that a new solution may solve.
+
+    It is on one of its files, or of its session and has a telling word in common.
+    """
+    outcome = draft.context.get("outcome")
+    if draft.kind not in SOLVING_KINDS or outcome not in (None, WorkOutcome.SUCCESS):
         return []
-    until = memory.happened_at + timedelta(microseconds=1)
-    earlier = load_chunks(services, {memory.scope}, until=until, most=_MOST_EARLIER)
-    earlier = [chunk for chunk in earlier if chunk.id != memory_id]
+    told_at = draft.happened_at or services.clock()
+    newest = load_chunks(services, {scope}, most=_MOST_EARLIER)
+    earlier = [chunk for chunk in newest if chunk.happened_at <= told_at]
+    opened = find_open(services, earlier, earlier[-1].happened_at) if earlier else []
+    files, session = set(draft.context.get("files") or ()), draft.context.get("session")
+    words = find_subject(draft.text)
     return [
         problem.id
-        for problem in find_open(services, earlier, earlier[-1].happened_at if earlier else until)
+        for problem in opened
         if problem.kind is Kind.PROBLEM
         and (
-            set(problem.files) & set(solution.files)
-            or (solution.session is not None and problem.session == solution.session)
+            files & set(problem.files)
+            or (session and problem.session == session and words & find_subject(problem.content))
         )
     ][:1]
 
@@ -289,32 +295,3 @@ def _check_existing(services: Services, details: Mapping[str, Any], name: str) -
     if missing:
         raise NotFound(f"there is no memory with the id {missing[0]!r}: leave it out of {name}")
     return ids
-
-
-def link_related(
-    services: Services, memory_id: str, related: Iterable[str], reason: str = "related work"
-) -> None:
-    """Link a chunk to memories of its own scope; links never join two scopes."""
-    ids = [other for other in dict.fromkeys(related) if other != memory_id]
-    memories = load_memories(services, [memory_id, *ids])
-    source = memories.get(memory_id)
-    if source is None:
-        return
-    links = [
-        Link(
-            source=memory_id,
-            target=other,
-            type=LinkType.CONTEXT,
-            made_by=services.actor.client,
-            reason=reason,
-            made_at=services.clock(),
-        )
-        for other in ids
-        if other in memories and memories[other].scope == source.scope
-    ]
-    if links:
-        commit = Commit(links=links)
-        present = services.storage.links([memory_id])
-        services.storage.commit(
-            with_entry(services, Operation.LINK, commit, links=present, reason=reason)
-        )

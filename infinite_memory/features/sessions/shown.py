@@ -209,7 +209,7 @@ def _read_lines(path: Path) -> Iterator[dict[str, Any]]:
         lines = file.read(_MAX_BYTES).splitlines()
     for text in lines:
         # A line that a full disk has cut, or that somebody else wrote, tells nothing.
-        with suppress(ValueError, RecursionError, TypeError, AttributeError):
+        with suppress(ValueError, RecursionError, TypeError, AttributeError, LookupError):
             line = json.loads(text)
             ids, at, tokens = line["ids"], line["at"], line["tokens"]
             if isinstance(ids, list) and isinstance(at, int) and isinstance(tokens, int):
@@ -225,5 +225,6 @@ def _read_lines(path: Path) -> Iterator[dict[str, Any]]:
 def _remove_old(folder: Path) -> None:
     before = time.time() - _KEPT_SECONDS
     for path in folder.iterdir():
-        if path.stat().st_mtime < before:
-            path.unlink(missing_ok=True)
+        with suppress(OSError):  # another process may have removed it
+            if path.stat().st_mtime < before:
+                path.unlink(missing_ok=True)
