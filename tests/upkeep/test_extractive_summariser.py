@@ -146,3 +146,12 @@ def test_what_is_said_twice_is_quoted_once() -> None:
     other = "The price of the wooden crate is 300 crowns."
     summary = SUMMARISER.summarise(messages(said, said, other), max_chars=len(said + other) + 15)
     assert (summary.count(said), summary.count(other)) == (1, 1)
+
+
+def test_entries_of_a_list_are_left_alone_and_short_notes_are_not() -> None:
+    runs = [f"Ran {km}.2 km in {6 * km} minutes" for km in range(3, 9)]
+    notes = ["The rent is 900 euros", "The flight leaves at 9:40", "The desk costs 200 euros",
+             "The meeting is on June 5", "The door has the code 12"]  # fmt: skip
+    summary = SUMMARISER.summarise(messages(*runs, *notes), max_chars=1500)
+    assert all(note in summary for note in notes)
+    assert "Ran" not in summary

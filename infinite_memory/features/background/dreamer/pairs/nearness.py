@@ -11,7 +11,6 @@ usual: otherwise nothing would stand out in a topic of many memories.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import frozen
@@ -19,7 +18,6 @@ from attrs import frozen
 from infinite_memory.core.values.dream.neighbor import Neighbor
 from infinite_memory.core.values.dream.pair import Pair
 from infinite_memory.core.values.memory import Memory
-from infinite_memory.search.text.analyzer import words
 
 NEAREST = 50
 """The most memories that are compared with a memory to learn what is usual around it."""
@@ -41,8 +39,6 @@ _TOPIC_EXCESS, _TOPIC_GAP = 4.0, 1.0
 _WORDS_WEIGHT = 0.3
 # Two memories are nearer to each other if both are this near to a third.
 _STANDING_OUT = 2.5
-_NUMBER = re.compile(r"\d[\d.,:]*")
-_FORM_CHARS = 200
 
 
 @frozen(kw_only=True)
@@ -140,19 +136,6 @@ class Surroundings:
     def standing_out(self) -> set[str]:
         """Return the ids of the neighbors that clearly stand out."""
         return {n.id for n in self.neighbors.values() if self.evidence_of(n) >= _STANDING_OUT}
-
-
-def have_one_form(first: str, second: str) -> bool:
-    """Return whether two texts read like entries of a list: "Ran 5.2 km" and "Ran 4 km, cold".
-
-    Both begin with the same word, and at least half of the words of the shorter are in the other;
-    all numbers are one word.
-    """
-    one, other = (words(_NUMBER.sub("0", text[:_FORM_CHARS])) for text in (first, second))
-    if not one or not other or one[0] != other[0]:
-        return False
-    fewer, more = sorted((set(one), set(other)), key=len)
-    return 2 * len(fewer & more) >= len(fewer)
 
 
 def add_evidence(meaning: float | None, words: float) -> float:

@@ -21,10 +21,10 @@ from infinite_memory.engine.retrieval.recall_by_time import timeline_of
 from infinite_memory.features.background.dreamer.pairs.nearness import (
     NEAREST,
     Surroundings,
-    have_one_form,
     make_pair,
 )
 from infinite_memory.features.background.dreamer.view import DREAMER, CycleView
+from infinite_memory.features.background.list_entries import LEAST_OTHERS, Form
 from infinite_memory.search.text.question_terms import split_terms
 
 # With five partners each, all but those in turn fit into the pairs of a cycle.
@@ -48,7 +48,6 @@ _MOST_PARTNERS = 5
 # A neighbor that stands out less is no partner, unless it is the nearest of all.
 _LEAST_EVIDENCE = 1.75
 _MOST_OLDER = 3
-_LISTED = 3
 _MUCH_OLDER = timedelta(days=30)
 # As many characters as `search.similarity` compares.
 _MOST_CHARS = 10_000
@@ -127,11 +126,12 @@ class _Sampler:
 
         At least three more of the neighbors of the first have their form.
         """
-        if not have_one_form(one.text, other.text):
+        form = Form.of(one.text)
+        if not form.is_like(Form.of(other.text)):
             return False
         near = load_memories(self._view.services, [*self._survey_surroundings(one).neighbors])
-        alike = (m for m in near.values() if m.id not in (one.id, other.id))
-        return sum(have_one_form(one.text, m.text) for m in alike) >= _LISTED
+        alike = (each for each in near.values() if each.id not in (one.id, other.id))
+        return sum(form.is_like(Form.of(each.text)) for each in alike) >= LEAST_OTHERS
 
     def _survey_surroundings(self, memory: Memory) -> Surroundings:
         known = self._surroundings.get(memory.id)

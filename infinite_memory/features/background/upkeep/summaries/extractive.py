@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import cache
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from infinite_memory.core.values.memory import Kind, Memory
 from infinite_memory.core.values.timestamps import in_zone
 from infinite_memory.engine.trivial import is_trivial
+from infinite_memory.features.background.list_entries import find_entries
 from infinite_memory.search.text.analyzer import terms
 from infinite_memory.search.text.highlights import cut_sentences
 from infinite_memory.search.text.question_terms import find_subject
@@ -35,9 +35,6 @@ _MAX_SENTENCE_CHARS = 300
 _MOST_SENTENCES = 600
 # The first sentences name the subject.
 _FIRST, _FIRST_BONUS = 4, 0.5
-# Short entries that begin alike and have a number, such as "Ran 5.2 km", are a list from here on:
-# what one of them says does not stand for the others.
-_LIST = 4
 _ENTRY_CHARS = 40
 _CUT = "…"
 
@@ -98,8 +95,8 @@ def weigh(sentence: Sentence, names: frozenset[str]) -> float:
     """Return the weight of a sentence by its words and signs; 0 if it says nothing.
 
     It is ln(1 + telling words), and more for a decision or a conclusion, a number, a time and a
-    name; a question has a share of it. The terms `names`, those of the speakers, are no
-    names here: "Thanks, Melanie" says nothing of Melanie.
+    name; a question has a share of it. The terms `names`, those of the speakers, are no names here:
+    "Thanks, Melanie" says nothing of Melanie.
     """
     text = sentence.text
     found = find_subject(text) - names
@@ -125,7 +122,8 @@ def weigh_all(sentences: Sequence[Sentence], sources: Sequence[Memory]) -> NDArr
     of another speaker which ended with a question, it counts twice.
     """
     names = frozenset(terms(" ".join({memory.speaker or "" for memory in sources})))
-    listed = _find_lists(sources)
+    short = [n for n, memory in enumerate(sources) if _is_short_note(memory)]
+    listed = {short[entry] for entry in find_entries([sources[n].text for n in short])}
     weights = np.zeros(len(sentences))
     for number, sentence in enumerate(sentences):
         if sentence.source in listed:
@@ -136,21 +134,15 @@ def weigh_all(sentences: Sequence[Sentence], sources: Sequence[Memory]) -> NDArr
     return weights
 
 
+def _is_short_note(memory: Memory) -> bool:
+    """Return whether a memory may be an entry of a list, which does not stand for the others."""
+    return memory.kind is not Kind.MESSAGE and len(memory.text) <= _ENTRY_CHARS
+
+
 def _answers(sources: Sequence[Memory], number: int) -> bool:
     before = sources[number - 1] if number else None
     is_asked = before is not None and _QUESTION.search(before.text) is not None
     return is_asked and before is not None and before.speaker != sources[number].speaker
-
-
-def _find_lists(sources: Sequence[Memory]) -> set[int]:
-    """Return the numbers of the sources that are entries of a list."""
-    entries = defaultdict(list)
-    for number, memory in enumerate(sources):
-        text = memory.text.strip()
-        is_entry = memory.kind is not Kind.MESSAGE and len(text) <= _ENTRY_CHARS
-        if is_entry and _NUMBER.search(text):
-            entries[text.split(maxsplit=1)[0].casefold()].append(number)
-    return {number for found in entries.values() if len(found) >= _LIST for number in found}
 
 
 @cache
