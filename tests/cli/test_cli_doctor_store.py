@@ -114,7 +114,7 @@ def test_a_damaged_page_leads_to_verify(run: Run, ask: Ask, home: Path) -> None:
     run("remember", "one")
     connection = apsw.Connection(str(home / "memory.db"))
     (page,) = connection.execute(
-        "SELECT rootpage FROM sqlite_schema WHERE name = 'memories_by_time'"
+        "SELECT rootpage FROM sqlite_schema WHERE name = 'memories_by_scope'"
     )
     connection.close()
     with (home / "memory.db").open("r+b") as file:

@@ -25,7 +25,7 @@ _NO_HOME = (
     rf"(,? and the user {USER} has no entry in passwd)?; (give|set) "
 )
 _NO_FOLDER = "the working folder does not exist"
-_OF_CLIENTS = ("connect", "completion", "ingest-session", "serve --print-launchd")
+_OF_CLIENTS = ("connect", "bundle", "completion", "ingest-session", "serve --print-launchd")
 _OF_FOLDER = ("connect --project", "project", "export relative", "remember relative", "hook")
 
 
@@ -123,7 +123,7 @@ def _list_surroundings() -> Iterator[Surrounding]:
         streams=("closed", "closed", "closed"),
         refused="",
         codes=(2,),
-        needed_by=("mcp stdio",),
+        needed_by=("mcp stdio", "remember stdin"),
     )
     yield Surrounding(name="TMPDIR is missing", environment={"TMPDIR": "{cell}/missing"})
     yield Surrounding(name="TMPDIR is unwritable", modes={"tmp": 0o500})

@@ -21,6 +21,7 @@ from infinite_memory.core.errors import (
 )
 from infinite_memory.core.protocols import Embedder, Storage
 from infinite_memory.core.values.address import MANAGED, masked
+from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.messages import format_count, format_size
 from infinite_memory.core.values.record import Size
 from infinite_memory.core.values.verification import Diagnosis, State
@@ -140,7 +141,8 @@ def _check_open_store(config: Config, address: str) -> Iterator[Diagnosis]:
     try:
         size = storage.measure()
         yield _check_records(address, size)
-        storage.scopes()
+        # The numbers are kept counts: this looks at what is stored.
+        storage.find(Criteria(scopes=frozenset(storage.scopes())), limit=1)
         yield check_damage(storage)
         try:
             embedder = configured_embedder(config, keep=False)

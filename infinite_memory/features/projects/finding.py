@@ -146,7 +146,7 @@ def complete_matches(
     """
     completed = []
     for match in matches:
-        thread = load_thread(services, match.chunk)
+        thread = match.thread or load_thread(services, match.chunk)
         completed.append(
             evolve(
                 match,

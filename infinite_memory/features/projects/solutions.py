@@ -18,6 +18,7 @@ from infinite_memory.features.projects.finding import (
     complete_matches,
     find_matches,
 )
+from infinite_memory.features.projects.loading import load_thread
 from infinite_memory.features.projects.repositories import name_repository
 
 _MAX_LIMIT = 100
@@ -73,20 +74,33 @@ def find_past_solutions(
         ranked.sort(key=lambda match: -match.score)
     likely = [match for match in ranked if match.score >= _LEAST]
     checkout = open_checkout(folder, services.data_folder)
-    completed = complete_matches(services, likely[:limit], checkout)
-    # What was not solved is no solution, but says that others stand before the same problem.
-    opened = [evolve(match, reason=_OPEN) for match in completed if not _has_solution(match)]
-    return (*(match for match in completed if _has_solution(match)), *opened)
+    return complete_matches(services, _put_solved_first(services, likely, limit), checkout)
 
 
-def _has_solution(match: WorkMatch) -> bool:
-    """Return whether a chunk was solved, by itself or by what came of it."""
-    later = (one for one in match.thread if one.happened_at >= match.chunk.happened_at)
-    return any(chunk.is_solved or _is_done(chunk) for chunk in (match.chunk, *later))
+def _put_solved_first(
+    services: Services, ranked: Sequence[WorkMatch], limit: int
+) -> list[WorkMatch]:
+    """Return the first `limit` matches, those that were solved before those that are open.
+
+    What was not solved is no solution, but says that others stand before the same problem.
+    """
+    solved: list[WorkMatch] = []
+    opened: list[WorkMatch] = []
+    for match in ranked:
+        thread = tuple(load_thread(services, match.chunk))
+        known = evolve(match, thread=thread)
+        if any(_solves(one) for one in thread if one.happened_at >= match.chunk.happened_at):
+            solved.append(known)
+        else:
+            opened.append(evolve(known, reason=_OPEN))
+        if len(solved) == limit:
+            break
+    return [*solved, *opened][:limit]
 
 
-def _is_done(chunk: Chunk) -> bool:
-    return chunk.kind is not Kind.PROBLEM and chunk.outcome is WorkOutcome.SUCCESS
+def _solves(chunk: Chunk) -> bool:
+    is_done = chunk.kind is not Kind.PROBLEM and chunk.outcome is WorkOutcome.SUCCESS
+    return chunk.is_solved or is_done
 
 
 def _rank_matches(
