@@ -71,7 +71,7 @@ def run(
 
 
 def _command(home: Path, broken: str | None) -> Sequence[str]:
-    honest = server_command(home)
+    honest = [*server_command(home), "--toolsets", "core,browse,profile"]
     if broken is None:
         return honest
     # By its path, since the benchmarks are not installed; -P keeps its folder from being searched.
