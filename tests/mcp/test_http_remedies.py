@@ -331,7 +331,7 @@ def call(server: HttpServer, tool: str, *, key: str = "", **arguments: Any) -> d
 @pytest.mark.parametrize(
     ("flags", "tool", "advice"),
     [
-        ([], "get_memory_stats", "--toolsets all"),
+        (["--tools", "store_memory"], "get_memory_stats", "another --tools"),
         (["--read-only"], "store_memory", "without --read-only"),
         (["--exclude-tools", "store_memory"], "store_memory", "without --exclude-tools"),
     ],
@@ -342,7 +342,7 @@ def test_a_tool_that_is_withheld_is_offered_by_the_server_that_is_advised(
     arguments = {"text": "Apollo is due on June 5"} if tool == "store_memory" else {}
     with world.restart(*flags) as server:
         assert advice in call(server, tool, **arguments)["error"]["message"]
-    advised = ["--toolsets", "all"] if "all" in advice else []
+    advised = ["--tools", tool] if "--tools" in advice else []
     with world.restart(*advised) as server:
         assert call(server, tool, **arguments)["result"]["isError"] is False
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from infinite_memory import MemoryStore
 from infinite_memory.core.values.memory import Status
+from infinite_memory.search.text.quotation import disarm_tags
 
 _CURSORS = 20
 
@@ -117,7 +118,8 @@ class Ledger:
 
 
 def _shows(hit: dict[str, Any], stored: str) -> bool:
-    """Tell whether the text of a hit is the stored text, or the part of it that the hit names."""
+    """Tell whether a hit has the stored text, the tags disarmed, or the part that it names."""
+    stored = disarm_tags(stored)
     if not hit.get("cut") or "length" not in hit:
         return bool(hit["text"] == stored)
     if hit["length"] != len(stored):
