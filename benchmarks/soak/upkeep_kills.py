@@ -82,7 +82,7 @@ class _Soak:
     folder: Path
     random: Random
     broken: str | None
-    most_reports: int = 0
+    reports: range = range(1)
     kills: int = 0
     texts: dict[str, str] = field(factory=dict)
     states: Counter[str] = field(factory=Counter)
@@ -102,8 +102,8 @@ class _Soak:
         home = self.new_home()
         for report in _keep(home):
             self.jobs[report.job] += bool(report.steps or report.done)
-        # The backup comes first, and takes long if it is written in place.
-        self.most_reports = 1 if self.broken == "no-rename" else self.jobs.total()
+        # A backup that is written in place takes long, and tells when it begins.
+        self.reports = range(1, 2) if self.broken == "no-rename" else range(self.jobs.total())
         self._check_texts(home, [])
         shutil.rmtree(home)
 
@@ -122,7 +122,7 @@ class _Soak:
         def wait() -> None:
             os.close(reported)
             with os.fdopen(reports) as stream:
-                ended.extend(islice(stream, self.random.randrange(self.most_reports)))
+                ended.extend(islice(stream, self.random.choice(self.reports)))
             time.sleep(self.random.uniform(0, _LONGEST_JOB_SECONDS))
 
         try:
@@ -220,20 +220,24 @@ def _keep(home: Path, on_report: Callable[[JobReport], None] | None = None) -> l
 
 
 def _keep_and_report(home: Path, pipe: int, broken: str | None) -> None:
-    _sabotage(broken)
-    _keep(home, lambda report: os.write(pipe, f"{report.job}\n".encode()) and None)
+    def tell(event: str) -> None:
+        os.write(pipe, f"{event}\n".encode())
+
+    _sabotage(broken, tell)
+    _keep(home, lambda report: tell(report.job))
 
 
-def _sabotage(broken: str | None) -> None:
+def _sabotage(broken: str | None, tell: Callable[[str], None]) -> None:
     if broken == "erases":
         SqliteStorage.commit = _commit_erasing  # type: ignore[method-assign]
     elif broken == "no-rename":
-        backup_module.writing_part = _write_slowly_in_place
+        backup_module.writing_part = partial(_write_slowly_in_place, tell)
 
 
 @contextmanager
-def _write_slowly_in_place(path: Path) -> Iterator[PartFile]:
+def _write_slowly_in_place(tell: Callable[[str], None], path: Path) -> Iterator[PartFile]:
     with replace_parts(path) as part:
+        tell("the beginning of a backup in place")
         time.sleep(_IN_PLACE_SECONDS)
         yield part
 
