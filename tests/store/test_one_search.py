@@ -141,3 +141,14 @@ def test_a_question_for_what_happened_keeps_what_happened_first(
         store.remember("Call the bank", kind="reminder", id="bank", valid_from=NOW + DAY)
         found = [hit.id for hit in store.search("What did I run this week?")]
         assert found[0] == "run"
+
+
+def test_a_day_on_which_nothing_is_due_is_said_to_be_empty(tmp_path: Path) -> None:
+    with MemoryStore.open(tmp_path, clock=StoppedClock(NOW)) as store:
+        store.remember("Remind me on Monday to pay the boatyard invoice", id="invoice")
+        for question in ("Is anything due tomorrow?", "What is on tomorrow?", "reminders tomorrow"):
+            hits = store.search(question, cut="asked")
+            assert hits.empty_time is not None
+            assert hits.empty_time.range.start == datetime(2026, 11, 27, tzinfo=UTC)
+        assert store.search("Is anything due on Monday?").empty_time is None
+        assert [hit.id for hit in store.search("Is anything due on Monday?")] == ["invoice"]

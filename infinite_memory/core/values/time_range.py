@@ -41,6 +41,11 @@ class TimeRange(PlainData):
                 f" {self.start.isoformat()}"
             )
 
+    def contains(self, moment: datetime) -> bool:
+        """Return whether a moment with a time zone lies in it."""
+        is_over = self.end is not None and moment >= self.end
+        return not is_over and (self.start is None or moment >= self.start)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the bounds as `since` and `until`, for `json.dumps`."""
         return {"since": to_plain(self.start), "until": to_plain(self.end)}

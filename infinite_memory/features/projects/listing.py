@@ -21,10 +21,13 @@ _OPEN_SINCE = timedelta(days=366)
 
 
 def add_listed(services: Services, listing: Listing, hits: Hits) -> Hits:
-    """Return the hits of a search with what its question lists, each once."""
+    """Return the hits of a search with what its question lists, each once.
+
+    Where nothing is due in the time that alone is asked for, the hits are from other times.
+    """
     listed = [Hit(memory=memory, score=1.0) for memory in _list(services, listing)]
     if not listed:
-        return hits
+        return evolve(hits, empty_time=listing.time) if listing.is_alone else hits
     first: dict[str, Hit] = {}
     for hit in [*listed, *hits] if listing.leads else [*hits, *listed]:
         first.setdefault(hit.memory.id, hit)
@@ -71,7 +74,7 @@ def _list_coming(services: Services, listing: Listing) -> Iterator[Memory]:
     places = DUE & listing.names or DUE | ({When.ANYTIME} if listing.time is None else set())
     days = list_coming_of(services, listing.scopes, within=None).days
     for day in sorted(days, key=lambda day: day.when is When.ANYTIME):
-        is_then = listing.time is None or listing.time[0] <= day.at < listing.time[1]
+        is_then = listing.time is None or listing.time.range.contains(day.at)
         is_asked = Kind.REMINDER not in listing.names or day.memory.kind is Kind.REMINDER
         if day.when in places and is_then and is_asked:
             yield day.memory

@@ -6,7 +6,6 @@ tomorrow?" has a time to come. The search compares texts, and what is listed has
 
 from __future__ import annotations
 
-from datetime import datetime
 from functools import cache, partial
 
 from attrs import frozen
@@ -15,6 +14,7 @@ from infinite_memory import times
 from infinite_memory.core.values.criteria import Cut, Depth
 from infinite_memory.core.values.hits import Hits
 from infinite_memory.core.values.memory import Kind
+from infinite_memory.core.values.time_range import Reading, TimeRange, format_range
 from infinite_memory.engine.retrieval.search_request import SearchRequest
 from infinite_memory.engine.services import Services
 from infinite_memory.features.reminders.states import State, When
@@ -30,6 +30,8 @@ LISTED = frozenset(
 """The kinds that a question may list by their names; others are words of any text."""
 
 _DUE = "due"
+# They stand for what is listed, and are no subject of their own.
+_PRONOUNS = "anything something everything"
 # A longer text is no question that names nothing else.
 _MOST_CHARS = 200
 
@@ -43,10 +45,11 @@ class Listing:
     """
 
     names: frozenset[str]
-    time: tuple[datetime, datetime] | None
+    time: Reading | None
     scopes: frozenset[str] | None
     limit: int
     leads: bool = True
+    is_alone: bool = False
 
 
 def read_listing(services: Services, request: SearchRequest, hits: Hits) -> Listing | None:
@@ -57,11 +60,13 @@ def read_listing(services: Services, request: SearchRequest, hits: Hits) -> List
     """
     given = {name for name, value in request.conditions.items() if value}
     is_narrowed = bool(given - {"scope"}) or request.threshold is not None or request.offset
-    text, is_asked = request.text, hits.depth is Depth.NORMAL and request.cut != Cut.PUSHED
+    now, text = services.clock(), request.text
+    is_asked = hits.depth is Depth.NORMAL and request.cut != Cut.PUSHED
     if is_narrowed or not is_asked or len(text) > _MOST_CHARS:
         return None
     time, span = _read_time(services, text)
-    subject = find_subject(text)
+    lies_ahead = time is not None and (time.range.start or now) > now
+    subject = find_subject(text) - _pronoun_terms()
     subject -= {term for name in hits.named for term in terms(name)}
     left = [
         found
@@ -78,29 +83,28 @@ def read_listing(services: Services, request: SearchRequest, hits: Hits) -> List
     named = [names[term] for found in left for term in found if term in names]
     if len(named) >= len(left) and (named or time):
         # "What did I do this week?" asks for what happened.
-        has_begun = time is not None and time[0] <= services.clock()
-        leads = bool(named) or not (has_begun and hits.likely)
-        return make(names=frozenset(named), leads=leads)
+        leads = bool(named) or lies_ahead or not hits.likely
+        return make(names=frozenset(named), leads=leads, is_alone=lies_ahead)
     # With more words, a question has a subject that the time in it only describes.
     if time is not None and len(left) <= MOST_TERMS and not hits.likely:
         return make(names=frozenset())
     return None
 
 
-def _read_time(
-    services: Services, text: str
-) -> tuple[tuple[datetime, datetime] | None, tuple[int, int]]:
+def _read_time(services: Services, text: str) -> tuple[Reading | None, tuple[int, int]]:
     """Return the time to come that a question names, and its characters."""
     now, config = services.clock(), services.config
     zone, week_start = config.time_zone, config.week_start
     days = times.find_days(text, told_at=now, since=now, zone=zone, week_start=week_start)
     if days:
-        return (days[0].start, days[0].end), days[0].span
+        (start, end), stretch = days[0].span, TimeRange(start=days[0].start, end=days[0].end)
+        words = text[start:end]
+        said = f"{words}: {format_range(stretch, zone)}"
+        return Reading(words=words, range=stretch, span=(start, end), said=said), (start, end)
     reading = times.find_range(text, now=now, zone=zone, week_start=week_start)
     if reading is None or reading.range.start is None or reading.range.end is None:
         return None, (0, 0)
-    is_ahead = reading.range.end > now
-    return (reading.range.start, reading.range.end) if is_ahead else None, reading.span
+    return reading if reading.range.end > now else None, reading.span
 
 
 @cache
@@ -108,3 +112,8 @@ def _name_terms() -> dict[str, str]:
     """Return the names of kinds, states and places in time, by their index terms."""
     names = [*LISTED, *State, *When, _DUE]
     return {found[0]: str(name) for name in names if len(found := terms(str(name))) == 1}
+
+
+@cache
+def _pronoun_terms() -> frozenset[str]:
+    return frozenset(terms(_PRONOUNS))
