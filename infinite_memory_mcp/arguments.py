@@ -233,6 +233,8 @@ def _list_expected(kind: type[Arguments], name: str) -> str:
         return "a whole number"
     if float in types:
         return "a number"
+    if any(str(inner).startswith("list[dict[") for inner in types):
+        return "a list of objects"
     if any(str(inner).startswith("list[") for inner in types):
         return "a text or a list of texts" if str in types else "a list of texts"
     if any(str(inner).startswith("dict[") for inner in types):

@@ -166,6 +166,7 @@ async def test_hurried_calls_are_understood(connect: Connect) -> None:
         ("log_conversation", {"conversation_id": "c", "messages": "hello"}, "messages"),
         ("log_conversation", {"conversation_id": "c", "messages": [{"role": "user"}]}, "content"),
         ("add_short_term_memory", {"conversation_id": "c", "messages": []}, "messages is empty"),
+        ("retrieve_memory", {"query": "x", "messages": ["hello"]}, "give a list of objects"),
         ("add_short_term_memory", {"messages": PUMP}, "conversation_id"),
         (
             "add_short_term_memory",
