@@ -269,11 +269,13 @@ class Triggers(Group):
 
         It is archived with the state, and `undo` takes that back; open, it is current, and what was
         told before does not end it. One whose text names recurring days moves on to the next when
-        it is done. Without an id, it is each reminder that is probably done, in every open scope.
+        it is done. Of a note, a fact, a decision or a summary only the next day that it names is
+        over, and the memory stays. Without an id, it is each reminder that is probably done, in
+        every open scope.
 
         Raises:
             NotFound: there is no such memory.
-            InvalidInput: it is no reminder, or there is no such state.
+            InvalidInput: it is no reminder and names no day to come, or there is no such state.
             Conflict: another client has just changed it.
         """
         from infinite_memory.features.reminders.coming import load_coming

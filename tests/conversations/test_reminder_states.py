@@ -92,9 +92,33 @@ def test_done_and_dropped_are_stored_taken_back_and_opened_again(store: MemorySt
     assert seen(store) == [(When.AHEAD, "11-26 10:00", "r")]
 
 
-def test_only_a_reminder_is_done(store: MemoryStore) -> None:
+def test_the_day_of_a_note_is_done_and_the_note_stays(
+    store: MemoryStore, clock: StoppedClock
+) -> None:
+    store.remember("Remind me on Friday to pay the boatyard", id="n")
+    assert seen(store) == [(When.AHEAD, "11-27 00:00", "n")]
+    store.triggers.done("n")
+    assert (seen(store), store.get("n").status) == ([], "current")  # type: ignore[call-overload]
+    store.triggers.done("n", state="open")
+    assert seen(store) == [(When.AHEAD, "11-27 00:00", "n")]
+    store.triggers.done("n")
+    store.revise(
+        "n", revision=store.get("n").revision, text="Remind me on December 4 to pay the boatyard"
+    )
+    assert seen(store) == [(When.AHEAD, "12-04 00:00", "n")]
+    store.remember("The choir sings every Thursday", id="choir", kind="fact")
+    store.triggers.done("choir")
+    assert [day[2] for day in seen(store)] == ["n"]
+    clock.now = NOW + 3 * DAY
+    assert (When.AHEAD, "12-03 00:00", "choir") in seen(store)
+    store.triggers.done("choir", state="dropped")
+    clock.now = NOW + 10 * DAY
+    assert "choir" not in [day[2] for day in seen(store)]
+
+
+def test_only_a_reminder_or_a_day_is_done(store: MemoryStore) -> None:
     store.remember("A note", id="n")
-    with pytest.raises(InvalidInput, match="'n' is a note"):
+    with pytest.raises(InvalidInput, match="'n' is a note that names no day to come"):
         store.triggers.done("n")
     with pytest.raises(InvalidInput, match="state"):
         store.triggers.done("n", state="finished")

@@ -22,7 +22,7 @@ from infinite_memory.engine.services import Services
 from infinite_memory.features.reminders.ending import find_ends
 from infinite_memory.features.reminders.long_term.book import TrackedMemory, read_book
 from infinite_memory.features.reminders.long_term.checking import CODE_SECONDS
-from infinite_memory.features.reminders.long_term.context import read_trigger_of
+from infinite_memory.features.reminders.long_term.context import is_day_over, read_trigger_of
 from infinite_memory.features.reminders.long_term.due import (
     DEFAULT_WITHIN,
     check_within,
@@ -267,12 +267,17 @@ def _read_days(
     memories: Iterable[Memory],
     place: Callable[[datetime], When],
 ) -> Iterator[ComingDay]:
-    """Yield the first day from today on that the text of each of `memories` names."""
+    """Yield the first day from today on that the text of each of `memories` names.
+
+    A day that somebody stored as done is over.
+    """
     today, _ = find_today(services)
     for memory in memories:
         if memory.kind not in DATED:
             continue
-        days = find_named_days(services, memory, today)
+        days = [
+            day for day in find_named_days(services, memory, today) if not is_day_over(memory, day)
+        ]
         if days:
             day = min(days, key=lambda day: day.start)
             at = max(day.start, today)

@@ -1,4 +1,7 @@
-"""Store the state of a reminder: done, dropped, or open again."""
+"""Store the state of a reminder, or of the day that a memory names: done, dropped, or open again.
+
+A reminder that is done is archived. Another memory stays as it is, and only its day is over.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,14 @@ from infinite_memory.engine.load_memories import get_memory
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.receipts import receipt_of
 from infinite_memory.engine.writes.revise import revise
+from infinite_memory.features.reminders.coming import DATED
 from infinite_memory.features.reminders.long_term.context import STATE, read_state, read_trigger_of
-from infinite_memory.features.reminders.long_term.due import find_moment, find_next, find_today
+from infinite_memory.features.reminders.long_term.due import (
+    find_moment,
+    find_named_days,
+    find_next,
+    find_today,
+)
 from infinite_memory.features.reminders.states import State
 
 
@@ -24,16 +33,13 @@ def settle(services: Services, memory_id: str, state: str) -> Receipt:
 
     Raises:
         NotFound: there is no such memory.
-        InvalidInput: it is no reminder, or recurs by its condition.
+        InvalidInput: it is no reminder and names no day, or recurs by its condition.
         Conflict: another client has just changed it.
     """
     chosen = check_choice(state, State, "state")
     memory = get_memory(services, memory_id)
     if memory.kind is not Kind.REMINDER:
-        raise InvalidInput(
-            f"{memory_id!r} is a {memory.kind}, and a reminder alone is {chosen}: forget it, or let"
-            " a newer memory supersede it"
-        )
+        return _settle_day(services, memory, chosen)
     trigger = read_trigger_of(memory)
     if chosen is State.DONE and trigger is not None and "recurs" in str(trigger.condition):
         raise InvalidInput(
@@ -50,6 +56,25 @@ def settle(services: Services, memory_id: str, state: str) -> Receipt:
         return receipt_of(memory, Outcome.UNCHANGED, Searchable.WORDS)
     changes["context"] = {**memory.context, STATE: fields}
     return revise(services, memory_id, revision=memory.revision, changes=changes)
+
+
+def _settle_day(services: Services, memory: Memory, chosen: State) -> Receipt:
+    """Store that the next day of a memory that is no reminder is over, or open again."""
+    today, _ = find_today(services)
+    days = find_named_days(services, memory, today) if memory.kind in DATED else ()
+    if not days:
+        raise InvalidInput(
+            f"{memory.id!r} is a {memory.kind} that names no day to come, and a reminder or a day"
+            f" is {chosen}: forget it, or let a newer memory supersede it"
+        )
+    day = min(days, key=lambda day: day.start)
+    fields: dict[str, JsonValue] = {
+        "state": chosen,
+        "at": iso(services.clock()),
+        "day": iso(day.start),
+    }
+    changes: dict[str, object] = {"context": {**memory.context, STATE: fields}}
+    return revise(services, memory.id, revision=memory.revision, changes=changes)
 
 
 def _find_following(services: Services, memory: Memory, trigger: Trigger | None) -> datetime | None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.codec import iso
 from infinite_memory.core.values.conversation.trigger import Trigger
 from infinite_memory.core.values.memory import JsonValue, Kind, Memory
+from infinite_memory.features.reminders.states import State
 from infinite_memory.features.reminders.triggers.reading import trigger_from_json, trigger_to_json
+
+if TYPE_CHECKING:
+    from infinite_memory.times import NamedDay
 
 STATE = "reminder"
 """The name in a context of the state of a reminder that was closed or opened again."""
@@ -77,6 +82,21 @@ def _read_trigger(memory: Memory) -> Mapping[str, JsonValue]:
 
 
 def read_state(memory: Memory) -> Mapping[str, JsonValue]:
-    """Return the `state` of a reminder and `at` which moment it was stored, nothing without."""
+    """Return the `state` of a reminder or of a day and `at` which moment it was stored.
+
+    It is empty for what nobody closed. Of another memory than a reminder, `day` is the beginning of
+    the day that is over.
+    """
     value = memory.context.get(STATE)
     return value if isinstance(value, Mapping) else {}
+
+
+def is_day_over(memory: Memory, day: NamedDay) -> bool:
+    """Return whether somebody stored that a day which a memory names is done or dropped."""
+    state = read_state(memory)
+    if state.get("state") in (None, State.OPEN):
+        return False
+    start, last = str(iso(day.start)), str(state.get("day", ""))
+    if day.recurs:
+        return state["state"] == State.DROPPED or start <= last
+    return start == last
