@@ -333,14 +333,26 @@ class Conversations(Group):
         """Return the briefing for a session of a client that begins in `folder`, or begins anew.
 
         What it shows is noted in the home folder, and is not shown to the session again. A session
-        that is `resumed` on the day of its briefing still has it, and gets nothing.
+        that is `resumed` on the day of its briefing still has it, and gets nothing. The first
+        session of a day is told of summaries that are excerpts alone, for it to write better ones.
 
         Raises:
             InvalidInput: the budget is not between 200 and 100,000.
         """
         return begin_session(
-            self._services, folder, session=session, budget=budget, resumed=resumed
+            self._services,
+            folder,
+            session=session,
+            budget=budget,
+            resumed=resumed,
+            offer=self._offer_summaries,
         )
+
+    def _offer_summaries(self) -> str:
+        # Loaded late, since one session a day is offered any.
+        from infinite_memory.features.background.upkeep.summaries.wanted import offer_summaries
+
+        return offer_summaries(self._services)
 
     def recall_for_prompt(
         self, prompt: str, *, folder: str = "", session: str = "", within: float | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -190,3 +191,35 @@ def test_a_handle_of_some_scopes_is_handed_those_alone(
         assert [wanted.scope for wanted in work.upkeep.summaries_wanted()] == ["work"]
         with pytest.raises(NotFound):
             work.upkeep.store_summary("x", sources=["talk-home-1"])
+
+
+def test_one_session_a_day_is_offered_to_write_better_summaries_within_its_budget(
+    clock: StoppedClock, tmp_path: Path
+) -> None:
+    with MemoryStore.open(tmp_path / "home", clock=clock) as store:
+        for name in ("plans", "trips"):
+            talk(store, name)
+        clock.now = LATER
+
+        def is_offered(session: str, **options: Any) -> bool:
+            begun = store.conversations.begin_session("/nowhere", session=session, **options)
+            assert begun.tokens <= options.get("budget", 500)
+            return 'more(tool="summaries_wanted")' in begun.text
+
+        assert not is_offered("none is summarised")
+        store.upkeep.optimize(jobs=["summarise"])
+        assert not is_offered("too little room", budget=200)
+        assert not is_offered("")
+        told = store.conversations.begin_session("/", session="a").text
+        assert "\n2 summaries are excerpts alone: " in told
+        assert not is_offered("b")
+        with MemoryStore.open(tmp_path / "home", clock=clock, client="another") as other:
+            again = other.conversations.begin_session("/nowhere", session="c")
+            assert "summaries_wanted" not in again.text
+        clock.now += timedelta(days=1)
+        assert is_offered("d")
+        for wanted in store.upkeep.summaries_wanted(limit=2):
+            store.upkeep.store_summary("They ship.", sources=wanted.sources)
+        clock.now += timedelta(days=1)
+        assert not is_offered("nothing is left")
+        assert "summaries_wanted" not in store.briefing().text

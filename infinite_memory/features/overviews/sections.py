@@ -15,7 +15,10 @@ from infinite_memory.features.overviews.values import ShownMemory
 from infinite_memory.search.text.quotation import quote_label, quote_lines
 from infinite_memory.search.text.token_estimate import estimate_tokens
 
-_LOWEST_TOKENS, _HIGHEST_TOKENS = 200, 100_000
+LOWEST_TOKENS = 200
+"""The smallest budget of an overview."""
+
+_HIGHEST_TOKENS = 100_000
 _TITLE_CHARS = 100
 _LEAST_CHARS = 20
 
@@ -81,7 +84,7 @@ def check_budget(budget: object) -> int:
     Raises:
         InvalidInput: it is not between 200 and 100,000.
     """
-    return check_count(budget, "budget", low=_LOWEST_TOKENS, high=_HIGHEST_TOKENS)
+    return check_count(budget, "budget", low=LOWEST_TOKENS, high=_HIGHEST_TOKENS)
 
 
 def count_tokens(line: str) -> int:

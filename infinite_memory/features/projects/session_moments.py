@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from attrs import evolve, frozen
@@ -24,6 +24,7 @@ from infinite_memory.engine.scopes import ALL, choose_scopes
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.trivial import is_trivial
 from infinite_memory.features.overviews.sections import (
+    LOWEST_TOKENS,
     count_tokens,
     describe_origin,
     join_title,
@@ -80,9 +81,17 @@ class Candidate:
 
 
 def begin_session(
-    services: Services, folder: str, *, session: str, budget: int, resumed: bool = False
+    services: Services,
+    folder: str,
+    *,
+    session: str,
+    budget: int,
+    resumed: bool = False,
+    offer: Callable[[], str],
 ) -> Moment:
     """Return the briefing for a session; see `Conversations.begin_session`.
+
+    The line that `offer` makes, unless it is "", is its last one, in one session a day.
 
     Raises:
         InvalidInput: the budget cannot be used.
@@ -90,17 +99,32 @@ def begin_session(
     shown, now = ShownMemories(services.config.home, session), services.clock()
     if resumed and _is_same_day(services, shown.read_begin(now), now) and shown.read():
         return Moment()  # the client keeps what the session was shown
-    briefing = brief_scope(services, None, budget=budget, folder=folder)
+    offered = _offer_daily(services, offer, budget, now) if session else ""
+    room = budget - estimate_tokens(offered) if offered else budget
+    briefing = brief_scope(services, None, budget=room, folder=folder)
+    text = f"{briefing.text}{offered}"
     moment = Moment(
-        text=briefing.text,
+        text=text,
         ids=tuple(item.id for section in briefing.sections for item in section.items),
-        tokens=briefing.tokens,
+        tokens=estimate_tokens(text),
     )
     start_conditions(services)
     project = find_active_project(services, folder)
     scope = "" if project is None else project.name
     shown.add("start", moment.ids, tokens=moment.tokens, at=now, scope=scope)
     return moment
+
+
+def _offer_daily(services: Services, offer: Callable[[], str], budget: int, now: datetime) -> str:
+    """Return what ends a briefing: `offer()`, "" if that was shown today or does not fit."""
+    day = in_zone(now, services.config.time_zone).date()
+    # It is noted as a session of its own, which every client of the home folder knows.
+    log = ShownMemories(services.config.home, f"offer of {day}")
+    if log.has_begun:
+        return ""
+    text = f"\n\n{line}" if (line := offer()) else ""
+    fits = budget - estimate_tokens(text) >= LOWEST_TOKENS
+    return text if text and fits and log.begin_once() else ""
 
 
 def _is_same_day(services: Services, first: datetime, second: datetime) -> bool:

@@ -74,6 +74,20 @@ class ShownMemories:
         self.add(_START, (), tokens=0, at=now)
         return now
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether the session has a file."""
+        return self._path.exists()
+
+    def begin_once(self) -> bool:
+        """Return whether the session is new: of several that ask, one alone is told so."""
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._path.open("x").close()
+        except OSError:
+            return False
+        return True
+
     def add(
         self, moment: str, ids: Iterable[str], *, tokens: int, at: datetime, scope: str = ""
     ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import islice
 
 from attrs import frozen
 
@@ -20,6 +21,9 @@ from infinite_memory.features.background.upkeep.summaries.material import WRITTE
 _MOST_SUMMARIES_READ = 200
 _FEWEST_CHARS_OF_TEXT = 40
 _CUT = "…"
+# Their sources are read, at the start of a session.
+_MOST_OFFERED = 5
+_OFFER = '{} excerpts alone: write better ones by more(tool="summaries_wanted").'
 
 
 @frozen(kw_only=True)
@@ -75,6 +79,17 @@ def find_wanted(services: Services, *, limit: int, max_chars: int) -> tuple[Want
         for memory in material.sources[: len(shown.texts)]
     )
     return wanted
+
+
+def offer_summaries(services: Services) -> str:
+    """Return a line that offers to write what `find_wanted` returns as excerpts, "" for none."""
+    excerpts = _find_summarised_by_rule(JobContext(services, notes={}))
+    count = len([*islice(excerpts, _MOST_OFFERED)])
+    if not count:
+        return ""
+    more = " or more" if count == _MOST_OFFERED else ""
+    summaries = "summary is" if count == 1 else "summaries are"
+    return _OFFER.format(f"{count}{more} {summaries}")
 
 
 def _find_summarised_by_rule(context: JobContext) -> Iterator[tuple[Memory, Material]]:
