@@ -100,10 +100,42 @@ def test_a_summary_names_each_day_and_the_speakers() -> None:
         ("我们昨天在奥斯陆见到了卡罗尔。", "我们昨天 [2024-03-03]在奥斯陆见到了卡罗尔。"),
         ("We met Carol on May 1, 2023 in Oslo.", "We met Carol on May 1, 2023 in Oslo."),
         ("Nothing is late here, says Carol.", "Nothing is late here, says Carol."),
+        (
+            'Carol wrote "We paid last week" to Bergen yesterday.',
+            'Carol wrote "We paid last week" to Bergen yesterday [2024-03-03].',
+        ),
     ],
 )
 def test_a_relative_time_is_followed_by_the_days_that_it_means(said: str, written: str) -> None:
     assert SUMMARISER.summarise(messages(said), max_chars=500) == f"2024-03-04\n{written}"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Is the launch of Apollo tomorrow?",
+        "Carol asked whether Bergen was paid yesterday.",
+        "If the crate arrives tomorrow, Carol paints it.",
+        "Falls die Kiste morgen kommt, streicht Carol sie.",
+        "Si la caisse arrive demain, Carol la peint.",
+        "Si la caja llega mañana, Carol la pinta.",
+        "Если ящик придёт завтра, Кэрол его покрасит.",
+        "如果箱子明天到，卡罗尔就给它上漆。",
+        'Carol said "I pay Bergen tomorrow" to the harbour.',
+        'Carol said "Bergen is paid. The crate comes tomorrow" to the harbour.',
+        "Carol wrote 'I don't pay Bergen tomorrow' to the harbour.",
+        "> The crate comes tomorrow to Bergen.",
+        "The choir of Bergen sang Yesterday by the Beatles.",
+        "Yesterday's build of Apollo failed in Bergen.",
+        "More than a week ago Carol painted the crate.",
+        "Carol paints the crate every Friday in Bergen.",
+        "Carol paints the crate today or tomorrow in Bergen.",
+    ],
+)
+def test_a_time_that_is_asked_for_supposed_quoted_or_a_name_gets_no_days(said: str) -> None:
+    summary = SUMMARISER.summarise(messages(said), max_chars=500)
+    assert summary.splitlines()[1].startswith(said[:20])
+    assert "[" not in summary
 
 
 def test_a_thousand_messages_give_a_bounded_summary_that_is_always_the_same() -> None:

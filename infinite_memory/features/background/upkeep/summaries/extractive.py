@@ -56,6 +56,23 @@ _WAY = re.compile(
     re.IGNORECASE,
 )
 
+# What somebody else says, or said at another time.
+_QUOTED = re.compile(
+    r'"[^"]+"|[“„«「『][^“”„«»「」『』]+[“”»」』]|(?<!\w)[\'‘](?:[^\'’\n]|[\'’](?=\w)){1,300}[\'’](?!\w)'
+    r"|^[ \t]*>.*$",
+    re.MULTILINE,
+)
+_SIGN = re.compile(r"\S")
+_HIDDEN = "\ufffc"
+# A question or a condition, in six languages.
+_OPEN = re.compile(
+    r"[?？]|\b(?:if|unless|whether|wenn|falls|sofern|ob|si|s['’]ils?|если|ли)\b"
+    r"|如果|假如|要是|是否|[吗嗎]",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"\w")
+_REST_OF_WORD = re.compile(r"['’]?[A-Za-z0-9]")
+
 
 @frozen(kw_only=True)
 class Sentence:
@@ -66,24 +83,32 @@ class Sentence:
     quote: str
 
 
-def resolve_dates(text: str, happened_at: datetime, zone: str | None) -> str:
+def resolve_dates(text: str, told: str, happened_at: datetime, zone: str | None) -> str:
     """Return a sentence with the days that its relative time means, as "yesterday [2024-03-03]".
 
-    The name of a weekday alone stays as it is: "on Friday" may be the last one or the next.
+    It is read in `told`, the sentence without what it quotes, in as many characters. It stays as it
+    is where it asks or is on a condition, where the time is part of a word or a name, and where
+    that is a weekday alone: "on Friday" may be the last one or the next.
     """
-    if not is_relative(text):
+    if not is_relative(told) or _OPEN.search(told):
         return text
-    reading = find_range(text, now=happened_at, zone=zone)
+    reading = find_range(told, now=happened_at, zone=zone)
     if reading is None or not is_relative(reading.words) or _may_be_either_way(reading.words):
         return text
+    begin, after = reading.span
     start, end = reading.range.start, reading.range.end
-    if start is None or end is None:
+    is_name = told[begin].isupper() and reading.words.istitle() and _WORD.search(told[:begin])
+    if start is None or end is None or is_name or _REST_OF_WORD.match(told, after):
         return text
     first = in_zone(start, zone).date()
     last = in_zone(end - _MICROSECOND, zone).date()
     days = f"{first}" if first == last else f"{first} to {last}"
-    after = reading.span[1]
     return f"{text[:after]} [{days}]{text[after:]}"
+
+
+def _hide_quotations(text: str) -> str:
+    """Return a text of equal length, in which a sign stands for each one of what it quotes."""
+    return _QUOTED.sub(lambda match: _SIGN.sub(_HIDDEN, match[0]), text)
 
 
 def _may_be_either_way(words: str) -> bool:
@@ -184,9 +209,11 @@ class ExtractiveSummariser:
         """Yield the sentences of the sources, in order."""
         for number, memory in enumerate(sources):
             text = memory.text
+            told = _hide_quotations(text)
             for start, end in cut_sentences(text, (0, len(text)), max_chars=_MAX_SENTENCE_CHARS):
                 sentence = " ".join(text[start:end].split())
-                quote = resolve_dates(sentence, memory.happened_at, self.zone)
+                own = " ".join(told[start:end].split())
+                quote = resolve_dates(sentence, own, memory.happened_at, self.zone)
                 yield Sentence(source=number, text=sentence, quote=quote)
 
     def _write_sentences(self, sentences: Sequence[Sentence], sources: Sequence[Memory]) -> str:
