@@ -36,6 +36,7 @@ from infinite_memory.features.chats.short_term.recalling import (
     ComingUp,
     ShortTermRecall,
     find_coming_up,
+    find_sure,
     search_short_term,
 )
 from infinite_memory.features.chats.short_term.tidying import Cleanup, clean_up, forget_short_term
@@ -363,12 +364,18 @@ class Conversations(Group):
         memories of the default conversation or of the `session` whose condition holds for the
         prompt. The memories are at most three, of the project in `folder`, of its parents, of
         `Global`, and of the scopes that the prompt names whole or by a keyword. What the session
-        was shown before, and what it said itself, is left out. If it takes more than `within`
-        seconds, nothing is returned or noted. The conditions have 0.05 seconds together; those
-        that are not decided then come first at the next prompt.
+        was shown before, and what it said itself, is left out, except for its own short-term
+        memories, which come first. If it takes more than `within` seconds, nothing is returned or
+        noted. The conditions have 0.05 seconds together; those that are not decided then come
+        first at the next prompt.
         """
         return recall_for_prompt(
-            self._services, prompt, folder=folder, session=session, within=within
+            self._services,
+            prompt,
+            folder=folder,
+            session=session,
+            within=within,
+            find_short_term=partial(find_sure, self._services),
         )
 
     def recall_for_failure(

@@ -129,6 +129,7 @@ def test_what_is_of_a_rare_kind_is_found_by_an_index(tmp_path: Path) -> None:
         storage.find(Criteria(kinds=frozenset({Kind.FACT})), limit=1)
         storage.find(Criteria(kinds=frozenset({Kind.FACT, Kind.DECISION})), limit=1)
         storage.find(Criteria(kinds=frozenset({Kind.FACT, Kind.NOTE})), limit=1)
+        storage.find(Criteria(kinds=frozenset({Kind.FACT}), conversation_id="c"), limit=1)
         storage.close()
     asked = [each for each in statements if "kind" in each[0]]
     connection = apsw.Connection(str(tmp_path / "memory.db"))
@@ -140,6 +141,7 @@ def test_what_is_of_a_rare_kind_is_found_by_an_index(tmp_path: Path) -> None:
     assert "memories_by_kind (kind=?)" in plans[0], plans
     assert "memories_by_kind (kind=?)" in plans[1], plans
     assert "memories_by_time" in plans[2], plans
+    assert "memories_by_conversation (conversation_id=?)" in plans[3], plans
 
 
 @pytest.mark.parametrize("name", _CALLS)

@@ -133,9 +133,18 @@ def _is_same_day(services: Services, first: datetime, second: datetime) -> bool:
 
 
 def recall_for_prompt(
-    services: Services, prompt: str, *, folder: str, session: str, within: float | None
+    services: Services,
+    prompt: str,
+    *,
+    folder: str,
+    session: str,
+    within: float | None,
+    find_short_term: Callable[[str, str], Sequence[Hit]],
 ) -> Moment:
-    """Return what comes up at a prompt; see `Conversations.recall_for_prompt`."""
+    """Return what comes up at a prompt; see `Conversations.recall_for_prompt`.
+
+    `find_short_term` returns what surely helps of the short-term memories of a conversation.
+    """
     until, text = find_end(within), _shorten_prompt(prompt)
     project = find_active_project(services, folder)
     log = ShownMemories(services.config.home, session)
@@ -153,11 +162,16 @@ def recall_for_prompt(
         for at, memory in reminders
     ]
     taken = {memory.id for _, memory in reminders} | known
-    hits = _find_helpful(services, text, project)
+    hits: list[Hit] = []
+    if _asks_for_help(text):
+        said = find_short_term(text, session) if session else ()
+        found = _find_helpful(services, text, project)
+        hits = [each for each in found if not session or each.memory.conversation_id != session]
+        hits = [each for each in (*said, *hits) if not is_asking(each.memory)]
     candidates += [
         Candidate(memory=hit.memory, text=_choose_text(hit), at=hit.memory.happened_at)
         for hit in hits
-        if hit.memory.id not in taken and not (session and hit.memory.conversation_id == session)
+        if hit.memory.id not in taken
     ]
     return show_memories(services, "prompt", candidates, project, log, until=until)
 
@@ -183,11 +197,14 @@ def _find_own_scope(services: Services, project: Scope | None) -> str | None:
     return None if project is None else find_spelling(project.name, services.storage.scopes())
 
 
+def _asks_for_help(text: str) -> bool:
+    """Return whether a memory may help with a prompt at all."""
+    is_question = asks(text) and len(text.split()) >= _LEAST_WORDS_ASKED
+    return not is_trivial(text) and (is_question or len(split_terms(text)[0]) >= _LEAST_TERMS)
+
+
 def _find_helpful(services: Services, text: str, project: Scope | None) -> list[Hit]:
     """Return the memories that almost surely help with a prompt, the best first."""
-    is_question = asks(text) and len(text.split()) >= _LEAST_WORDS_ASKED
-    if is_trivial(text) or not (is_question or len(split_terms(text)[0]) >= _LEAST_TERMS):
-        return []
     own, named = _find_own_scope(services, project), _find_named_scopes(services, text)
     scope = None if own else [services.default_scope, *named]
     # Unasked, nothing comes up that no longer holds, whatever the words of the prompt ask for.

@@ -128,7 +128,8 @@ def _make_query(criteria: Criteria, after: Position | None) -> tuple[str, tuple[
     if criteria.conversation_id is not None:
         conditions.append("m.conversation_id = ?")
         bindings.append(criteria.conversation_id)
-    if criteria.kinds and criteria.kinds.isdisjoint(COMMON_KINDS):
+    # A conversation has fewer rows than a kind, which SQLite cannot know.
+    elif criteria.kinds and criteria.kinds.isdisjoint(COMMON_KINDS):
         conditions.append(f"m.{UNCOMMON}")
     if criteria.keyed:
         conditions.append('m."key" IS NOT NULL')

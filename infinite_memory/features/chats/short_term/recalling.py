@@ -10,10 +10,14 @@ from attrs import frozen
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.checks import check_count
 from infinite_memory.core.values.conversation.message import check_conversation_id
+from infinite_memory.core.values.criteria import Conditions, Criteria, Cut, Mode
+from infinite_memory.core.values.hits import Hit
 from infinite_memory.core.values.memory import FoundMemory, Memory
 from infinite_memory.core.values.record import Usage
 from infinite_memory.engine.after_commit import AfterCommit
-from infinite_memory.engine.scopes import choose_scopes
+from infinite_memory.engine.retrieval.search import find_hits
+from infinite_memory.engine.retrieval.search_request import SearchRequest
+from infinite_memory.engine.scopes import ALL, choose_scopes
 from infinite_memory.engine.services import Services
 from infinite_memory.features.chats.short_term.adding import (
     check_recent,
@@ -22,6 +26,7 @@ from infinite_memory.features.chats.short_term.adding import (
 )
 from infinite_memory.features.chats.short_term.choosing import Choice, Chosen, choose
 from infinite_memory.features.chats.short_term.entry import (
+    KIND,
     ShortTermEntry,
     candidates_of,
     entries_of,
@@ -161,6 +166,36 @@ def find_coming_up(
     )
     near = tuple([hit.memory for hit in recall.top])
     return ComingUp(reminders=tuple(reminders), short_term=near)
+
+
+def find_sure(services: Services, prompt: str, conversation_id: str) -> list[Hit]:
+    """Return the short-term memories of a conversation that surely help with its prompt.
+
+    They are the most relevant, and the search would show them unasked. To a conversation without
+    any, which is nearly every one, this is one look-up.
+    """
+    present = Criteria(conversation_id=conversation_id, kinds=frozenset({KIND}))
+    if not services.storage.find(present, limit=1).memories:
+        return []
+    entries = entries_of(services, conversation_id, ALL)
+    said = check_recent(services, [{"role": "user", "content": prompt}], "messages")
+    choice = choose(
+        candidates_of(services, entries),
+        keywords_now(services, said, entries, None),
+        now=services.clock(),
+        seed=0,
+        constants=services.config.short_term,
+    )
+    relevant = {chosen.candidate.id for chosen in choice.top}
+    conditions: Conditions = {
+        "scope": ALL,
+        "conversation_id": conversation_id,
+        "kinds": [KIND],
+        "mode": Mode.CURRENT,
+    }
+    request = SearchRequest(text=prompt, conditions=conditions, cut=Cut.PUSHED, may_miss=True)
+    hits = find_hits(services, request) if relevant else ()
+    return [hit for hit in hits if hit.memory.id in relevant]
 
 
 def draw_seed(services: Services) -> int:
