@@ -53,7 +53,8 @@ _YEAR_THIRDS = {"年初": 0, "年中": 1, "年底": 2, "年末": 2}
 _YEAR_ENDS = {"初": 0, "底": 2, "末": 2}
 _HALVES = {"上半年": 1, "下半年": 7}
 _MINUTES = {"半": 30, "一刻": 15, "三刻": 45}
-_COUNTED_THINGS = frozenset("人名位块元次条件家本台张只份组辆万千百多几余公斤页米度种篇章")
+COUNTED_THINGS = frozenset("人名位块元次条件家本台张只份组辆万千百多几余公斤页米度种篇章")
+"""Signs after which a number counts things."""
 
 
 def match_chinese(cursor: Cursor, position: int) -> Match | None:
@@ -319,7 +320,7 @@ def _read_minute(cursor: Cursor, position: int) -> tuple[int | None, int]:
     token = cursor.at(after)
     # 三点五 is a decimal, and 三点二十个人 are people.
     is_bare = 10 <= value < 60 and after - position >= 1 and bool(word)
-    counts_things = token is not None and (token.kind == "han" or token.value in _COUNTED_THINGS)
+    counts_things = token is not None and (token.kind == "han" or token.value in COUNTED_THINGS)
     return (value, after) if is_bare and not counts_things else (None, position)
 
 

@@ -17,12 +17,20 @@ from functools import cache, lru_cache
 from attrs import evolve, frozen
 
 from infinite_memory.times.calendar import Calendar, Grain, Period, WeekStart, calendar_at
+from infinite_memory.times.chinese import COUNTED_THINGS
 from infinite_memory.times.grammar import match_expression
 from infinite_memory.times.recurring import Cycle, day_of_year, resolve_next
 from infinite_memory.times.sentences import changes_meaning, translate
 from infinite_memory.times.tokenizer import Cursor, Match, tokenize
 from infinite_memory.times.translation import list_day_names
-from infinite_memory.times.words import MONTHS, WEEKDAYS
+from infinite_memory.times.words import (
+    DIGITS_ZH,
+    MONTHS,
+    UNITS_ZH,
+    WEEKDAYS,
+    WEEKDAYS_ZH,
+    WORDS_ZH,
+)
 
 _READ_CHARS = 600
 _PAST = timedelta(days=60)
@@ -31,9 +39,11 @@ _FIGURES = re.compile(r"(?<![\w.])(\d{1,2})\.\s?(\d{1,2})\.(?!\d)")
 _FIGURE = re.compile(r"\d")
 _YEAR = re.compile(r"\d{4}")
 _EVERY = frozenset({"every", "each"})
+_EVERY_ZH = re.compile(r"每[个個逢]?$")
+_JOINTS_ZH = frozenset("、到至和与跟及")
 _DEADLINE = frozenset({"by", "until", "till"})
 # A text without any of these names no day, and is not read: reading it takes a millisecond.
-_SIGNS = r"\d{4}-\d\d-\d\d|\d{1,2}\.\s?\d{1,2}\.|\d{1,2}/\d{1,2}|[日号周天期]"
+_SIGNS = r"\d{4}-\d\d-\d\d|\d{1,2}\.\s?\d{1,2}\.|\d{1,2}/\d{1,2}|[日号周週天期拜]"
 
 
 @frozen(kw_only=True)
@@ -126,7 +136,7 @@ def _read_day(
     calendar = cursor.calendar
     span = cursor.tokens[position].start, cursor.tokens[match.end - 1].end
     led_by = cursor.word(position - 1)
-    is_each = position == habit or led_by in _EVERY
+    is_each = position == habit or led_by in _EVERY or _is_each_in_chinese(text, cursor, position)
     if not is_each and led_by not in _DEADLINE and changes_meaning(text, cursor, position, match):
         return None
     if isinstance(match.time, Cycle):
@@ -149,6 +159,18 @@ def _read_day(
     assert named.end is not None
     is_timed = period.start is not None and (start.hour, start.minute) != (0, 0)
     return NamedDay(start=named.start, end=named.end, span=span, is_timed=is_timed, recurs=is_each)
+
+
+def _is_each_in_chinese(text: str, cursor: Cursor, position: int) -> bool:
+    """Return whether 每 stands before a weekday: 每周一, not 每周一次, 每周一起 or 每周一、三."""
+    weekday, after = cursor.han(position), cursor.at(position + 1)
+    if weekday not in WEEKDAYS_ZH or not _EVERY_ZH.search(text[: cursor.tokens[position].start]):
+        return False
+    following = "" if after is None else after.value
+    counted = weekday[-1] in DIGITS_ZH and (
+        following in UNITS_ZH or following[:1] in COUNTED_THINGS | {*DIGITS_ZH, "个"}
+    )
+    return not (counted or following in _JOINTS_ZH or weekday[-1] + following in WORDS_ZH)
 
 
 def _resolve_coming(time: Cycle, calendar: Calendar) -> Period:

@@ -34,8 +34,8 @@ _NAMES = (*WEEKDAYS, *MONTHS)
 _NOUNS = frozenset({*_NAMES, *SEASONS, *PARTS, *UNITS, "weekend"})
 _MODIFIERS = frozenset({"last", "this", "next"})
 _BEFORE_MORNING = _MODIFIERS | {*WEEKDAYS, "every", "yesterday", "today", "tomorrow"}
-# "Los lunes" and "le lundi" are every Monday. Here, "last" may follow its noun.
-_HABITS = {"es": "los", "fr": "le"}
+# "Los lunes", "le lundi" and "les lundis" are every Monday. Here, "last" may follow its noun.
+_HABITS = {"es": ("los",), "fr": ("le", "les")}
 # Прошлым летом, außer am Montag
 _WITHOUT_IN = _MODIFIERS | {"except"}
 _TO = frozenset({"until", "in", "to"})
@@ -108,7 +108,13 @@ def _read_language(name: str, path: Path, rows: Sequence[Sequence[str]]) -> _Phr
     single = [(words[0], meaning) for words, meaning in phrases.items() if len(words) == 1]
     for day, meaning in single:
         if meaning[0] in WEEKDAYS and name in _HABITS:
-            phrases[_HABITS[name], day] = ("every", *meaning)
+            plural = day if day.endswith("s") else f"{day}s"
+            every = [words for words, english in phrases.items() if english == ("every",)]
+            phrases |= {
+                (*words, name_of_day): ("every", *meaning)
+                for words in (*every, *((article,) for article in _HABITS[name]))
+                for name_of_day in (day, plural)
+            }
         elif meaning[0] in WEEKDAYS and name == "de":  # Freitagabend, freitags
             parts = [item for item in single if item[1][0] in PARTS] + [("morgen", ("morning",))]
             phrases |= {(day + part,): (*meaning, *named) for part, named in parts}

@@ -70,6 +70,46 @@ def test_a_habit_comes_in_every_week(text: str) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Sitzung jeden Montag",
+        "Reunión cada lunes",
+        "Reunión todos los lunes",
+        "Réunion chaque lundi",
+        "Réunion tous les lundis",
+        "Собрание каждый понедельник",
+        "每周一开会",
+        "每週一開會",
+        "每个星期一开会",
+        "每逢礼拜一开会",
+    ],
+)
+def test_every_monday_recurs_in_six_languages(text: str) -> None:
+    for since, monday in ((TOLD, "2026-11-09"), (TOLD + timedelta(days=40), "2026-12-21")):
+        (day,) = find_days(text, told_at=TOLD, since=since, zone="UTC", week_start="monday")
+        assert (f"{day.start:%Y-%m-%d}", day.recurs) == (monday, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "每周一次开会",
+        "每周一起吃饭",
+        "每周五天",
+        "每周三人",
+        "每周二十小时",
+        "每周一、三、五",
+        "每周一到周五",
+        "每隔周一开会",
+        "Les trois derniers lundis",
+        "Réunion tous les deux lundis",
+    ],
+)
+def test_a_count_a_week_or_a_list_of_weekdays_is_no_recurring_day(text: str) -> None:
+    assert days(text) == []
+
+
 def test_a_day_is_that_of_the_time_zone() -> None:
     assert days("Review on December 2", zone="Asia/Kolkata")[0][1] == "2026-12-01 18:30"
 
