@@ -159,11 +159,15 @@ class Triggers(Group):
         """Return the long-term memories of a conversation, by default of all, oldest first.
 
         Without a conversation and a scope, every open scope is read. The enabled conditions are
-        prepared, so that `error` says which of them cannot be checked here, or had no time for it.
+        prepared, so that `error` says which of them cannot be checked here, or had no time for it,
+        and which took too long in another process within the last hour.
         """
         from infinite_memory.features.reminders.long_term.activating import describe_all
         from infinite_memory.features.reminders.long_term.book import select_tracked
-        from infinite_memory.features.reminders.long_term.checking import prepare_conditions
+        from infinite_memory.features.reminders.long_term.checking import (
+            find_late,
+            prepare_conditions,
+        )
         from infinite_memory.features.reminders.long_term.finding import check_conversation
 
         services = self._services
@@ -173,8 +177,9 @@ class Triggers(Group):
         tracked = select_tracked(services, conversation, scope)
         unprepared = prepare_conditions(services, tracked)
         services.note_returned(entry.memory for entry in tracked)
+        reasons = {**find_late(services, tracked), **dict.fromkeys(unprepared, _UNPREPARED)}
         return tuple(
-            evolve(memory, error=_UNPREPARED) if memory.id in unprepared else memory
+            evolve(memory, error=memory.error or reasons.get(memory.id))
             for memory in describe_all(services, tracked)
         )
 

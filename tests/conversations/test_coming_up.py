@@ -98,3 +98,32 @@ def test_a_condition_that_took_too_long_is_named_in_the_list(store: MemoryStore)
     store.triggers.activate(SAID)
     (listed,) = store.triggers.list()
     assert "took longer than half a second" in str(listed.error)
+
+
+def test_a_condition_that_took_too_long_in_another_process_is_named_for_an_hour(
+    tmp_path: Path,
+) -> None:
+    clock = StoppedClock(NOW)
+
+    def open_store() -> MemoryStore:
+        return MemoryStore.open(tmp_path / "home", embedder=HashingEmbedder(), clock=clock)
+
+    slow = "context.messages[0].content.includes('boat') ? (() => { while (true); })() : false"
+    with open_store() as store, open_store() as other:
+        store.triggers.add("slow", "never", slow)
+        store.triggers.add("quick", "Take the anchor", BOAT)
+        assert [memory.error for memory in other.triggers.list()] == [None, None]
+        store.triggers.activate(SAID)
+        named = {memory.name: str(memory.error) for memory in other.triggers.list()}
+        assert named["quick"] == "None"
+        assert "another process" in named["slow"]
+        assert "2026-07-17T09:00:00" in named["slow"]
+        clock.now += timedelta(hours=2)
+        assert [memory.error for memory in other.triggers.list()] == [None, None]
+        clock.now -= timedelta(hours=2)
+        # What this process found out itself is newer.
+        other.triggers.activate([{"role": "user", "content": "hello"}])
+        assert [memory.error for memory in other.triggers.list()] == [None, None]
+        store.triggers.update("slow", trigger="false")
+        with open_store() as third:
+            assert [memory.error for memory in third.triggers.list()] == [None, None]

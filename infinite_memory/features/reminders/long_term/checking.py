@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from attrs import frozen
 
 from infinite_memory.core.clock import Deadline, current_deadline, within
-from infinite_memory.core.errors import ConfigurationError, OutOfTime
+from infinite_memory.core.errors import ConfigurationError, OutOfTime, ReadOnly, StorageError
+from infinite_memory.core.protocols import SupportsLease
 from infinite_memory.core.values.conversation.trigger import Language, Occasion, Verdict
 from infinite_memory.engine.services import Services
 from infinite_memory.features.reminders.long_term.book import TrackedMemory, find_evaluator
@@ -20,6 +21,8 @@ CODE_SECONDS = 0.5
 """How long the conditions that are code may take in a call, all together."""
 _LATE_FIRST = 3
 """In one of so many calls, conditions that were late come before the others."""
+_LATE_NOTE = "late condition/"
+_NOTED = timedelta(hours=1)
 
 
 @frozen(kw_only=True)
@@ -90,6 +93,7 @@ def check_conditions(
         with within(current_deadline() if language is Language.RULES else code):
             verdicts = _evaluate_conditions(services, language, _order_by_turn(entries), occasion)
         held |= {memory_id for memory_id, verdict in verdicts.items() if verdict.holds}
+        _note_late(services, [entries[name] for name in verdicts if verdicts[name].is_timeout])
         unchecked += [entry for memory_id, entry in entries.items() if memory_id not in verdicts]
     holding = [entry for entry in tracked if entry.memory.id in held]
     resting = find_resting(services, holding, occasion.now)
@@ -102,6 +106,46 @@ def check_conditions(
         unchecked=unchecked,
         count=sum(map(len, groups.values())),
     )
+
+
+def _note_late(services: Services, late: Sequence[TrackedMemory]) -> None:
+    """Note in the store that conditions took too long, for `find_late` in any process."""
+    storage = services.storage
+    if not late or not isinstance(storage, SupportsLease):
+        return
+    now = services.clock()
+    with suppress(ReadOnly, StorageError):
+        over = [
+            name
+            for name, at in storage.upkeep_notes().items()
+            if name.startswith(_LATE_NOTE) and at <= _write_moment(now - _NOTED)
+        ]
+        noted = {_name_note(entry): _write_moment(now) for entry in late}
+        storage.note_upkeep({**dict.fromkeys(over, ""), **noted})
+
+
+def find_late(services: Services, tracked: Iterable[TrackedMemory]) -> dict[str, str]:
+    """Return why conditions that this process has not checked may rest elsewhere, by id.
+
+    They took too long in another process, within the last hour.
+    """
+    storage, since = services.storage, _write_moment(services.clock() - _NOTED)
+    notes = storage.upkeep_notes() if isinstance(storage, SupportsLease) else {}
+    named = [(entry, notes.get(_name_note(entry), "")) for entry in tracked if not entry.turn]
+    return {
+        entry.memory.id: f"in another process it took longer than half a second, at {at}"
+        for entry, at in named
+        if at > since
+    }
+
+
+def _name_note(entry: TrackedMemory) -> str:
+    return f"{_LATE_NOTE}{entry.memory.id}/{entry.memory.revision}"
+
+
+def _write_moment(moment: datetime) -> str:
+    """Return a moment in a form whose order is that of time."""
+    return moment.astimezone(UTC).isoformat(timespec="seconds")
 
 
 def find_resting(
