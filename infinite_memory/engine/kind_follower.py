@@ -84,7 +84,7 @@ class KindFollower(Generic[Value]):
         while True:
             page = self._storage.find(criteria, limit=_PAGE, after=after)
             for memory in page.memories:
-                value = self._make(memory) if criteria.admit(memory) else None
+                value = self._make(memory)
                 if value is not None:
                     yield memory.id, value
             after = page.next

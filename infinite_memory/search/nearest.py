@@ -64,6 +64,9 @@ def find_nearest(
         positions = np.argpartition(coarse, -number)[-number:] if number else np.empty(0, np.intp)
         docs = doc_filter.docs_at(positions[coarse[positions] > ABSENT])
         exact = reduce(np.maximum, (cosines(query, segment, docs) for query in queries))
+        if limit < len(exact):  # to read an id takes longer than to compare vectors
+            least = np.partition(exact, -limit - 1)[-limit - 1] - 2 * 10**-_PLACES
+            docs, exact = docs[exact >= least], exact[exact >= least]
         candidates += zip(map(segment.id_of, docs.tolist()), exact.tolist(), strict=True)
     ranked = sorted(
         (

@@ -43,7 +43,8 @@ _EVERY_ZH = re.compile(r"每[个個逢]?$")
 _JOINTS_ZH = frozenset("、到至和与跟及")
 _DEADLINE = frozenset({"by", "until", "till"})
 # A text without any of these names no day, and is not read: reading it takes a millisecond.
-_SIGNS = r"\d{4}-\d\d-\d\d|\d{1,2}\.\s?\d{1,2}\.|\d{1,2}/\d{1,2}|[日号周週天期拜]"
+_SIGN = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}\.\s?\d{1,2}\.|\d{1,2}/\d{1,2}|[日号周週天期拜]")
+_WORD = re.compile(r"\w+")
 
 
 @frozen(kw_only=True)
@@ -69,7 +70,7 @@ def find_days(
 
     `since` matters to what recurs alone: of "every Thursday", the first day from then on.
     """
-    if not _compile_names().search(text[:_READ_CHARS]):
+    if not _may_name_day(text[:_READ_CHARS]):
         return ()
     cursor = Cursor(tokenize(text[:_READ_CHARS]), calendar_at(told_at, zone, week_start))
     later = calendar_at(max(since, told_at), zone, week_start)
@@ -85,11 +86,23 @@ def find_days(
     return tuple(day for day in (*read, *figures) if day.end > since)
 
 
+def _may_name_day(text: str) -> bool:
+    """Return whether a text has any sign or name of a day."""
+    if _SIGN.search(text):
+        return True
+    names, first_words = _compile_names()
+    # In ASCII letter case is simple, and a set of words is compared in a twentieth of the time.
+    is_compared = text.isascii() and first_words.isdisjoint(_WORD.findall(text.lower()))
+    return not is_compared and names.search(text) is not None
+
+
 @cache
-def _compile_names() -> re.Pattern[str]:
+def _compile_names() -> tuple[re.Pattern[str], frozenset[str]]:
+    """Return what finds any name of a day, and the first words of these names."""
     names = {*MONTHS, *WEEKDAYS, "today", "tomorrow", "tonight", "next", *list_day_names()}
     listed = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-    return re.compile(rf"{_SIGNS}|(?<!\w)(?:{listed})(?!\w)", re.IGNORECASE)
+    firsts = frozenset(first[0].lower() for name in names if (first := _WORD.search(name)))
+    return re.compile(rf"(?<!\w)(?:{listed})(?!\w)", re.IGNORECASE), firsts
 
 
 def _read_days(text: str, cursor: Cursor, later: Calendar) -> Iterator[NamedDay]:

@@ -12,6 +12,7 @@ from infinite_memory import Config, InvalidInput, MemoryStore, UnknownScope
 from infinite_memory.features.overviews.values import BriefingPart
 from infinite_memory.features.reminders.states import When
 from infinite_memory.testing.embedders import HashingEmbedder
+from tests.harness.costs import count_calls
 from tests.stopped_clock import StoppedClock
 
 # A Thursday, and 23:30 of the day before in New York.
@@ -152,3 +153,35 @@ def test_scopes_are_chosen_as_for_what_is_due(store: MemoryStore) -> None:
         store.triggers.coming(scope="nowhere")
     with pytest.raises(InvalidInput, match="within"):
         store.triggers.coming(within=timedelta(days=-1))
+
+
+def test_a_reminder_more_costs_a_briefing_a_few_calls(tmp_path: Path, clock: StoppedClock) -> None:
+    def count_for(number: int) -> int:
+        home = tmp_path / str(number)
+        with MemoryStore.open(home, embedder=HashingEmbedder(), clock=clock) as store:
+            store.remember_many(
+                {
+                    "text": f"Pay invoice {each}.",
+                    "kind": "reminder",
+                    "valid_from": NOW + (each - number // 2) * DAY,
+                }
+                for each in range(number)
+            )
+            for _ in range(2):
+                store.briefing()
+            return count_calls(store.briefing, builtins=False)
+
+    few, many = 200, 800
+    assert count_for(many) - count_for(few) < 16 * (many - few)
+
+
+def test_a_note_is_told_by_the_later_reminder_of_its_day(
+    store: MemoryStore, clock: StoppedClock
+) -> None:
+    store.remember("The launch of Apollo is on November 9", id="note")
+    store.remember("The dentist of Ella is on November 9", id="dentist")
+    clock.now += timedelta(hours=1)
+    for name in ("one", "two"):
+        at = NOW + 4 * DAY
+        store.remember(f"Launch Apollo {name}", kind="reminder", id=name, valid_from=at)
+    assert {name for _, _, name in seen(store)} == {"dentist", "one", "two"}

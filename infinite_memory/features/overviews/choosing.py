@@ -158,11 +158,11 @@ def _choose_days(view: _View, coming: Coming) -> dict[BriefingPart, list[Chosen]
     """
     week_ago, near = view.now - _WEEK, (When.OVERDUE, When.TODAY)
 
-    def rank(day: ComingDay) -> tuple[bool, bool, bool, bool, datetime]:
+    def rank(day: ComingDay) -> int:  # a tuple of each of thousands takes longer
         is_foreign = day.memory.scope != view.name and day.when not in near
         is_asked_for = day.when in near or day.memory.kind is Kind.REMINDER
         is_old = day.at < week_ago
-        return is_old, is_foreign, day.when is When.LATER, not is_asked_for, day.at
+        return 8 * is_old + 4 * is_foreign + 2 * (day.when is When.LATER) + (not is_asked_for)
 
     due = [day for day in coming.days if day.when not in (When.DONE, When.ANYTIME)]
     done = [
@@ -174,21 +174,20 @@ def _choose_days(view: _View, coming: Coming) -> dict[BriefingPart, list[Chosen]
         and view.name in (day.memory.scope, day.told_by.scope)
     ]
     asked = view.services.storage.usage([each.day.memory.id for each in done if each.day])
-    scopes = view.services.storage.scopes()
-    elsewhere = [
-        Chosen(memory=memory, at=at)
-        for memory, at in list_next_reminders(view.services)
-        if memory.scope not in view.visible
-        and (scope := scopes.get(memory.scope)) is not None
-        and scope.active
-        and scope.sensitivity is Sensitivity.NORMAL
-    ]
+    elsewhere = {
+        name
+        for name, scope in view.services.storage.scopes().items()
+        if name not in view.visible and scope.active and scope.sensitivity is Sensitivity.NORMAL
+    }
     return {
         BriefingPart.DUE: [
             Chosen(memory=day.memory, at=day.at, day=day) for day in sorted(due, key=rank)
         ],
         BriefingPart.DONE: [each for each in done if not _was_asked(each, asked)],
-        BriefingPart.ELSEWHERE: elsewhere,
+        BriefingPart.ELSEWHERE: [
+            Chosen(memory=memory, at=at)
+            for memory, at in list_next_reminders(view.services, elsewhere)
+        ],
     }
 
 

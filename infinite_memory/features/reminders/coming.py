@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from operator import attrgetter
 
 from attrs import evolve, frozen
 
@@ -118,7 +120,8 @@ def list_coming(
     ]
     days += list_reminders(services, entries, place)
     days += _read_days(services, memories, place)
-    days.sort(key=lambda day: (day.at, day.memory.id))
+    days.sort(key=attrgetter("memory.id"))
+    days.sort(key=attrgetter("at"))
     return Coming(
         at=services.clock(),
         days=tuple(_tell_once(days)),
@@ -135,19 +138,19 @@ def list_reminders(
     A recurring one that is done today is there with its next day.
     """
     today, tomorrow = find_today(services)
-    found = [
-        (entry, find_tracked_moment(services, entry, today))
-        for entry in entries
-        if entry.trigger is None
-    ]
-    found.sort(key=lambda pair: (pair[1] is None, pair[1] and pair[1].at, pair[0].memory.id))
-    since = [
-        (entry, today if moment and moment.recurs else find_open_since(entry.memory))
-        for entry, moment in found
-    ]
-    ends, days = find_ends(services, since), []
-    for entry, moment in found:
-        memory, end = entry.memory, ends.get(entry.memory.id)
+    read = partial(find_tracked_moment, services, today=today)
+    found = [entry for entry in entries if entry.trigger is None]
+    # Two sorts by what is there, as a tuple of each of thousands takes longer.
+    found.sort(key=attrgetter("memory.id"))
+    found.sort(key=lambda entry: moment.at if (moment := read(entry)) else _EVER)
+
+    def find_since(entry: TrackedMemory) -> datetime:
+        moment = read(entry)
+        return today if moment and moment.recurs else find_open_since(entry.memory)
+
+    ends, days = find_ends(services, found, find_since), []
+    for entry in found:
+        memory, moment, end = entry.memory, read(entry), ends.get(entry.memory.id)
         if moment is not None and moment.recurs and end is not None:
             end, moment = None, find_next(services, memory, tomorrow)
         when = When.ANYTIME if moment is None else place(moment.at)
@@ -237,12 +240,14 @@ def _describe_reminder(day: ComingDay) -> DueReminder:
     )
 
 
-def list_next_reminders(services: Services) -> list[tuple[Memory, datetime]]:
-    """Return the next open reminder with a date of each scope, and when it is due."""
+def list_next_reminders(
+    services: Services, scopes: Collection[str]
+) -> list[tuple[Memory, datetime]]:
+    """Return the next open reminder with a date of each of `scopes`, and when it is due."""
     nearest: dict[str, tuple[Memory, datetime]] = {}
-    now = services.clock()
-    place = make_place(services, None)
-    for day in list_reminders(services, read_book(services).values(), place):
+    now, place = services.clock(), make_place(services, None)
+    entries = [entry for entry in read_book(services).values() if entry.memory.scope in scopes]
+    for day in list_reminders(services, entries, place):
         is_ahead = day.when in DUE and day.at >= now
         if is_ahead and day.at < nearest.get(day.memory.scope, (day.memory, _EVER))[1]:
             nearest[day.memory.scope] = day.memory, day.at
@@ -291,16 +296,19 @@ def _tell_once(days: Sequence[ComingDay]) -> list[ComingDay]:
 
     A reminder stays, as it is to be done.
     """
+    named = {day.at.date() for day in days if day.memory.kind is not Kind.REMINDER}
     kept = defaultdict[date, list[ComingDay]](list)
-    for day in sorted(days, key=lambda day: day.memory.happened_at, reverse=True):
-        is_told = any(
+    told: set[int] = set()
+    same = [day for day in days if day.at.date() in named]
+    for day in sorted(same, key=lambda day: day.memory.happened_at, reverse=True):
+        if day.memory.kind is not Kind.REMINDER and any(
             share_of_words(_leave_out_day(other), _leave_out_day(day)) >= _SAME_SHARE
             for other in kept[day.at.date()]
-        )
-        if day.memory.kind is Kind.REMINDER or not is_told:
+        ):
+            told.add(id(day))
+        else:
             kept[day.at.date()].append(day)
-    ids = {id(day) for same in kept.values() for day in same}
-    return [day for day in days if id(day) in ids]
+    return [day for day in days if id(day) not in told]
 
 
 def _leave_out_day(day: ComingDay) -> str:

@@ -6,8 +6,9 @@ as it is until somebody says yes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from heapq import nsmallest
 
 from infinite_memory.core.errors import EmbedderError
 from infinite_memory.core.values.criteria import Criteria
@@ -27,27 +28,29 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def find_ends(
-    services: Services, entries: Iterable[tuple[TrackedMemory, datetime]]
+    services: Services,
+    entries: Sequence[TrackedMemory],
+    since: Callable[[TrackedMemory], datetime],
 ) -> Mapping[str, Memory]:
     """Return the memories that probably end reminders, by the id of the reminder.
 
-    Each reminder comes with the moment from which on a memory can end it. What is found is kept
+    A memory can end a reminder from the moment on that `since` returns. What is found is kept
     until something is stored. A call judges 32 reminders, those first that were judged the longest
     ago, and takes what is known of the others.
     """
-    position, listed = services.storage.position(), list(entries)
-    stale = [
-        (entry, since)
-        for entry, since in listed
-        if entry.end is None or entry.end[:2] != (position, since)
-    ]
-    stale.sort(key=lambda pair: -1 if pair[0].end is None else pair[0].end[0])
-    for entry, since in stale[:_MOST_JUDGED]:
-        entry.end = position, since, _find_end(services, entry.memory, since)
+    position = services.storage.position()
+    stale = (
+        entry
+        for entry in entries
+        if entry.end is None or entry.end[0] != position or entry.end[1] != since(entry)
+    )
+    for entry in nsmallest(_MOST_JUDGED, stale, lambda entry: entry.end[0] if entry.end else -1):
+        moment = since(entry)
+        entry.end = position, moment, _find_end(services, entry.memory, moment)
     return {
         entry.memory.id: entry.end[2]
-        for entry, since in listed
-        if entry.end is not None and entry.end[1] == since and entry.end[2] is not None
+        for entry in entries
+        if entry.end is not None and entry.end[2] is not None and entry.end[1] == since(entry)
     }
 
 

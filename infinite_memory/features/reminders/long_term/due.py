@@ -83,10 +83,14 @@ def find_due(
 
 
 def find_tracked_moment(services: Services, entry: TrackedMemory, today: datetime) -> Moment | None:
-    """Return what `find_moment` finds, once a day: reading a text takes a millisecond."""
-    if entry.moment is None or entry.moment[0] != today:
-        entry.moment = today, find_moment(services, entry.memory, today)
-    return entry.moment[1]
+    """Return what `find_moment` finds, read once, and once a day if its days recur.
+
+    Reading a text takes a millisecond.
+    """
+    read = entry.moment
+    if read is None or (read[0] != today and read[1] is not None and read[1].recurs):
+        read = entry.moment = today, find_moment(services, entry.memory, today)
+    return read[1]
 
 
 def find_moment(services: Services, reminder: Memory, today: datetime) -> Moment | None:
