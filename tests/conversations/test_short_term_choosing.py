@@ -192,3 +192,10 @@ def test_the_constants_can_be_replaced() -> None:
     constants = ShortTerm(top=1, next=3, flashbacks=0, recent_minutes=0, apart_minutes=0)
     choice = choose(pool, A, now=NOW, seed=1, constants=constants)
     assert [names(choice.top), names(choice.next)] == [["m0"], ["m1", "m2", "m3"]]
+
+
+def test_without_a_distance_each_memory_of_one_moment_is_drawn_once() -> None:
+    constants = ShortTerm(threshold=1000, flashbacks=5, apart_minutes=0)
+    pool = [memory(name, 100, {}) for name in "cab"]
+    drawn = names(choose(pool, {}, now=NOW, seed=3, constants=constants).flashbacks)
+    assert sorted(drawn) == ["a", "b", "c"]

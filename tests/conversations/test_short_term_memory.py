@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from infinite_memory import Config, InvalidInput, MemoryStore, Outcome, ReadOnly, Status
 from infinite_memory.core.config import ShortTerm
 from infinite_memory.testing.embedders import HashingEmbedder
+from tests.harness.costs import count_calls
 
 OpenStore = Callable[..., MemoryStore]
 Message = dict[str, Any]
@@ -379,3 +381,29 @@ def test_thanks_call_nothing_to_mind(store: MemoryStore, clock: Any) -> None:
     clock.now += timedelta(minutes=30)
     recall = store.conversations.search_short_term(said("ok, thanks"), "chat")
     assert (recall.keywords, recall.top, len(recall.flashbacks)) == ({}, (), 1)
+
+
+def test_a_memory_more_costs_a_search_a_few_calls(tmp_path: Path, clock: Any) -> None:
+    def count_for(number: int) -> int:
+        home = tmp_path / str(number)
+        with MemoryStore.open(home, embedder=HashingEmbedder(), clock=clock) as store:
+            store.remember_many(
+                {
+                    "text": f"user: The pump {each}",
+                    "kind": "discussion",
+                    "conversation_id": "chat",
+                    "happened_at": clock.now - timedelta(hours=each),
+                    "context": {"short_term": {"keywords": {f"pump{each}": 2.0}}},
+                }
+                for each in range(number)
+            )
+
+            def search() -> None:
+                store.conversations.search_short_term(said("the pump7"), "chat", seed=1)
+
+            search()
+            search()
+            return count_calls(search)
+
+    few, many = 100, 500
+    assert count_for(many) - count_for(few) < 18 * (many - few)

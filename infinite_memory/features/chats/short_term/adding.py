@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import chain
 
 from attrs import field, frozen
 
@@ -193,13 +194,8 @@ class DocumentFrequencies:
     @classmethod
     def of(cls, keywords: Iterable[Iterable[str]]) -> DocumentFrequencies:
         """Count the words of memories, given the keywords of each."""
-        counts: Counter[str] = Counter()
-        memories = 0
-        for words in keywords:
-            # A mapping would add its values.
-            counts.update(set(words))
-            memories += 1
-        return cls(memories=memories, counts=counts)
+        distinct = list(map(set, keywords))
+        return cls(memories=len(distinct), counts=Counter(chain.from_iterable(distinct)))
 
     def inverse(self, word: str, prior: int) -> float:
         """Return ln((memories + prior) / (memories with the word + 1)).

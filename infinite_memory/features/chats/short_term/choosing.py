@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from operator import attrgetter
 
 from attrs import frozen
 
@@ -60,41 +62,43 @@ def choose(
     (https://github.com/win10ogod/memory-mcp-server).
     """
     recent = timedelta(minutes=constants.recent_minutes)
-    scored = [
-        Chosen(candidate=candidate, relevance=_score_candidate(candidate, keywords, now, constants))
-        for candidate in candidates
-        if now - candidate.happened_at >= recent
+    past = [candidate for candidate in candidates if now - candidate.happened_at >= recent]
+
+    def score(candidate: Candidate) -> float:
+        return relevance(
+            keywords,
+            candidate.keywords,
+            happened_at=candidate.happened_at,
+            activation=candidate.activation,
+            now=now,
+            constants=constants,
+        )
+
+    # An object for each of thousands would cost more than its score.
+    near = [
+        Chosen(candidate=candidate, relevance=value)
+        for candidate, value in zip(past, map(score, past), strict=True)
+        if value >= constants.threshold
     ]
-    relevant = _choose_relevant(scored, constants)
-    drawn = _draw_flashbacks(scored, relevant, now=now, seed=seed, constants=constants)
+    relevant = _choose_relevant(near, constants)
+    drawn = _draw_flashbacks(
+        past, [each.candidate for each in relevant], now=now, seed=seed, constants=constants
+    )
     return Choice(
         top=tuple(relevant[: constants.top]),
         next=tuple(relevant[constants.top :]),
-        flashbacks=tuple(drawn),
+        flashbacks=tuple([Chosen(candidate=each, relevance=score(each)) for each in drawn]),
     )
 
 
-def _score_candidate(
-    candidate: Candidate, keywords: Mapping[str, float], now: datetime, constants: ShortTerm
-) -> float:
-    return relevance(
-        keywords,
-        candidate.keywords,
-        happened_at=candidate.happened_at,
-        activation=candidate.activation,
-        now=now,
-        constants=constants,
-    )
-
-
-def _choose_relevant(scored: Sequence[Chosen], constants: ShortTerm) -> list[Chosen]:
+def _choose_relevant(near: Iterable[Chosen], constants: ShortTerm) -> list[Chosen]:
     """Return the memories of the first two tiers, the most relevant first."""
     wanted = constants.top + constants.next
     relevant: list[Chosen] = []
-    for chosen in sorted(scored, key=_rank_chosen):
-        if len(relevant) == wanted or chosen.relevance < constants.threshold:
+    for chosen in sorted(near, key=_rank_chosen):
+        if len(relevant) == wanted:
             break
-        if _is_apart(chosen, relevant, constants):
+        if _is_apart(chosen.candidate, [each.candidate for each in relevant], constants):
             relevant.append(chosen)
     return relevant
 
@@ -104,54 +108,67 @@ def _rank_chosen(chosen: Chosen) -> tuple[float, float, str]:
     return -chosen.relevance, -candidate.happened_at.timestamp(), candidate.id
 
 
-def _is_apart(chosen: Chosen, earlier: Iterable[Chosen], constants: ShortTerm) -> bool:
+def _is_apart(candidate: Candidate, earlier: Iterable[Candidate], constants: ShortTerm) -> bool:
     """Return whether a memory lies far enough in time from all that were chosen before it."""
-    apart = timedelta(minutes=constants.apart_minutes)
-    moment = chosen.candidate.happened_at
-    return all(abs(moment - other.candidate.happened_at) >= apart for other in earlier)
+    apart, moment = timedelta(minutes=constants.apart_minutes), candidate.happened_at
+    return all(abs(moment - other.happened_at) >= apart for other in earlier)
 
 
 def _draw_flashbacks(
-    scored: Sequence[Chosen],
-    relevant: Sequence[Chosen],
+    candidates: Iterable[Candidate],
+    relevant: Sequence[Candidate],
     *,
     now: datetime,
     seed: int,
     constants: ShortTerm,
-) -> list[Chosen]:
+) -> list[Candidate]:
     """Return the flashbacks, in the order in which they are drawn."""
     generator = random.Random(seed)
-    pool = sorted(scored, key=lambda c: (c.candidate.happened_at, c.candidate.id))
-    drawn: list[Chosen] = []
+    pool = sorted(candidates, key=attrgetter("id"))
+    pool.sort(key=attrgetter("happened_at"))
+    weights = [
+        flashback_weight(happened_at=each.happened_at, activation=each.activation, now=now)
+        for each in pool
+    ]
+    drawn: list[Candidate] = []
+    earlier = relevant
     while len(drawn) < constants.flashbacks:
-        pool = [chosen for chosen in pool if _is_apart(chosen, [*relevant, *drawn], constants)]
-        # Two memories of the same moment are apart if no distance is asked for.
-        pool = [chosen for chosen in pool if chosen not in relevant and chosen not in drawn]
+        for each in earlier:
+            near = _find_near(pool, each, constants)
+            del pool[near], weights[near]
         if not pool:
             break
-        weights = [
-            flashback_weight(
-                happened_at=chosen.candidate.happened_at,
-                activation=chosen.candidate.activation,
-                now=now,
-            )
-            for chosen in pool
-        ]
         drawn.append(_pick_entry(pool, weights, generator))
+        earlier = drawn[-1:]
     return drawn
 
 
+def _find_near(pool: Sequence[Candidate], chosen: Candidate, constants: ShortTerm) -> slice:
+    """Return the part of a pool, by time and id, that lies too near to a chosen memory."""
+    apart = timedelta(minutes=constants.apart_minutes)
+    if not apart:  # then it is too near to itself alone
+        low = bisect_left(
+            pool, (chosen.happened_at, chosen.id), key=attrgetter("happened_at", "id")
+        )
+        return slice(low, low + (low < len(pool) and pool[low] is chosen))
+
+    def distance(candidate: Candidate) -> timedelta:
+        return candidate.happened_at - chosen.happened_at
+
+    return slice(bisect_right(pool, -apart, key=distance), bisect_left(pool, apart, key=distance))
+
+
 def _pick_entry(
-    pool: Sequence[Chosen], weights: Sequence[float], generator: random.Random
-) -> Chosen:
+    pool: Sequence[Candidate], weights: Sequence[float], generator: random.Random
+) -> Candidate:
     """Return an entry of `pool` with a probability in proportion to its weight."""
     total = sum(weights)
     if total <= 0:
         return pool[generator.randrange(len(pool))]
     point = generator.random() * total
     reached = 0.0
-    for chosen, weight in zip(pool, weights, strict=True):
+    for candidate, weight in zip(pool, weights, strict=True):
         reached += weight
         if point < reached:
-            return chosen
+            return candidate
     return pool[-1]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import cached_property
+from operator import attrgetter
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.criteria import Conditions
@@ -27,6 +29,12 @@ class ShortTermEntry(PlainData):
 
     memory: Memory
     keywords: Mapping[str, float] = field(factory=dict)
+
+    @cached_property
+    def candidate(self) -> Candidate:
+        """The memory as the choice sees it before it ever came up; kept with it."""
+        memory = self.memory
+        return Candidate(id=memory.id, happened_at=memory.happened_at, keywords=self.keywords)
 
 
 def short_term_context(keywords: Mapping[str, float]) -> dict[str, JsonValue]:
@@ -57,11 +65,16 @@ def read_entry(memory: Memory) -> ShortTermEntry | None:
 
 
 def entries_of(
-    services: Services, conversation_id: str | None, scope: str | Iterable[str] | None
+    services: Services,
+    conversation_id: str | None,
+    scope: str | Iterable[str] | None,
+    *,
+    without: str | None = None,
 ) -> list[ShortTermEntry]:
     """Return the current short-term memories of a conversation, or of all, oldest first.
 
-    Without `scope` they are those in the scopes that a search of the conversation reads.
+    Without `scope` they are those in the scopes that a search of the conversation reads. The ones
+    of the conversation `without` are left out.
 
     Raises:
         UnknownScope: there is no such scope.
@@ -71,10 +84,14 @@ def entries_of(
     entries = [
         entry
         for entry in all_entries(services)
-        if (conversation_id is None or entry.memory.conversation_id == conversation_id)
+        if conversation_id in (None, entry.memory.conversation_id)
+        and entry.memory.conversation_id != without
         and (scopes is None or entry.memory.scope in scopes)
     ]
-    return sorted(entries, key=lambda entry: (entry.memory.happened_at, entry.memory.id))
+    # Two sorts by what is there, as a tuple of each of thousands takes longer.
+    entries.sort(key=attrgetter("memory.id"))
+    entries.sort(key=attrgetter("memory.happened_at"))
+    return entries
 
 
 def all_entries(services: Services) -> Collection[ShortTermEntry]:
@@ -89,11 +106,8 @@ def candidates_of(services: Services, entries: list[ShortTermEntry]) -> list[Can
     """Return the entries as candidates, with their activations as they are stored now."""
     usage = services.followers.usage.read([entry.memory.id for entry in entries])
     return [
-        Candidate(
-            id=entry.memory.id,
-            happened_at=entry.memory.happened_at,
-            keywords=entry.keywords,
-            activation=usage[entry.memory.id].activation if entry.memory.id in usage else 0.0,
-        )
+        evolve(entry.candidate, activation=used.activation)
+        if (used := usage.get(entry.memory.id)) and used.activation
+        else entry.candidate
         for entry in entries
     ]

@@ -132,8 +132,7 @@ def _recall_others(
 
     A conversation is kept apart by a private scope, and every one where each has its own scope.
     """
-    every = entries_of(services, None, scope)
-    entries = [entry for entry in every if entry.memory.conversation_id != conversation_id]
+    entries = entries_of(services, None, scope, without=conversation_id)
     constants, now = services.config.short_term, services.clock()
     candidates = candidates_of(services, entries)
     choice = choose(candidates, keywords, now=now, seed=0, constants=constants)

@@ -25,6 +25,8 @@ def time_penalty(happened_at: datetime, now: datetime, constants: ShortTerm) -> 
 
 def overlap(current: Mapping[str, float], remembered: Mapping[str, float]) -> float:
     """Return the sum of both weights of every keyword that both have."""
+    if current.keys().isdisjoint(remembered):  # so are most of thousands
+        return 0.0
     return sum(weight + remembered[word] for word, weight in current.items() if word in remembered)
 
 
