@@ -1,17 +1,22 @@
 """What a call of every tool reads, by how much of everything is stored.
 
-    python -m benchmarks.scale.toolsets [--sizes 1000,20000] [--tools add_,search_] [--seconds]
+    python -m benchmarks.scale.toolsets [--sizes 1000,20000] [--tools add_,search_] [--write]
 
 Stores as many memories of every kind as a size says, with vectors of words, and counts for each
 tool and resource what its third call takes: statements, rows that the database hands out, and
-steps of its machine, which also count what it only looks at. None of it depends on the load. The
-messages, the short-term memories and the reminders are in one conversation, the pieces of work in
-one repository, the notes under two tags.
+steps of its machine, which also count what it only looks at. None of it depends on the load, the
+day or chance. The messages, the short-term memories and the reminders are in one conversation, the
+pieces of work in one repository, the notes under two tags.
+
+`toolsets.json` has what each call may take at each size, which a test holds; `--write` puts what
+was counted into it.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import random
 import tempfile
 import threading
 import time
@@ -43,6 +48,8 @@ from infinite_memory_mcp.resources import RESOURCES
 from tests.harness.growing_calls import ROWS, SPECS, Run
 
 Value = TypeVar("Value")
+BUDGETS = Path(__file__).with_suffix(".json")
+"""What each call may take: statements, rows and steps, by its name and the size."""
 REPOSITORY = "github.com/octo/apollo"
 _SCOPE = f"repo/{REPOSITORY}"
 _TALK, _TAGS = "talk", ("garden", "house")
@@ -53,11 +60,15 @@ _WORDS = (
 _WORK = ("problem", "solution", "code_change", "discussion", "decision", "lesson")
 _OUTCOMES = ("success", "failed", "in_progress")
 _END = datetime(2026, 6, 1, tzinfo=UTC)
+_NOW = _END + timedelta(days=1)
 MOST_GROWTH, SLACK = 2.0, 2000
 """How many steps a call may take at the greater size: twice as many, and some at borders."""
 
 WHOLE = frozenset({"backup_memory", "verify_memory", "delete_memory", "dream_diary"})
 """Calls that read all of something: the store, what would be forgotten, the journal."""
+
+_STEPS_AT_BORDERS = 1.25, 300
+"""A page of an index more or less takes so many steps more."""
 
 
 @frozen
@@ -67,6 +78,15 @@ class Reads:
     statements: int = 0
     rows: int = 0
     steps: int = 0
+
+    def exceeds(self, budget: Reads) -> bool:
+        """Return whether it takes more statements or rows than its budget, or far more steps."""
+        times, more = _STEPS_AT_BORDERS
+        return (
+            self.statements > budget.statements
+            or self.rows > budget.rows
+            or self.steps > times * budget.steps + more
+        )
 
     def since(self, before: Reads) -> Reads:
         """Return what was done after `before`."""
@@ -222,12 +242,18 @@ def list_calls() -> dict[str, tuple[str, Mapping[str, Any]]]:
 
 
 @contextmanager
-def open_server(
-    home: Path,
-) -> Iterator[tuple[MemoryStore, Run]]:
-    """Open the store in a folder as a server does, and give what runs a tool."""
-    limits = Limits(calls_per_minute=0, conversation_calls_per_minute=0)
-    store = MemoryStore.open(home, embedder=HashingEmbedder(), config=Config(limits=limits))
+def open_server(home: Path, seed: int = 0) -> Iterator[tuple[MemoryStore, Run]]:
+    """Open the store in a folder as a server does, and give what runs a tool.
+
+    It is always the same moment, and `seed` makes its random bytes.
+    """
+    store = MemoryStore.open(
+        home,
+        embedder=HashingEmbedder(),
+        config=Config(limits=Limits(calls_per_minute=0, conversation_calls_per_minute=0)),
+        clock=lambda: _NOW,
+        random_bytes=random.Random(seed).randbytes,
+    )
     with LazyStore(lambda: store, quiet_seconds=600) as memory:
         tools = {name: spec.build_tool(memory) for name, spec in SPECS.items()}
         yield store, lambda tool, arguments: tools[tool].fn(dict(arguments))
@@ -242,7 +268,7 @@ def measure_calls(
     its seconds of the processor. What is stored has other words in each call; what reads all is
     called once.
     """
-    with open_server(home) as (store, _):
+    with open_server(home, seed=count) as (store, _):
         fill_store(store, count)
     costs: dict[str, tuple[Reads, float]] = {}
     with count_reads() as so_far, open_server(home) as (store, run):
@@ -267,6 +293,33 @@ def find_excesses(
         for name in small.keys() - WHOLE
         if large[name][0].steps > MOST_GROWTH * small[name][0].steps + SLACK
     }
+
+
+def load_budgets(count: int) -> dict[str, Reads]:
+    """Return what each call may take of `count` of everything, by its name."""
+    budgets = json.loads(BUDGETS.read_text("utf-8"))
+    return {name: Reads(*sizes[str(count)]) for name, sizes in budgets.items()}
+
+
+def write_budgets(counted: Mapping[int, Mapping[str, tuple[Reads, float]]]) -> None:
+    """Put what was counted into the budgets, by size; what other sizes have stays."""
+    budgets = json.loads(BUDGETS.read_text("utf-8")) if BUDGETS.exists() else {}
+    for count, costs in counted.items():
+        for name, (reads, _) in costs.items():
+            found = [reads.statements, reads.rows, reads.steps]
+            budgets.setdefault(name, {})[str(count)] = found
+    lines = [f"  {json.dumps(name)}: {json.dumps(budgets[name])}" for name in sorted(budgets)]
+    BUDGETS.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
+
+
+def describe_excesses(count: int, costs: Mapping[str, tuple[Reads, float]]) -> list[str]:
+    """Return a line for each call that takes more than it may, with both."""
+    budgets = load_budgets(count)
+    return [
+        f"{name} takes {reads} of {count:,} of everything, where it took {budgets.get(name)}"
+        for name, (reads, _) in costs.items()
+        if name not in budgets or reads.exceeds(budgets[name])
+    ]
 
 
 def _list_work(store: MemoryStore, run: Run) -> dict[str, Callable[[int], object]]:
@@ -300,6 +353,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--sizes", default="1000,20000")
     parser.add_argument("--tools", default="", help="beginnings of names, comma between")
+    parser.add_argument("--write", action="store_true", help="put the counts into the budgets")
     flags = parser.parse_args()
     print(describe_environment(), end="\n\n")
     sizes = [int(size) for size in flags.sizes.split(",")]
@@ -310,6 +364,8 @@ def main() -> None:
             began = time.process_time()
             tables.append(measure_calls(Path(folder), size, lambda name: name.startswith(chosen)))
             print(f"{size:,} of everything took {time.process_time() - began:.0f} s")
+    if flags.write:
+        write_budgets(dict(zip(sizes, tables, strict=True)))
     print("\n| call | statements | rows | steps | times | ms |\n|---|---|---|---|---|---|")
     for name in tables[0]:
         columns = [

@@ -1,4 +1,4 @@
-"""No call reads more because more is stored: each tool, in a small and in a greater store."""
+"""No call reads more because more is stored, and none more than its budget says."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.scale.toolsets import WHOLE, find_excesses, list_calls, measure_calls
+from benchmarks.scale.toolsets import (
+    WHOLE,
+    Reads,
+    describe_excesses,
+    find_excesses,
+    list_calls,
+    load_budgets,
+    measure_calls,
+)
 from tests.harness.growing_calls import SPECS
 
 # Of these no page is greater than the smaller store.
@@ -18,7 +26,14 @@ UNPAGED = {
     ),
     *("add_short_term_memory", "search_short_term_memories", "analyze_memory_patterns"),
     *("add_long_term_memory", "search_long_term_memories", "search_memories", "cleanup_memories"),
-    *("memory://stats/conversation/{+id}", "log_conversation"),
+    *("memory://stats/conversation/{+id}", "log_conversation", "store_summary"),
+}
+
+# What these look at is bounded, and less than that at 1,000 of everything, which are of a week.
+OF_LONGER = {
+    "build_session_context": "the work of a month",
+    "find_past_solutions": "the sessions of the problems that it found, in pages of work",
+    "summaries_wanted": "what is old enough for a summary, by the page",
 }
 
 
@@ -30,9 +45,33 @@ def test_what_reads_no_page_reads_the_same_of_four_times_as_much(tmp_path: Path)
     assert find_excesses(small, large) == {}
 
 
+def test_no_tool_takes_more_statements_or_rows_than_its_budget(tmp_path: Path) -> None:
+    # Resources are made by the calls of tools.
+    tools = {name for name in load_budgets(1000) if not name.startswith("memory://")} - WHOLE
+    costs = measure_calls(tmp_path / "home", 1000, tools.__contains__)
+    assert describe_excesses(1000, costs) == []
+
+
 @pytest.mark.thorough
-def test_no_call_reads_more_than_twice_as_much_of_four_times_as_much(tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", [1000, 4000, 20_000])
+def test_no_call_takes_more_statements_or_rows_than_its_budget(count: int, tmp_path: Path) -> None:
+    assert describe_excesses(count, measure_calls(tmp_path / "home", count)) == []
+
+
+def test_every_call_has_a_budget_that_hardly_grows_with_what_is_stored() -> None:
+    small, medium, large = (
+        {name: (reads, 0.0) for name, reads in load_budgets(count).items()}
+        for count in (1000, 4000, 20_000)
+    )
     assert {tool for tool, _ in list_calls().values()} == SPECS.keys()
-    assert SPECS.keys() >= WHOLE
-    small, large = (measure_calls(tmp_path / str(count), count) for count in (1000, 4000))
-    assert find_excesses(small, large) == {}
+    assert small.keys() >= list_calls().keys()
+    assert find_excesses(small, medium).keys() <= OF_LONGER.keys()
+    assert find_excesses(small, large).keys() <= OF_LONGER.keys()
+
+
+def test_a_call_that_takes_more_is_named_with_both_counts() -> None:
+    budget = load_budgets(1000)["store_memory"]
+    grown = Reads(budget.statements, budget.rows + 1, budget.steps)
+    (line,) = describe_excesses(1000, {"store_memory": (grown, 0.0)})
+    assert line == f"store_memory takes {grown} of 1,000 of everything, where it took {budget}"
+    assert describe_excesses(1000, {"store_memory": (budget, 0.0)}) == []

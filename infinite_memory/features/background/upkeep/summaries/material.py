@@ -48,6 +48,12 @@ class Material:
         return f"summary:{digest[:_ID_DIGITS]}"
 
     @property
+    def is_part(self) -> bool:
+        """Whether it is long enough, and short enough, for a part of its conversation or month."""
+        fewest = _FEWEST_OF_MONTH if self.conversation_id is None else _FEWEST_MESSAGES
+        return list(_cut_parts(self.sources, fewest=fewest)) == [self.sources]
+
+    @property
     def begins(self) -> datetime:
         """When the first source happened."""
         return self.sources[0].happened_at

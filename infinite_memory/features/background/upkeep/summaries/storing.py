@@ -134,7 +134,7 @@ def _make_commit(
     """Return the commit of the summary, which archives what the upkeep would have archived."""
     context = JobContext(services, notes={})
     ids = {memory.id for memory in material.sources}
-    is_kept = material.scope in context.scopes
+    is_kept = material.scope in context.scopes and material.is_part
     archived = [
         memory
         for part in (load_finished(context, material.sources[-1]) if is_kept else ())
