@@ -17,10 +17,12 @@ from infinite_memory.core.values.memory import GLOBAL, Memory
 from infinite_memory.core.values.scope import (
     PROJECT,
     Scope,
+    ScopeTable,
     Sensitivity,
     find_name_problem,
     find_spelling,
     fold_name,
+    names_within,
     visible_from,
 )
 from infinite_memory.engine.conversation_scopes import (
@@ -179,9 +181,13 @@ def choose_scopes(
             raise _make_unknown_error(name, scopes, services)
     names = scopes.keys() & meant
     if any(map(_means_all, wanted)):
-        names |= {name for name, scope in scopes.items() if _is_open(scope)}
+        table = ScopeTable.of(scopes)
+        opened = table.derive(_find_open)
+        names |= opened
         if len(names) == len(scopes):
             return ScopeChoice(scopes=None, missing=tuple(missing))
+        visible = table.derive(_find_seen_by_open) | _add_visible(names - opened, scopes)
+        return ScopeChoice(scopes=visible, own=frozenset(names), missing=tuple(missing))
     visible = _add_visible(names, scopes)
     return ScopeChoice(scopes=visible, own=frozenset(names), missing=tuple(missing))
 
@@ -202,7 +208,7 @@ def _choose_unasked(
         own = own | named or frozenset({GLOBAL})
         return ScopeChoice(scopes=_add_visible(own, scopes), own=own, active=active, named=named)
     everything = list_open_scopes(services)
-    whole = None if len(everything) == len(scopes) else frozenset(everything)
+    whole = None if len(everything) == len(scopes) else everything
     return ScopeChoice(scopes=whole, named=named)
 
 
@@ -214,18 +220,15 @@ def _find_home_scopes(
     return frozenset(find_spelling(name, scopes) or GLOBAL for name in names)
 
 
-def list_open_scopes(services: Services) -> set[str]:
+def list_open_scopes(services: Services) -> frozenset[str]:
     """Return the names of the scopes that a search may read without being asked to by name.
 
     They are neither private nor inactive, nor the scopes of conversations that the configuration
     keeps apart.
     """
+    scopes = ScopeTable.of(services.storage.scopes())
     keeps_apart = services.config.conversation_scopes
-    return {
-        name
-        for name, scope in services.storage.scopes().items()
-        if _is_open(scope) and not (keeps_apart and is_conversation_scope(name))
-    }
+    return scopes.derive(_find_shared if keeps_apart else _find_open)
 
 
 def _add_visible(names: Iterable[str], scopes: Mapping[str, Scope]) -> frozenset[str]:
@@ -344,8 +347,9 @@ def delete_scope(services: Services, name: str) -> None:
     scope = known_scope(name, scopes, services)
     if scope.name == GLOBAL:
         raise InvalidInput(f"{GLOBAL} always exists and cannot be deleted")
-    children = {child.name: child for child in scopes.values() if child.parent == scope.name}
-    if children:
+    within = names_within(scope.name, ScopeTable.of(scopes))
+    if within:
+        children = {name: scopes[name] for name in within}
         named = ", ".join(map(quote_label, sorted(public_names(children)))) or "private scopes"
         raise Conflict(f"the scope {scope.name!r} is the parent of {named}")
     page = services.storage.find(Criteria(scopes=frozenset({scope.name})), limit=1)
@@ -376,8 +380,23 @@ def _find_ancestors(parent: str | None, scopes: Mapping[str, Scope]) -> dict[str
     return {name: scopes[name] for name in visible_from(parent, scopes) if name != GLOBAL}
 
 
-def _is_open(scope: Scope) -> bool:
-    return scope.active and scope.sensitivity is Sensitivity.NORMAL
+def _group_open(scope: Scope) -> tuple[bool, ...]:
+    """Return whether an open scope is that of a conversation, nothing for one that is not open."""
+    is_open = scope.active and scope.sensitivity is Sensitivity.NORMAL
+    return (is_conversation_scope(scope.name),) if is_open else ()
+
+
+def _find_shared(scopes: ScopeTable) -> frozenset[str]:
+    """Return the open scopes that are not those of conversations."""
+    return frozenset(scopes.names_by(_group_open).get(False, ()))
+
+
+def _find_open(scopes: ScopeTable) -> frozenset[str]:
+    return scopes.derive(_find_shared).union(scopes.names_by(_group_open).get(True, ()))
+
+
+def _find_seen_by_open(scopes: ScopeTable) -> frozenset[str]:
+    return _add_visible(scopes.derive(_find_open), scopes)
 
 
 def _means_all(name: str) -> bool:

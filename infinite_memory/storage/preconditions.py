@@ -12,7 +12,7 @@ from infinite_memory.core.values.commit import Commit, ExpectContent, ExpectKey,
 from infinite_memory.core.values.entry import JournalEnd
 from infinite_memory.core.values.memory import Status
 from infinite_memory.core.values.record import Embedding
-from infinite_memory.core.values.scope import Scope, fold_name
+from infinite_memory.core.values.scope import Scope, ScopeTable, find_spelling, names_within
 
 
 class Present(Protocol):
@@ -198,22 +198,21 @@ def refuse_replacement(position: int, entries: int, present: int, end: JournalEn
 def _refuse_changed_scopes(
     expected: Mapping[str, Scope | None], scopes: Mapping[str, Scope]
 ) -> None:
-    folded = {scope.folded_name for scope in scopes.values()}
     for name, scope in expected.items():
-        changed = fold_name(name) in folded if scope is None else scopes.get(name) != scope
+        known = find_spelling(name, scopes) if scope is None else scopes.get(name)
+        changed = known != scope
         if changed:
             raise _make_conflict([f"the scope {name!r}"])
 
 
 def _refuse_used_scopes(commit: Commit, present: Present) -> None:
     """Refuse a scope that must be unused but holds a memory or a scope after the commit."""
-    scopes = {**present.scopes(), **{scope.name: scope for scope in commit.scopes}}
-    used = {scope.parent for name, scope in scopes.items() if name not in commit.erased_scopes}
+    scopes = ScopeTable.of(present.scopes()).change(commit.scopes, commit.erased_scopes)
     memories = {put.memory.id: put.memory for put in commit.puts}
-    used |= {memory.scope for memory in memories.values() if memory.status is not Status.FORGOTTEN}
+    used = {memory.scope for memory in memories.values() if memory.status is not Status.FORGOTTEN}
     written = memories.keys() | {erase.id for erase in commit.erases}
     for name in sorted(commit.expect.unused):
-        if name in used or present.holds(name, written):
+        if name in used or names_within(name, scopes) or present.holds(name, written):
             raise _make_conflict([f"the scope {name!r}, which is now in use"])
 
 

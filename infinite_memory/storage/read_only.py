@@ -79,7 +79,7 @@ class ReadOnlyStorage:
         """Return ids of memories without an embedding by `model`; see `Storage.pending`."""
         return self._inner.pending(model, limit=limit)
 
-    def scopes(self) -> dict[str, Scope]:
+    def scopes(self) -> Mapping[str, Scope]:
         """Return every scope by name."""
         return self._inner.scopes()
 

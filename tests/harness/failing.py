@@ -115,7 +115,7 @@ class FailingStorage:
         self._count("pending", "after")
         return result
 
-    def scopes(self) -> dict[str, Scope]:
+    def scopes(self) -> Mapping[str, Scope]:
         self._count("scopes", "before")
         result = self.inner.scopes()
         self._count("scopes", "after")

@@ -138,7 +138,7 @@ class Sequence:
             else:
                 model.memories[memory_id] = after
         scopes = [(step.before, step.after) for step in action.scopes]
-        model.scopes = self.storage.scopes()
+        model.scopes = dict(self.storage.scopes())
         self._append(entry, steps, scopes)
 
     def _append(

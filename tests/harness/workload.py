@@ -46,7 +46,7 @@ def state_of(storage: Storage, *, step: int = 1000) -> State:
         position=storage.position(),
         changes=tuple(changes),
         histories=tuple(tuple(storage.history(change.id)) for change in changes),
-        scopes=storage.scopes(),
+        scopes=dict(storage.scopes()),
         pending=storage.pending("model-a", limit=10_000),
     )
 

@@ -41,6 +41,7 @@ def test_what_another_process_does_to_scopes_is_seen_at_the_next_read(
 ) -> None:
     changed = Scope(name="a", sensitivity=Sensitivity.PRIVATE)
     inactive = Scope(name="a", active=False)
+    told = Scope(name=GLOBAL, description="of everybody")
     steps: list[tuple[Commit, dict[str, Scope]]] = [
         (Commit(scopes=[A]), _named(A)),
         (Commit(scopes=[changed]), _named(changed)),
@@ -50,6 +51,9 @@ def test_what_another_process_does_to_scopes_is_seen_at_the_next_read(
         (Commit(erased_scopes=["b"], scopes=[A]), _named(A)),
         (Commit(erased_scopes=["a"]), _named()),
         (Commit(scopes=[A, B]), _named(A, B)),
+        # One is erased, and the row of `Global` is stored for the first time.
+        (Commit(erased_scopes=["a"], scopes=[told]), {**_named(B), GLOBAL: told}),
+        (Commit(erased_scopes=[GLOBAL]), _named(B)),
     ]
     assert storage.scopes() == _named()
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as elsewhere:
@@ -70,11 +74,26 @@ def test_a_scope_is_not_decoded_again_while_others_change(storage: SqliteStorage
     assert storage.scopes() == _named(B, changed)
 
 
-def test_what_is_done_to_the_answer_does_not_come_back(storage: SqliteStorage) -> None:
+def test_an_answer_stays_as_it_was_when_scopes_change(storage: SqliteStorage) -> None:
     storage.commit(Commit(scopes=[A]))
-    storage.scopes().clear()
-    storage.scopes()["c"] = B
-    assert storage.scopes() == _named(A)
+    before = storage.scopes()
+    storage.commit(Commit(erased_scopes=["a"], scopes=[B]))
+    assert before == _named(A)
+    assert storage.scopes() == _named(B)
+
+
+def test_scopes_that_are_erased_and_stored_again_between_two_reads_are_read_anew(
+    storage: SqliteStorage, tmp_path: Path
+) -> None:
+    storage.commit(Commit(scopes=[A]))
+    storage.commit(Commit(scopes=[B]))
+    assert storage.scopes() == _named(A, B)
+    private = Scope(name="a", sensitivity=Sensitivity.PRIVATE)
+    other = SqliteStorage.open(tmp_path)
+    for commit in (Commit(erased_scopes=["a", "b"]), Commit(scopes=[private]), Commit(scopes=[B])):
+        other.commit(commit)
+    other.close()
+    assert storage.scopes() == _named(private, B)
 
 
 def test_a_scope_that_is_damaged_later_is_found_by_verify_and_by_who_reads_it_again(

@@ -117,8 +117,8 @@ class Storage(Protocol):
         after every commit: its time does not grow with the number of memories.
         """
 
-    def scopes(self) -> dict[str, Scope]:
-        """Return every scope by name, including `Global`."""
+    def scopes(self) -> Mapping[str, Scope]:
+        """Return every scope by name, including `Global`; a `ScopeTable` where there are many."""
 
     def access_keys(self, ids: Collection[str] | None = None) -> dict[str, AccessKey]:
         """Return the sound access keys `ids` by id, None for all; cheap for a single id."""

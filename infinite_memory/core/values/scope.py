@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from enum import StrEnum
 from functools import cached_property
+from typing import TypeVar, cast
 
 from attrs import frozen
 
@@ -14,6 +15,9 @@ from infinite_memory.core.values.memory import GLOBAL
 
 PROJECT = "project"
 """Stands for the scope of the repository at work, where a scope is given."""
+
+_T = TypeVar("_T")
+_Group = Callable[["Scope"], Iterable[Hashable]]
 
 _RESERVED = {"all": "stands for every scope", PROJECT: "stands for the scope of the repository"}
 
@@ -46,6 +50,91 @@ class Scope(PlainData):
         return fold_name(self.name)
 
 
+class ScopeTable(dict[str, Scope]):
+    """The scopes of a store by name; a table is never changed once it is made.
+
+    What is derived from it is kept with it, so that no call walks over all scopes: groups pass to
+    the table that comes after a change, all else is derived anew after a change.
+    """
+
+    def __init__(self, scopes: Mapping[str, Scope] | None = None) -> None:
+        super().__init__(scopes or {})
+        self._groups: dict[_Group, dict[Hashable, dict[str, None]]] = {}
+        self._derived: dict[Callable[[ScopeTable], object], object] = {}
+        self._history: list[str] = []
+        self._age = 0
+
+    @classmethod
+    def of(cls, scopes: Mapping[str, Scope]) -> ScopeTable:
+        """Return `scopes` as a table."""
+        return scopes if isinstance(scopes, ScopeTable) else cls(scopes)
+
+    def names_by(self, group: _Group) -> Mapping[Hashable, Collection[str]]:
+        """Return the names of the scopes by each value that `group` gives for them."""
+        if group not in self._groups:
+            names: dict[Hashable, dict[str, None]] = {}
+            for name, scope in self.items():
+                for value in group(scope):
+                    names.setdefault(value, {})[name] = None
+            self._groups[group] = names
+        return self._groups[group]
+
+    def derive(self, make: Callable[[ScopeTable], _T]) -> _T:
+        """Return what `make` gives for this table; it is called once."""
+        if make not in self._derived:
+            self._derived[make] = make(self)
+        return cast(_T, self._derived[make])
+
+    def change(self, scopes: Iterable[Scope], erased: Iterable[str] = ()) -> ScopeTable:
+        """Return the table after the scopes `erased` are removed, then `scopes` are stored.
+
+        Of all tables that come from one table, only the newest may be changed.
+        """
+        stored = {scope.name: scope for scope in scopes}
+        gone = dict.fromkeys(name for name in erased if name not in stored)
+        table = ScopeTable(self)
+        for name in gone:
+            table.pop(name, None)
+        table.update(stored)
+        names = [*gone, *stored]
+        for group, values in list(self._groups.items()):
+            table._groups[group] = _regroup(group, values, self, table, names)
+        self._history.extend(names)
+        table._history, table._age = self._history, len(self._history)
+        return table
+
+    def changed_since(self, earlier: ScopeTable) -> list[str] | None:
+        """Return the names that may have changed since an earlier table, None if all may have."""
+        return (
+            self._history[earlier._age : self._age] if earlier._history is self._history else None
+        )
+
+
+def _regroup(
+    group: _Group,
+    values: Mapping[Hashable, dict[str, None]],
+    before: ScopeTable,
+    after: ScopeTable,
+    changed: Iterable[str],
+) -> dict[Hashable, dict[str, None]]:
+    """Return the `values` of a group after the scopes `changed` are others or gone."""
+    values, copied = dict(values), set[Hashable]()
+    for name in changed:
+        former = {*group(before[name])} if name in before else set()
+        present = [*group(after[name])] if name in after else []
+        for value in {*former, *present} - copied:
+            values[value] = dict(values.get(value, ()))
+        copied |= {*former, *present}
+        for value in former.difference(present):
+            del values[value][name]
+        for value in present:
+            values[value][name] = None
+    for value in copied:
+        if not values[value]:
+            del values[value]
+    return values
+
+
 def fold_name(name: str) -> str:
     """Return the form in which names of scopes and tags are compared.
 
@@ -71,8 +160,25 @@ def find_spelling(name: str, scopes: Mapping[str, Scope]) -> str | None:
     """Return the stored spelling of a scope name, None if no scope has this name."""
     if name in scopes:
         return name
-    folded = fold_name(name)
-    return next((n for n, scope in scopes.items() if scope.folded_name == folded), None)
+    return next(iter(names_spelled(name, ScopeTable.of(scopes))), None)
+
+
+def names_spelled(name: str, scopes: ScopeTable) -> Collection[str]:
+    """Return the names of the scopes that are `name` in some letter case."""
+    return scopes.names_by(_group_by_name).get(fold_name(name), ())
+
+
+def names_within(name: str, scopes: ScopeTable) -> Collection[str]:
+    """Return the names of the scopes whose parent is `name`."""
+    return scopes.names_by(_group_by_parent).get(name, ())
+
+
+def _group_by_name(scope: Scope) -> tuple[str]:
+    return (scope.folded_name,)
+
+
+def _group_by_parent(scope: Scope) -> tuple[str | None]:
+    return (scope.parent,)
 
 
 def visible_from(name: str, scopes: Mapping[str, Scope]) -> list[str]:

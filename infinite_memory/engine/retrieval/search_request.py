@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
@@ -25,6 +24,7 @@ from infinite_memory.core.values.checks import (
 from infinite_memory.core.values.criteria import Conditions, Criteria, Cut, Depth, Inherited, Mode
 from infinite_memory.core.values.memory import Kind, Status
 from infinite_memory.core.values.question import Arm, Question
+from infinite_memory.core.values.scope import Scope, ScopeTable
 from infinite_memory.engine.retrieval.validity import in_tense, tense_of
 from infinite_memory.engine.scopes import choose_scopes, list_open_scopes
 from infinite_memory.engine.services import Services
@@ -267,18 +267,31 @@ def find_named_scopes(services: Services, text: str) -> frozenset[str]:
 
     A scope is called by its name, by the last part of a name with slashes, and by its keywords.
     """
-    said, scopes = f" {_fold_words(text)} ", services.storage.scopes()
-    return frozenset(
-        name
-        for name in list_open_scopes(services) & scopes.keys()
-        for called in (name, name.rpartition("/")[2], *scopes[name].keywords)
-        if len(words := _fold_words(called)) > 1 and f" {words} " in said
+    words, scopes = _list_words(text), ScopeTable.of(services.storage.scopes())
+    called = scopes.names_by(_list_calls)
+    said = (
+        " ".join(words[start : start + length])
+        for length in scopes.names_by(_list_lengths)
+        if isinstance(length, int)
+        for start in range(len(words) - length + 1)
     )
+    named = frozenset(n for phrase in said if phrase in called for n in called[phrase])
+    return named & list_open_scopes(services) if named else named
 
 
-@lru_cache(maxsize=16_384)
-def _fold_words(text: str) -> str:
-    return " ".join(word for word, _, _ in word_spans(text))
+def _list_calls(scope: Scope) -> list[str]:
+    """Return what a question may call a scope, each as words with a space between."""
+    names = (scope.name, scope.name.rpartition("/")[2], *scope.keywords)
+    return [words for name in names if len(words := " ".join(_list_words(name))) > 1]
+
+
+def _list_lengths(scope: Scope) -> list[int]:
+    """Return how many words each of `_list_calls` has."""
+    return [words.count(" ") + 1 for words in _list_calls(scope)]
+
+
+def _list_words(text: str) -> list[str]:
+    return [word for word, _, _ in word_spans(text)]
 
 
 def _reading(services: Services, when: str, *, alone: bool) -> Reading:

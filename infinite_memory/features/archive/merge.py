@@ -18,7 +18,7 @@ from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.link import Link
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.record import Embedding, Usage
-from infinite_memory.core.values.scope import Scope, find_spelling
+from infinite_memory.core.values.scope import Scope, ScopeTable, find_spelling
 from infinite_memory.engine.access_keys import add_keys
 from infinite_memory.engine.services import Services
 from infinite_memory.features.archive.adding import (
@@ -191,7 +191,8 @@ def _plan_batch(
     records, erased = storage.get(ids), find_erased_for_good(storage, ids)
     present = storage.scopes()
     missing = {n: s for n, s in scopes.items() if find_spelling(n, present) is None}
-    spelling = {name: find_spelling(name, {**present, **missing}) or name for name in scopes}
+    together = ScopeTable({**present, **missing})
+    spelling = {name: find_spelling(name, together) or name for name in scopes}
     counts: Counter[str] = Counter()
     puts: list[Put] = []
     for incoming in memories:

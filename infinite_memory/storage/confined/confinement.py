@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 from infinite_memory.core.errors import AccessDenied, Conflict, UnknownScope
 from infinite_memory.core.values.access.scope_pattern import ScopePattern, check_scope_patterns
 from infinite_memory.core.values.entry import Action, Entry, JournalEnd, ScopeStep, entry_digest
-from infinite_memory.core.values.scope import Scope, fold_name
+from infinite_memory.core.values.scope import Scope, ScopeTable, fold_name, names_spelled
 
 
 def changed_by_others(subject: str) -> Conflict:
@@ -58,6 +58,12 @@ class Confinement:
     def has_patterns(self) -> bool:
         """Whether scopes exist whose names are not in `names`."""
         return bool(self._patterns)
+
+    def names_in(self, scopes: ScopeTable) -> Iterable[str]:
+        """Return the names of `scopes` that may exist; it walks over them only for a pattern."""
+        if self._patterns:
+            return filter(self.allows, scopes)
+        return [spelled for name in self.names for spelled in names_spelled(name, scopes)]
 
     @property
     def default_scope(self) -> str:

@@ -19,7 +19,7 @@ from infinite_memory.core.values.entry import Entry, JournalEnd
 from infinite_memory.core.values.link import Link
 from infinite_memory.core.values.memory import Memory, Status
 from infinite_memory.core.values.record import Change, Changes, Page, Record, Size, Usage
-from infinite_memory.core.values.scope import Scope
+from infinite_memory.core.values.scope import Scope, ScopeTable
 from infinite_memory.storage.attachments import select_erased_with
 from infinite_memory.storage.confined.confinement import Confinement, touched_ids, touched_scopes
 from infinite_memory.storage.confined.writes import Translation, mentioned_ids, needs_scopes
@@ -60,6 +60,7 @@ class ConfinedStorage:
         self._lock = threading.Lock()
         self._erased_here: set[str] = set()
         self._erased_outside: set[str] = set()
+        self._shown = ScopeTable(), ScopeTable()
         self._scopes_at: tuple[int, frozenset[str]] = (-1, frozenset())
 
     @property
@@ -199,13 +200,15 @@ class ConfinedStorage:
             page_size *= 2
 
     @silence_damage_log()
-    def scopes(self) -> dict[str, Scope]:
+    def scopes(self) -> Mapping[str, Scope]:
         """Return the existing scopes inside by name; a parent outside is left out."""
-        return {
-            name: self.confinement.mask_scope(scope)
-            for name, scope in self._inner.scopes().items()
-            if self.confinement.allows(name)
-        }
+        inner = ScopeTable.of(self._inner.scopes())
+        with self._lock:
+            seen, shown = self._shown
+            if inner is not seen:
+                shown = self._follow_scopes(inner, seen, shown)
+                self._shown = inner, shown
+            return shown
 
     def access_keys(self, ids: Collection[str] | None = None) -> dict[str, AccessKey]:  # noqa: ARG002
         """Return nothing: access keys belong to the whole store, and do not exist here."""
@@ -339,10 +342,19 @@ class ConfinedStorage:
 
     def _list_spellings(self) -> frozenset[str]:
         """Return the spellings of the scopes inside, including scopes that do not exist yet."""
-        names = {*self._inner.scopes(), *self.confinement.names}
+        names = {*self.scopes(), *self.confinement.names}
         if self.confinement.has_patterns:
             names |= self._list_scopes_of_memories()
         return frozenset(names)
+
+    def _follow_scopes(self, inner: ScopeTable, seen: ScopeTable, shown: ScopeTable) -> ScopeTable:
+        """Return the scopes inside of `inner`; `shown` are those of `seen`, an earlier table."""
+        changed = inner.changed_since(seen)
+        if changed is None:
+            changed, shown = list(self.confinement.names_in(inner)), ScopeTable()
+        inside = list(filter(self.confinement.allows, changed))
+        stored = [self.confinement.mask_scope(inner[name]) for name in inside if name in inner]
+        return shown.change(stored, [name for name in inside if name not in inner])
 
     def _list_scopes_of_memories(self) -> frozenset[str]:
         """Return the scopes of all memories: a deleted scope may still hold forgotten memories."""

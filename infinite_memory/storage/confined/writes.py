@@ -10,7 +10,7 @@ from infinite_memory.core.errors import Conflict, IdTaken
 from infinite_memory.core.values.commit import Commit, Erase, Expect, Put
 from infinite_memory.core.values.entry import Action, MemoryStep, ScopeStep
 from infinite_memory.core.values.link import LinkKey
-from infinite_memory.core.values.scope import Scope
+from infinite_memory.core.values.scope import Scope, ScopeTable, names_within
 from infinite_memory.storage.confined.confinement import (
     Confinement,
     changed_by_others,
@@ -153,8 +153,10 @@ class Translation:
         """
         for name in unused:
             self.confinement.check(name)
-        hidden = [s for s in self.scopes.values() if not self.confinement.allows(s.name)]
-        return unused - {scope.parent for scope in hidden}
+        scopes = ScopeTable.of(self.scopes)
+        return frozenset(
+            name for name in unused if all(map(self.confinement.allows, names_within(name, scopes)))
+        )
 
     def _unmask_action(self, action: Action) -> Action:
         """Return `action` with the scopes as they are stored, so that an undo restores them.

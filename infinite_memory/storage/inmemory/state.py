@@ -21,7 +21,7 @@ from infinite_memory.core.values.entry import Action, Entry, JournalEnd, entry_d
 from infinite_memory.core.values.link import Link, LinkKey
 from infinite_memory.core.values.memory import GLOBAL, Memory, Status
 from infinite_memory.core.values.record import Embedding, Record, Usage
-from infinite_memory.core.values.scope import Scope
+from infinite_memory.core.values.scope import Scope, ScopeTable
 
 
 @attrs.define
@@ -39,7 +39,7 @@ class State:
     records: dict[str, Record] = attrs.Factory(dict)
     earlier: dict[str, tuple[Memory, ...]] = attrs.Factory(dict)
     changed: dict[str, int] = attrs.Factory(dict)
-    made_scopes: dict[str, Scope] = attrs.Factory(dict)
+    table: ScopeTable = attrs.Factory(lambda: ScopeTable({GLOBAL: Scope(name=GLOBAL)}))
     keys: dict[str, AccessKey] = attrs.Factory(dict)
     links: dict[LinkKey, Link] = attrs.Factory(dict)
     entries: list[Entry] = attrs.Factory(list)
@@ -77,9 +77,9 @@ class State:
         ]
         return [self.records[memory_id].memory for memory_id in ids]
 
-    def scopes(self) -> dict[str, Scope]:
+    def scopes(self) -> ScopeTable:
         """Return every scope by name, always with `Global`."""
-        return {GLOBAL: Scope(name=GLOBAL), **self.made_scopes}
+        return self.table
 
     def access_keys(self) -> dict[str, AccessKey]:
         """Return every access key by id."""
@@ -151,10 +151,10 @@ class State:
                 self.links[link.key] = link
 
     def _apply_scopes(self, commit: Commit) -> None:
-        for name in commit.erased_scopes:
-            self.made_scopes.pop(name, None)
-        for scope in commit.scopes:
-            self.made_scopes[scope.name] = scope
+        scopes = commit.scopes
+        if GLOBAL in commit.erased_scopes:
+            scopes = [*scopes, Scope(name=GLOBAL)]
+        self.table = self.table.change(scopes, commit.erased_scopes)
 
     def _log_action(self, action: Action) -> None:
         end = self.journal_end

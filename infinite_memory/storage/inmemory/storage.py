@@ -226,7 +226,7 @@ class InMemoryStorage:
             )
             return [memory_id for _, memory_id in waiting[:limit]]
 
-    def scopes(self) -> dict[str, Scope]:
+    def scopes(self) -> Mapping[str, Scope]:
         """Return every scope by name; `Global` is always among them."""
         with self._lock:
             return self._check_open().scopes()

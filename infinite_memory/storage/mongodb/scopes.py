@@ -9,7 +9,7 @@ from pymongo.client_session import ClientSession
 from pymongo.database import Database
 
 from infinite_memory.core.values.memory import GLOBAL
-from infinite_memory.core.values.scope import Scope
+from infinite_memory.core.values.scope import Scope, ScopeTable
 from infinite_memory.storage.damage import DamageLog
 from infinite_memory.storage.mongodb.documents import decode_scope
 from infinite_memory.storage.mongodb.schema import SCOPES
@@ -21,18 +21,18 @@ class ScopeReader:
     def __init__(self, database: Database[dict[str, Any]], damage: DamageLog) -> None:
         self._database = database
         self._damage = damage
-        self._known: tuple[bytes, dict[str, Scope]] = (b"", {GLOBAL: Scope(name=GLOBAL)})
+        self._known = b"", ScopeTable({GLOBAL: Scope(name=GLOBAL)})
 
-    def read(self, session: ClientSession | None = None) -> dict[str, Scope]:
+    def read(self, session: ClientSession | None = None) -> ScopeTable:
         """Return every scope by name; see `Storage.scopes`."""
         # Every search reads the scopes, so an unchanged answer is not decoded a second time.
         raw_batches: Any = self._database.get_collection(SCOPES).find_raw_batches(session=session)
         answer = b"".join(raw_batches)
         known, scopes = self._known
         if answer != known:
-            scopes = self._decode_scopes(answer)
+            scopes = ScopeTable(self._decode_scopes(answer))
             self._known = answer, scopes
-        return dict(scopes)
+        return scopes
 
     def _decode_scopes(self, answer: bytes) -> dict[str, Scope]:
         scopes = {GLOBAL: Scope(name=GLOBAL)}

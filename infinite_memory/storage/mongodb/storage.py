@@ -212,7 +212,7 @@ class MongoStorage:
         check_limit(limit)
         return self._run_work(lambda: self._queries.pending(model, limit=limit))
 
-    def scopes(self) -> dict[str, Scope]:
+    def scopes(self) -> Mapping[str, Scope]:
         """Return every scope by name; `Global` is always among them."""
         return self._run_work(self._scopes.read)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -132,7 +132,7 @@ class CommitWriter:
         place = self._places[memory_id] = self._find_place(memory_id)
         return place.revision
 
-    def scopes(self) -> dict[str, Scope]:
+    def scopes(self) -> Mapping[str, Scope]:
         """Return every scope by name."""
         with closing(Snapshot(self._connection)) as snapshot:
             return self._scopes.read(snapshot)

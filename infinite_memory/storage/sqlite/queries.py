@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -124,7 +124,7 @@ def _make_query(criteria: Criteria, after: Position | None) -> tuple[str, tuple[
     ):
         if values is not None:
             conditions.append(f"m.{column} {_write_match(values)}")
-            bindings += sorted(str(value) for value in values)
+            bindings += sorted(map(str, values))
     if criteria.conversation_id is not None:
         conditions.append("m.conversation_id = ?")
         bindings.append(criteria.conversation_id)
@@ -176,7 +176,7 @@ def _list_time_conditions(criteria: Criteria, table: str) -> Iterator[tuple[str,
         )
 
 
-def _write_match(values: Iterable[object]) -> str:
-    marks = ", ".join("?" for _ in values)
+def _write_match(values: Collection[object]) -> str:
+    marks = ", ".join("?" * len(values))
     # Equality with one value lets SQLite read an index in order; IN would have it sort.
     return f"= {marks}" if marks == "?" else f"IN ({marks})"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import threading
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.memory import GLOBAL
-from infinite_memory.core.values.scope import Scope, Sensitivity
+from infinite_memory.core.values.scope import Scope, ScopeTable, Sensitivity
 from infinite_memory.storage.damage import DamageLog, name_of
 from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.sqlite.readers import Snapshot
@@ -23,47 +24,62 @@ _SCOPES = (
     "CAST(keywords AS BLOB), CAST(sensitivity AS BLOB), "
     "CAST(active AS INTEGER), CAST(checksum AS BLOB) FROM scopes"
 )
-_CHECKSUMS = "SELECT group_concat(hex(checksum)) FROM scopes"
-_UNKNOWN = f"{_SCOPES} WHERE hex(checksum) IN (SELECT value FROM json_each(?))"
+_REVISION = "SELECT ifnull(max(rowid), 0) FROM scopes"
+_SINCE = f"{_SCOPES} WHERE rowid > ?"
+_COUNT = "SELECT count(*) FROM scopes"
+_NAMES = "SELECT CAST(name AS BLOB) FROM scopes"
+# Greater than every rowid that there ever was, also of a row that is gone.
+_NEXT_REVISION = f"max(({_REVISION}) + 1, CAST(unixepoch('subsec') * 1e6 AS INTEGER))"
+
+
+_GLOBAL = Scope(name=GLOBAL)
 
 
 class ScopeReader:
     """Reads the scopes of a database, and decodes each only after it has changed.
 
-    Every search and every commit needs the scopes. The checksum of a row covers the whole row, and
-    every writer of any process updates it, so a scope is unchanged while its checksum is. Damaged
+    Every search and every commit needs the scopes. The greatest rowid is their revision: a scope
+    that is stored gets a greater one, and so does the last row when another is erased. Damaged
     rows are noted in `damage` when they are read; `verify` checks the rows themselves.
     """
 
     def __init__(self, damage: DamageLog) -> None:
         """Make a reader that has decoded no scope yet."""
         self._damage = damage
-        self._known: tuple[str | None, dict[str, Scope]] | None = None
-        self._by_checksum: dict[str, Scope] = {}
+        self._lock = threading.Lock()
+        self._known = -1, ScopeTable({GLOBAL: _GLOBAL})
+        self._is_sound = True
 
-    def read(self, snapshot: Snapshot) -> dict[str, Scope]:
-        """Return every sound scope by name, always with `Global`, in a new dictionary."""
-        checksums: str | None = next(snapshot.rows(_CHECKSUMS))[0]
-        known = self._known
-        if known is None or known[0] != checksums:
-            scopes = {GLOBAL: Scope(name=GLOBAL)}
-            for scope in self._decode_scopes(snapshot, (checksums or "").split(",")):
-                scopes[scope.name] = scope
-            self._known = known = checksums, scopes
-        return dict(known[1])
+    def read(self, snapshot: Snapshot) -> ScopeTable:
+        """Return every sound scope by name, always with `Global`."""
+        revision: int = next(snapshot.rows(_REVISION))[0]
+        with self._lock:
+            seen, scopes = self._known
+            if revision != seen:
+                if revision < seen or not self._is_sound:
+                    seen, scopes = -1, ScopeTable({GLOBAL: _GLOBAL})
+                scopes = self._follow(snapshot, seen, scopes)
+                self._known = revision, scopes
+            return scopes
 
-    def _decode_scopes(self, snapshot: Snapshot, checksums: Sequence[str]) -> Iterable[Scope]:
-        """Return the sound scopes of `checksums`; only those that were unknown are decoded."""
-        decoded = self._by_checksum
-        unknown = json.dumps([checksum for checksum in checksums if checksum not in decoded])
-        decoded = {checksum: decoded[checksum] for checksum in checksums if checksum in decoded}
-        for *blobs, active, checksum in snapshot.rows(_UNKNOWN, (unknown,)):
+    def _follow(self, snapshot: Snapshot, seen: int, scopes: ScopeTable) -> ScopeTable:
+        """Return the scopes of the snapshot; `scopes` are those of the revision `seen`."""
+        changed, self._is_sound = [], True
+        for *blobs, active, checksum in snapshot.rows(_SINCE, (seen,)):
             if seal_fits(_KIND, (active,), blobs, checksum):
-                decoded[checksum.hex().upper()] = _decode_scopes(blobs, active)
+                changed.append(_decode_scopes(blobs, active))
             else:
                 self._damage.skip_record("scope " + name_of(blobs[0]))
-        self._by_checksum = decoded
-        return [decoded[checksum] for checksum in checksums if checksum in decoded]
+                self._is_sound = False
+        if seen >= 0 and not self._is_sound:
+            return self._follow(snapshot, -1, ScopeTable({GLOBAL: _GLOBAL}))
+        scopes = scopes.change(changed)
+        stored = len(scopes) - (scopes[GLOBAL] is _GLOBAL)
+        if not self._is_sound or next(snapshot.rows(_COUNT))[0] == stored:
+            return scopes
+        present = set(map(itemgetter(0), snapshot.rows(_NAMES)))
+        gone = set(map(bytes.decode, set(map(str.encode, scopes)) - present))
+        return scopes.change([_GLOBAL] if GLOBAL in gone else [], gone)
 
 
 def damaged_scopes(snapshot: Snapshot) -> list[str]:
@@ -102,8 +118,8 @@ def put_scope(connection: apsw.Connection, scope: Scope) -> None:
     active = int(scope.active)
     connection.execute(
         "INSERT OR REPLACE INTO scopes "
-        "(name, description, parent, keywords, sensitivity, active, checksum) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "(rowid, name, description, parent, keywords, sensitivity, active, checksum) "
+        f"VALUES ({_NEXT_REVISION}, ?, ?, ?, ?, ?, ?, ?)",
         (*texts, active, seal(_KIND, (active,), blobs)),
     )
 
@@ -111,3 +127,4 @@ def put_scope(connection: apsw.Connection, scope: Scope) -> None:
 def erase_scope(connection: apsw.Connection, name: str) -> None:
     """Remove a scope if it is there, inside the transaction of the caller."""
     connection.execute("DELETE FROM scopes WHERE name = ?", (name,))
+    connection.execute(f"UPDATE scopes SET rowid = {_NEXT_REVISION} WHERE rowid = ({_REVISION})")

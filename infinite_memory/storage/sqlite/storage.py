@@ -237,7 +237,7 @@ class SqliteStorage:
             waiting = read_pending(snapshot, model, limit=limit, damage=self._damage)
         return list(dict.fromkeys([*damaged, *waiting]))[:limit]
 
-    def scopes(self) -> dict[str, Scope]:
+    def scopes(self) -> Mapping[str, Scope]:
         """Return every scope by name; `Global` is always among them."""
         with self._database.read() as snapshot:
             return self._scopes.read(snapshot)
