@@ -144,6 +144,10 @@ class Models:
             preparation.join()
         return self.configured if self._is_changed else self._former or self.configured
 
+    def settled(self) -> Model | None:
+        """Return the model that answers if no other one will take over, None otherwise."""
+        return self.configured if self._is_changed else None
+
     def in_preparation(self) -> Model | None:
         """Return the model that is being prepared to answer, None if there is none."""
         preparation = self._preparation

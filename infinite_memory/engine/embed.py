@@ -1,4 +1,4 @@
-"""Embed memories. Never inside a transaction: the text is durable before."""
+"""Embed memories, never inside a transaction: after the text is durable, or just before."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ _ATTEMPTS = 2
 # A passage of 256 tokens takes up to 50 ms. `catch_up` embeds longer texts, so that no write takes
 # minutes; until then their words find them.
 _MAX_CHARS_AT_ONCE = 50_000
+_MAX_CHARS_BEFORE = 2_000
+"""A loaded model embeds a text of this length in some 20 ms, so that its commit may wait for it."""
 _MAX_AWAITED_TEXTS = 20
 _MAX_AWAITED_BYTES = 20_000
 """A client that waits for its answer waits for the vectors of no more than this in a call."""
@@ -130,6 +132,26 @@ def embed_new(services: Services, memories: Sequence[Memory]) -> EmbeddedMemorie
     if failure is not None:
         return EmbeddedMemories(failure=f"it is not found by its meaning yet: {failure}")
     return EmbeddedMemories(ids=frozenset(memory.id for memory in short))
+
+
+def embed_before(services: Services, memory: Memory) -> Embedding | None:
+    """Return the embedding of a memory that is about to be stored, for the same commit.
+
+    None if the text must be stored first: it is long, the model is not loaded or does not tell, it
+    fails, or another model may take over meanwhile.
+    """
+    model = services.models.settled()
+    if model is None or not model.embedder.is_loaded or len(memory.text) > _MAX_CHARS_BEFORE:
+        return None
+    if _are_left([memory]):
+        return None
+    try:
+        (embedding,) = embed_memories(model.embedder, [memory])
+        check_embedding(memory.id, embedding)
+    # A plug-in can raise anything. `embed_new` says so, once the text is stored.
+    except Exception:  # noqa: BLE001 -- the boundary to a plug-in, see above
+        return None
+    return embedding
 
 
 def _are_left(memories: Sequence[Memory]) -> bool:

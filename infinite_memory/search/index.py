@@ -18,7 +18,7 @@ from infinite_memory.core.values.codec import to_micros
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.dream.neighbor import Neighbor
 from infinite_memory.core.values.question import Question, Ranking
-from infinite_memory.core.values.record import Change
+from infinite_memory.core.values.record import Change, Record
 from infinite_memory.search.cosine import QueryVector
 from infinite_memory.search.document import Document, describe
 from infinite_memory.search.embedding import CheckedEmbedder
@@ -58,6 +58,7 @@ class SearchIndex:
         self._reader: Reader | None = None
         self._saved_at: int | None = None
         self._folded_at = 0
+        self._taken_in: str | None = None
         self._starting = threading.Lock()
         self._folding: threading.Thread | None = None
 
@@ -86,6 +87,20 @@ class SearchIndex:
             storage=self._storage,
         )
 
+    def take_in(self, record: Record, position: int) -> None:
+        """Take in a new memory that this process just stored as the change `position`.
+
+        If the index had seen every change before it, the feed is not read again.
+        """
+        model, dimensions = self._embedder.model, self._embedder.dimensions
+        with self._refreshing:
+            if self._reader is not None and self._reader.cursor == position - 1:
+                document = describe(record, model=model, dimensions=dimensions)
+                self._reader = self._reader.apply_changes(
+                    [document], [], cursor=position, dimensions=dimensions
+                )
+                self._taken_in = document.id
+
     def nearest(
         self, to: str | NDArray[np.float32], criteria: Criteria, *, limit: int
     ) -> list[tuple[str, float]]:
@@ -109,8 +124,11 @@ class SearchIndex:
         limit: int,
     ) -> list[tuple[str, float]]:
         """Return at most `limit` ids of memories similar to a stored memory, with scores."""
+        reader, taken_in, self._taken_in = self._reader, self._taken_in, None
+        if reader is None or memory_id != taken_in or self._fold_is_due(reader):
+            reader = self.refresh()
         return find_similar(
-            self.refresh(),
+            reader,
             memory_id,
             text,
             criteria,

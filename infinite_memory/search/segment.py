@@ -126,6 +126,16 @@ class Segment:
         cut = slice(int(self.term_start[position]), int(self.term_start[position + 1]))
         return self.posting_doc[cut], self.posting_count[cut]
 
+    def postings_of(self, terms: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+        """Return each pair of one of the hashes `terms`, by its number, and a document with it."""
+        terms = terms if len(self.term_hash) else terms[:0]
+        places = np.searchsorted(self.term_hash[:-1], terms)
+        known = np.flatnonzero(self.term_hash[places] == terms)
+        starts = self.term_start[places[known]]
+        sizes = self.term_start[places[known] + 1] - starts
+        offsets = np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
+        return np.repeat(known, sizes), self.posting_doc[offsets + np.arange(len(offsets))]
+
     def low_of(self, rows: NDArray[np.integer]) -> NDArray[np.int8]:
         """Return rows of `low`, from the file if `low` is not mapped."""
         return self.low[rows] if self.low_in_file is None else self.low_in_file.take(rows)

@@ -186,7 +186,7 @@ def _exclude_ids(ids: Collection[str], segment: Segment, doc_filter: DocFilter) 
 
 def _vectors_of(reader: Reader, memory_id: str, second_length: float | None) -> list[QueryVector]:
     """Return the first vectors of a stored memory, [] if it has no vector or no longer exists."""
-    for part in reader.segment_readers:
+    for part in reversed(reader.segment_readers):
         segment, doc = part.segment, part.segment.find(memory_id)
         if doc is not None and part.live_docs[doc]:
             start, end = (int(row) for row in segment.passage_start[doc : doc + 2])
@@ -218,15 +218,18 @@ def _closeness(
 def _shared_words(text: str, filtered_segments: Sequence[_FilteredSegment]) -> list[Scores]:
     """Return the closeness in words of every selected document, in [0, 1], by segment."""
     total = sum(len(doc_filter) for _, doc_filter in filtered_segments) + _PRIOR_MEMORIES
-    shared = [np.zeros(len(doc_filter), np.float32) for _, doc_filter in filtered_segments]
-    own_weight = 0.0
-    for term in _terms_of(text):
-        positions = [_find_positions(term, *pair) for pair in filtered_segments]
-        number = sum(map(len, positions))
-        weight = log1p((total - number + 0.5) / (number + 0.5)) ** 2
-        own_weight += weight
-        for column, holding in zip(shared, positions, strict=True):
-            column[holding] += np.float32(weight)
+    terms = np.array(_terms_of(text), np.uint64)
+    found = [_find_postings(terms, *pair) for pair in filtered_segments]
+    numbers = sum(
+        (np.bincount(owners, minlength=len(terms)) for owners, _ in found),
+        np.zeros(len(terms), np.int64),
+    )
+    weights = np.log1p((total - numbers + 0.5) / (numbers + 0.5)) ** 2
+    own_weight = float(weights.sum())
+    shared = [
+        np.bincount(positions, weights[owners], len(doc_filter)).astype(np.float32)
+        for (owners, positions), (_, doc_filter) in zip(found, filtered_segments, strict=True)
+    ]
     if not own_weight:
         return shared
     unit = own_weight * _MEAN_WEIGHT * log1p((total + 0.5) / 0.5) ** 2
@@ -237,10 +240,18 @@ def _shared_words(text: str, filtered_segments: Sequence[_FilteredSegment]) -> l
     return shared
 
 
-def _find_positions(term: int, segment: Segment, doc_filter: DocFilter) -> NDArray[np.intp]:
-    """Return the positions of the selected documents that have a term."""
-    docs = segment.postings(term)[0]
-    return np.asarray(doc_filter.positions_of(docs[doc_filter.contains(docs)]), np.intp)
+def _find_postings(
+    terms: NDArray[np.uint64], segment: Segment, doc_filter: DocFilter
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return each pair of a term, by its number in `terms`, and a selected document that has it.
+
+    A document is given by its position.
+    """
+    owners, docs = segment.postings_of(terms)
+    if doc_filter.mask is not None:
+        selected = doc_filter.mask[docs]
+        owners, docs = owners[selected], docs[selected]
+    return owners, np.asarray(doc_filter.positions_of(docs), np.intp)
 
 
 def _terms_of(text: str) -> list[int]:

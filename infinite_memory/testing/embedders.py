@@ -42,6 +42,11 @@ class HashingEmbedder:
         """The usual cosine of unrelated texts: 0, since the hashes of words are independent."""
         return 0.0
 
+    @property
+    def is_loaded(self) -> bool:
+        """True: there is nothing to load."""
+        return True
+
     def understands(self, text: str) -> bool:  # noqa: ARG002 - part of the protocol
         """Return True: hashing works in every language."""
         return True

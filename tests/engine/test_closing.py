@@ -58,7 +58,7 @@ def opened(home: Path, embedder: HashingEmbedder | None = None) -> MemoryStore:
 
 def remember_one(store: MemoryStore) -> None:
     receipt = store.remember("a new fact", id="new")
-    assert (receipt.outcome, receipt.searchable) == ("stored", "words")
+    assert (receipt.outcome, receipt.searchable) == ("stored", "meaning")
 
 
 def remember_by_key(store: MemoryStore) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from infinite_memory import Config, InvalidInput, MemoryStore, Outcome
 from infinite_memory.core.protocols import Embedder
 from infinite_memory.core.values.receipt import Searchable
-from infinite_memory.core.values.record import Changes
+from infinite_memory.core.values.record import Record
 from infinite_memory.search.embedding import open_embedder
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
@@ -332,14 +332,16 @@ def test_with_a_broken_embedder_words_alone_name_it() -> None:
 
 
 class FailingStorage(InMemoryStorage):
-    """Cannot be read for the index once it is told so."""
+    """Cannot be read for the memories that are near once it is told so."""
 
     fails = False
 
-    def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
-        if self.fails:
+    def get(
+        self, ids: Collection[str], *, models: Collection[str] | None = None
+    ) -> dict[str, Record]:
+        if self.fails and "new" not in ids:
             raise OSError("the disk is gone")
-        return super().changes(after, limit=limit, models=models)
+        return super().get(ids, models=models)
 
 
 def test_a_failing_look_leaves_the_memory_stored_and_is_pending(tmp_path: Path) -> None:

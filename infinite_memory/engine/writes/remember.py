@@ -24,11 +24,11 @@ from infinite_memory.core.values.ids import is_import_id
 from infinite_memory.core.values.link import Link, LinkType
 from infinite_memory.core.values.memory import GLOBAL, Memory, Status
 from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
-from infinite_memory.core.values.record import Record, Usage
+from infinite_memory.core.values.record import Embedding, Record, Usage
 from infinite_memory.core.values.scope import Scope, fold_name
 from infinite_memory.engine.after_commit import AfterCommit
 from infinite_memory.engine.conversation_scopes import create_missing_scopes, may_have_own_scope
-from infinite_memory.engine.embed import embed_new
+from infinite_memory.engine.embed import embed_before, embed_new
 from infinite_memory.engine.journal import with_entry
 from infinite_memory.engine.keys import add_key_holders
 from infinite_memory.engine.retry import attempts
@@ -79,11 +79,13 @@ def remember(
     scopes = {GLOBAL: Scope(name=GLOBAL)} if is_global else services.storage.scopes()
     wanted = _prepare_memories(services, [draft], scopes, create_scope=create_scope)
     wanted = [evolve(item, related=related or {}) for item in wanted]
-    receipt = _store_batch(services, wanted, scopes)[0]
+    batch = _commit_batch(services, wanted, scopes)
+    receipt = _embed_batch(services, wanted, batch)[0]
     memory = _set_scope(wanted[0].memory, receipt.scope)
     if not similar or receipt.outcome is not Outcome.STORED or not memory.is_indexed:
         return receipt
-    return add_key_holders(services, add_similar(services, receipt, memory), memory)
+    receipt = add_similar(services, receipt, memory, batch.stored, batch.position)
+    return add_key_holders(services, receipt, memory)
 
 
 def remember_many(
@@ -111,7 +113,8 @@ def remember_many(
             if done and current_deadline().is_over:
                 raise OutOfTime("the call took too long and was ended")
             step = None if progress is None else partial(_add_done, progress, done, len(wanted))
-            receipts.extend(_store_batch(services, batch, progress=step))
+            committed = _commit_batch(services, batch)
+            receipts.extend(_embed_batch(services, batch, committed, step))
         except InfiniteMemoryError as error:
             if not receipts:
                 raise
@@ -185,28 +188,37 @@ def _split_into_batches(wanted: Sequence[NewMemory]) -> Iterator[list[NewMemory]
 
 @frozen(kw_only=True)
 class _CommittedBatch:
-    """The result of a commit; `earlier` has the receipts of memories stored by an earlier call."""
+    """The result of a commit; `earlier` has the receipts of memories stored by an earlier call.
+
+    `stored` is a single memory that was stored with its vectors, None if any are to be embedded;
+    `position` is that of the feed after the commit.
+    """
 
     duplicates: Duplicates
     placement: Placement
     earlier: Mapping[str, Receipt]
+    stored: Record | None = None
+    position: int = 0
 
 
-def _store_batch(
+def _embed_batch(
     services: Services,
     wanted: Sequence[NewMemory],
-    scopes: Mapping[str, Scope] | None = None,
+    batch: _CommittedBatch,
     progress: Callable[[int], None] | None = None,
 ) -> list[Receipt]:
-    """Store a batch as a whole, then embed it; None for `scopes` reads them from the storage.
+    """Embed a batch that was stored and return its receipts, in the order of `wanted`.
 
     `progress` is called with the number of memories that were embedded so far.
     """
-    batch = _commit_batch(services, wanted, scopes)
-    new = batch.placement.memories
+    new = {} if batch.stored is not None else batch.placement.memories
     # Of a call that a client waits for, whose vectors may come later, all or none.
     step = max(1, len(new)) if current_deadline().is_awaited else _EMBEDDED_MEMORIES
-    receipts: dict[str, Receipt] = {}
+    receipts = {
+        memory.id: _make_receipt(memory, batch.placement, meaning=True)
+        for memory in batch.placement.memories.values()
+        if not new
+    }
     for start in range(0, len(new), step):
         receipts |= _embed_part(services, batch.placement, start, step)
         if progress is not None:
@@ -233,9 +245,13 @@ def _embed_part(
 
 
 def _commit_batch(
-    services: Services, wanted: Sequence[NewMemory], scopes: Mapping[str, Scope] | None
+    services: Services, wanted: Sequence[NewMemory], scopes: Mapping[str, Scope] | None = None
 ) -> _CommittedBatch:
-    """Commit a batch; after a conflict with a concurrent writer, read the store again and retry."""
+    """Commit a batch as a whole; None for `scopes` reads them from the storage.
+
+    After a conflict with a concurrent writer, read the store again and retry.
+    """
+    embedding, position = None, 0
     for attempt in attempts():
         if scopes is None:
             scopes = services.storage.scopes()
@@ -255,6 +271,10 @@ def _commit_batch(
         # A single memory is nearly always new; the commit is refused if it may not be.
         assume_none = attempt.number == 1 and len(wanted) == 1
         duplicates = find_duplicates(services, list(fresh.values()), assume_none=assume_none)
+        if not duplicates.fresh:
+            embedding = None
+        elif assume_none:
+            embedding = embed_before(services, duplicates.fresh[0].memory)
         expect = duplicates.expect if attempt.number <= _MAX_CHECKED_ATTEMPTS else Expect()
         with attempt:
             placement = _place_memories(services, duplicates.fresh)
@@ -263,16 +283,34 @@ def _commit_batch(
                 commit = merge_commits(
                     Commit(expect=expect),
                     create_missing_scopes(names, scopes, services),
-                    placement.commit,
+                    _add_embedding(placement.commit, embedding),
                     link_attachments(services, placement.memories.values()),
                     Commit(links=[*_link_related(services, duplicates.fresh)]),
                 )
                 if len(wanted) == 1:
                     count_long_text(wanted[0].memory.text)
-                services.storage.commit(with_entry(services, Operation.REMEMBER, commit))
+                position = services.storage.commit(with_entry(services, Operation.REMEMBER, commit))
             break
         scopes = None
-    return _CommittedBatch(duplicates=duplicates, placement=placement, earlier=earlier)
+    stored = None
+    if embedding is not None:
+        (memory,) = placement.memories.values()
+        stored = Record(memory=memory, embeddings=(embedding,))
+    return _CommittedBatch(
+        duplicates=duplicates,
+        placement=placement,
+        earlier=earlier,
+        stored=stored,
+        position=position,
+    )
+
+
+def _add_embedding(commit: Commit, embedding: Embedding | None) -> Commit:
+    """Return the commit of a single new memory with its embedding, if there is one."""
+    if embedding is None:
+        return commit
+    puts = [evolve(p, embeddings=(embedding,)) if not p.expected else p for p in commit.puts]
+    return evolve(commit, puts=tuple(puts))
 
 
 def _link_related(services: Services, new: Iterable[NewMemory]) -> Iterator[Link]:

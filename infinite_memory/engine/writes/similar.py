@@ -8,7 +8,7 @@ from attrs import evolve
 
 from infinite_memory.core.protocols import SupportsSimilar
 from infinite_memory.core.values.criteria import Criteria, Depth
-from infinite_memory.core.values.memory import Kind, Memory, shorten
+from infinite_memory.core.values.memory import GLOBAL, Kind, Memory, shorten
 from infinite_memory.core.values.receipt import Outcome, Receipt, Similar
 from infinite_memory.core.values.record import Record
 from infinite_memory.core.values.scope import visible_from
@@ -16,6 +16,7 @@ from infinite_memory.engine.after_commit import AfterCommit
 from infinite_memory.engine.load_memories import load_records
 from infinite_memory.engine.retrieval.validity import in_tense, tense_of
 from infinite_memory.engine.services import Services
+from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.judge import LASTING, Told, load_judge
 from infinite_memory.search.similarity import score_cosines
 
@@ -30,8 +31,13 @@ _LEAST_KNOWN = 0.7
 _Scored = tuple[Record, float]
 
 
-def add_similar(services: Services, receipt: Receipt, memory: Memory) -> Receipt:
+def add_similar(
+    services: Services, receipt: Receipt, memory: Memory, stored: Record | None, position: int
+) -> Receipt:
     """Return the receipt of a new memory with what it probably replaces, and what is near it.
+
+    `stored` is the memory with its vectors as a commit that ended at `position` stored it, None if
+    its vectors are not at hand.
 
     Both are current, and neither messages nor topic summaries. What it replaces is of its scope;
     what is near it is visible to a search of the scope. A message or a topic summary gets none, nor
@@ -42,14 +48,21 @@ def add_similar(services: Services, receipt: Receipt, memory: Memory) -> Receipt
     if not is_new or memory.kind not in _KINDS or memory.is_dreamed:
         return receipt
     with AfterCommit("the search for similar memories") as step:
-        return _name_similar(services, receipt, memory)
+        index = services.models.answering().index
+        if stored is not None and isinstance(index, SearchIndex):
+            index.take_in(stored, position)
+        return _name_similar(services, receipt, memory, stored)
     advice = f"{step.failure}; search for memories on the same subject before you rely on it"
     return evolve(receipt, pending=(*receipt.pending, advice))
 
 
-def _name_similar(services: Services, receipt: Receipt, memory: Memory) -> Receipt:
+def _name_similar(
+    services: Services, receipt: Receipt, memory: Memory, stored: Record | None
+) -> Receipt:
     # A search of the scope would return these memories beside the new one.
-    scopes = frozenset(visible_from(receipt.scope, services.storage.scopes()))
+    scopes = frozenset({GLOBAL})
+    if receipt.scope != GLOBAL:
+        scopes = frozenset(visible_from(receipt.scope, services.storage.scopes()))
     criteria = in_tense(
         Criteria(scopes=scopes, kinds=_KINDS, topic_summaries=False),
         tense_of(services, None, None),
@@ -60,14 +73,15 @@ def _name_similar(services: Services, receipt: Receipt, memory: Memory) -> Recei
     if not found:
         return receipt
     model = services.models.answering().embedder.model
-    records = load_records(services, [receipt.id, *(i for i, _ in found)], models=(model,))
+    ids = [i for i, _ in found] if stored is not None else [receipt.id, *(i for i, _ in found)]
+    records = load_records(services, ids, models=(model,))
     offered = [
         (records[memory_id], score)
         for memory_id, score in found
         # Another process may have changed or erased one since the index was read.
         if memory_id in records and criteria.admit(records[memory_id].memory)
     ]
-    new = records.get(receipt.id)
+    new = stored or records.get(receipt.id)
     replaced = [] if new is None else _choose_replaced(new, offered, model)
     near = [one for one in offered if one not in replaced and one[1] >= _LEAST_KNOWN][:1]
     return evolve(
@@ -126,7 +140,7 @@ def _find_similar(
     # The receipt names conflicts itself, and a memory is similar to its sources by intention.
     ignored = {*receipt.conflicts, *memory.sources}
     search = model.index
-    if isinstance(search, SupportsSimilar):
+    if isinstance(search, SearchIndex | SupportsSimilar):
         return search.find_similar(
             receipt.id, memory.text, criteria, ignored=ignored, limit=_OFFERED
         )
