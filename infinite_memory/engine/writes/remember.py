@@ -190,15 +190,23 @@ def _split_into_batches(wanted: Sequence[NewMemory]) -> Iterator[list[NewMemory]
 class _CommittedBatch:
     """The result of a commit; `earlier` has the receipts of memories stored by an earlier call.
 
-    `stored` is a single memory that was stored with its vectors, None if any are to be embedded;
-    `position` is that of the feed after the commit.
+    `embedding` was stored with a single memory, None if any are to be embedded; `position` is that
+    of the feed after the commit.
     """
 
     duplicates: Duplicates
     placement: Placement
     earlier: Mapping[str, Receipt]
-    stored: Record | None = None
+    embedding: Embedding | None = None
     position: int = 0
+
+    @property
+    def stored(self) -> Record | None:
+        """The single memory that was stored with its vectors, None without one."""
+        if self.embedding is None:
+            return None
+        (memory,) = self.placement.memories.values()
+        return Record(memory=memory, embeddings=(self.embedding,))
 
 
 def _embed_batch(
@@ -211,7 +219,7 @@ def _embed_batch(
 
     `progress` is called with the number of memories that were embedded so far.
     """
-    new = {} if batch.stored is not None else batch.placement.memories
+    new = {} if batch.embedding is not None else batch.placement.memories
     # Of a call that a client waits for, whose vectors may come later, all or none.
     step = max(1, len(new)) if current_deadline().is_awaited else _EMBEDDED_MEMORIES
     receipts = {
@@ -279,38 +287,37 @@ def _commit_batch(
         with attempt:
             placement = _place_memories(services, duplicates.fresh)
             if duplicates.fresh:
-                names = {memory.scope for memory in placement.memories.values()}
-                commit = merge_commits(
-                    Commit(expect=expect),
-                    create_missing_scopes(names, scopes, services),
-                    _add_embedding(placement.commit, embedding),
-                    link_attachments(services, placement.memories.values()),
-                    Commit(links=[*_link_related(services, duplicates.fresh)]),
-                )
+                links = [*_link_related(services, duplicates.fresh)]
+                own = Commit(expect=expect, links=links)
+                commit = _plan_commit(services, own, placement, scopes, embedding)
                 if len(wanted) == 1:
                     count_long_text(wanted[0].memory.text)
                 position = services.storage.commit(with_entry(services, Operation.REMEMBER, commit))
             break
         scopes = None
-    stored = None
-    if embedding is not None:
-        (memory,) = placement.memories.values()
-        stored = Record(memory=memory, embeddings=(embedding,))
     return _CommittedBatch(
         duplicates=duplicates,
         placement=placement,
         earlier=earlier,
-        stored=stored,
+        embedding=embedding,
         position=position,
     )
 
 
-def _add_embedding(commit: Commit, embedding: Embedding | None) -> Commit:
-    """Return the commit of a single new memory with its embedding, if there is one."""
-    if embedding is None:
-        return commit
-    puts = [evolve(p, embeddings=(embedding,)) if not p.expected else p for p in commit.puts]
-    return evolve(commit, puts=tuple(puts))
+def _plan_commit(
+    services: Services,
+    own: Commit,
+    placement: Placement,
+    scopes: Mapping[str, Scope],
+    embedding: Embedding | None,
+) -> Commit:
+    """Return `own` with what stores new memories; `embedding` is that of a single one."""
+    memories, commit = placement.memories.values(), placement.commit
+    if embedding is not None:
+        puts = [evolve(p, embeddings=(embedding,)) if not p.expected else p for p in commit.puts]
+        commit = evolve(commit, puts=tuple(puts))
+    missing = create_missing_scopes({memory.scope for memory in memories}, scopes, services)
+    return merge_commits(own, missing, commit, link_attachments(services, memories))
 
 
 def _link_related(services: Services, new: Iterable[NewMemory]) -> Iterator[Link]:
