@@ -227,8 +227,10 @@ def list_open_scopes(services: Services) -> frozenset[str]:
     keeps apart.
     """
     scopes = ScopeTable.of(services.storage.scopes())
-    keeps_apart = services.config.conversation_scopes
-    return scopes.derive(_find_shared if keeps_apart else _find_open)
+    opened = scopes.derive(_find_open)
+    if not services.config.conversation_scopes:
+        return opened
+    return opened.difference(scopes.names_by(_group_conversations).get(True, ()))
 
 
 def _add_visible(names: Iterable[str], scopes: Mapping[str, Scope]) -> frozenset[str]:
@@ -380,19 +382,16 @@ def _find_ancestors(parent: str | None, scopes: Mapping[str, Scope]) -> dict[str
     return {name: scopes[name] for name in visible_from(parent, scopes) if name != GLOBAL}
 
 
-def _group_open(scope: Scope) -> tuple[bool, ...]:
-    """Return whether an open scope is that of a conversation, nothing for one that is not open."""
-    is_open = scope.active and scope.sensitivity is Sensitivity.NORMAL
-    return (is_conversation_scope(scope.name),) if is_open else ()
+def _group_open(scope: Scope) -> tuple[bool]:
+    return (scope.active and scope.sensitivity is Sensitivity.NORMAL,)
 
 
-def _find_shared(scopes: ScopeTable) -> frozenset[str]:
-    """Return the open scopes that are not those of conversations."""
-    return frozenset(scopes.names_by(_group_open).get(False, ()))
+def _group_conversations(scope: Scope) -> tuple[bool]:
+    return (is_conversation_scope(scope.name),)
 
 
 def _find_open(scopes: ScopeTable) -> frozenset[str]:
-    return scopes.derive(_find_shared).union(scopes.names_by(_group_open).get(True, ()))
+    return frozenset(scopes.names_by(_group_open).get(True, ()))
 
 
 def _find_seen_by_open(scopes: ScopeTable) -> frozenset[str]:

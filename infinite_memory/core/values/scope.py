@@ -118,21 +118,18 @@ def _regroup(
     changed: Iterable[str],
 ) -> dict[Hashable, dict[str, None]]:
     """Return the `values` of a group after the scopes `changed` are others or gone."""
-    values, copied = dict(values), set[Hashable]()
+    values, copied = dict(values), dict[Hashable, dict[str, None]]()
     for name in changed:
-        former = {*group(before[name])} if name in before else set()
-        present = [*group(after[name])] if name in after else []
-        for value in {*former, *present} - copied:
-            values[value] = dict(values.get(value, ()))
-        copied |= {*former, *present}
-        for value in former.difference(present):
-            del values[value][name]
-        for value in present:
-            values[value][name] = None
-    for value in copied:
-        if not values[value]:
-            del values[value]
-    return values
+        former, present = (
+            dict.fromkeys(group(table[name]) if name in table else ()) for table in (before, after)
+        )
+        for value in {**former, **present}:
+            copied.setdefault(value, dict(values.get(value, ())))
+            if value in present:
+                copied[value][name] = None
+            else:
+                del copied[value][name]
+    return values | copied
 
 
 def fold_name(name: str) -> str:
