@@ -141,7 +141,7 @@ def embed_before(services: Services, memory: Memory) -> Embedding | None:
     fails, or another model may take over meanwhile.
     """
     model = services.models.settled()
-    if model is None or not model.embedder.is_loaded or len(memory.text) > _MAX_CHARS_BEFORE:
+    if len(memory.text) > _MAX_CHARS_BEFORE or model is None or not model.embedder.is_loaded:
         return None
     if _are_left([memory]):
         return None

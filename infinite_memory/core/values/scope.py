@@ -18,6 +18,7 @@ PROJECT = "project"
 
 _T = TypeVar("_T")
 _Group = Callable[["Scope"], Iterable[Hashable]]
+_Values = dict[Hashable, dict[str, None]]
 
 _RESERVED = {"all": "stands for every scope", PROJECT: "stands for the scope of the repository"}
 
@@ -59,10 +60,8 @@ class ScopeTable(dict[str, Scope]):
 
     def __init__(self, scopes: Mapping[str, Scope] | None = None) -> None:
         super().__init__(scopes or {})
-        self._groups: dict[_Group, dict[Hashable, dict[str, None]]] = {}
+        self._groups: dict[_Group, _Values] = {}
         self._derived: dict[Callable[[ScopeTable], object], object] = {}
-        self._history: list[str] = []
-        self._age = 0
 
     @classmethod
     def of(cls, scopes: Mapping[str, Scope]) -> ScopeTable:
@@ -72,7 +71,7 @@ class ScopeTable(dict[str, Scope]):
     def names_by(self, group: _Group) -> Mapping[Hashable, Collection[str]]:
         """Return the names of the scopes by each value that `group` gives for them."""
         if group not in self._groups:
-            names: dict[Hashable, dict[str, None]] = {}
+            names: _Values = {}
             for name, scope in self.items():
                 for value in group(scope):
                     names.setdefault(value, {})[name] = None
@@ -86,45 +85,30 @@ class ScopeTable(dict[str, Scope]):
         return cast(_T, self._derived[make])
 
     def change(self, scopes: Iterable[Scope], erased: Iterable[str] = ()) -> ScopeTable:
-        """Return the table after the scopes `erased` are removed, then `scopes` are stored.
-
-        Of all tables that come from one table, only the newest may be changed.
-        """
+        """Return the table after the scopes `erased` are removed, then `scopes` are stored."""
         stored = {scope.name: scope for scope in scopes}
         gone = dict.fromkeys(name for name in erased if name not in stored)
         table = ScopeTable(self)
         for name in gone:
             table.pop(name, None)
         table.update(stored)
-        names = [*gone, *stored]
         for group, values in list(self._groups.items()):
-            table._groups[group] = _regroup(group, values, self, table, names)
-        self._history.extend(names)
-        table._history, table._age = self._history, len(self._history)
+            table._groups[group] = _regroup(group, values, self, table, [*gone, *stored])
         return table
-
-    def changed_since(self, earlier: ScopeTable) -> list[str] | None:
-        """Return the names that may have changed since an earlier table, None if all may have."""
-        return (
-            self._history[earlier._age : self._age] if earlier._history is self._history else None
-        )
 
 
 def _regroup(
-    group: _Group,
-    values: Mapping[Hashable, dict[str, None]],
-    before: ScopeTable,
-    after: ScopeTable,
-    changed: Iterable[str],
-) -> dict[Hashable, dict[str, None]]:
+    group: _Group, values: _Values, before: ScopeTable, after: ScopeTable, changed: Iterable[str]
+) -> _Values:
     """Return the `values` of a group after the scopes `changed` are others or gone."""
-    values, copied = dict(values), dict[Hashable, dict[str, None]]()
+    copied: _Values = {}
     for name in changed:
         former, present = (
             dict.fromkeys(group(table[name]) if name in table else ()) for table in (before, after)
         )
         for value in {**former, **present}:
-            copied.setdefault(value, dict(values.get(value, ())))
+            if value not in copied:
+                copied[value] = dict(values.get(value, ()))
             if value in present:
                 copied[value][name] = None
             else:
@@ -162,20 +146,16 @@ def find_spelling(name: str, scopes: Mapping[str, Scope]) -> str | None:
 
 def names_spelled(name: str, scopes: ScopeTable) -> Collection[str]:
     """Return the names of the scopes that are `name` in some letter case."""
-    return scopes.names_by(_group_by_name).get(fold_name(name), ())
+    return scopes.names_by(_group).get(("name", fold_name(name)), ())
 
 
 def names_within(name: str, scopes: ScopeTable) -> Collection[str]:
     """Return the names of the scopes whose parent is `name`."""
-    return scopes.names_by(_group_by_parent).get(name, ())
+    return scopes.names_by(_group).get(("parent", name), ())
 
 
-def _group_by_name(scope: Scope) -> tuple[str]:
-    return (scope.folded_name,)
-
-
-def _group_by_parent(scope: Scope) -> tuple[str | None]:
-    return (scope.parent,)
+def _group(scope: Scope) -> tuple[Hashable, Hashable]:
+    return ("name", scope.folded_name), ("parent", scope.parent)
 
 
 def visible_from(name: str, scopes: Mapping[str, Scope]) -> list[str]:

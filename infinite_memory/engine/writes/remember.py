@@ -28,7 +28,7 @@ from infinite_memory.core.values.record import Embedding, Record, Usage
 from infinite_memory.core.values.scope import Scope, fold_name
 from infinite_memory.engine.after_commit import AfterCommit
 from infinite_memory.engine.conversation_scopes import create_missing_scopes, may_have_own_scope
-from infinite_memory.engine.embed import embed_before, embed_new
+from infinite_memory.engine.embed import EmbeddedMemories, embed_before, embed_new
 from infinite_memory.engine.journal import with_entry
 from infinite_memory.engine.keys import add_key_holders
 from infinite_memory.engine.retry import attempts
@@ -84,7 +84,9 @@ def remember(
     memory = _set_scope(wanted[0].memory, receipt.scope)
     if not similar or receipt.outcome is not Outcome.STORED or not memory.is_indexed:
         return receipt
-    receipt = add_similar(services, receipt, memory, batch.stored, batch.position)
+    (placed,), vectors = batch.placement.memories.values(), batch.embedding
+    stored = None if vectors is None else Record(memory=placed, embeddings=(vectors,))
+    receipt = add_similar(services, receipt, memory, stored, batch.position)
     return add_key_holders(services, receipt, memory)
 
 
@@ -200,14 +202,6 @@ class _CommittedBatch:
     embedding: Embedding | None = None
     position: int = 0
 
-    @property
-    def stored(self) -> Record | None:
-        """The single memory that was stored with its vectors, None without one."""
-        if self.embedding is None:
-            return None
-        (memory,) = self.placement.memories.values()
-        return Record(memory=memory, embeddings=(self.embedding,))
-
 
 def _embed_batch(
     services: Services,
@@ -219,16 +213,12 @@ def _embed_batch(
 
     `progress` is called with the number of memories that were embedded so far.
     """
-    new = {} if batch.embedding is not None else batch.placement.memories
+    new = batch.placement.memories
     # Of a call that a client waits for, whose vectors may come later, all or none.
     step = max(1, len(new)) if current_deadline().is_awaited else _EMBEDDED_MEMORIES
-    receipts = {
-        memory.id: _make_receipt(memory, batch.placement, meaning=True)
-        for memory in batch.placement.memories.values()
-        if not new
-    }
+    receipts: dict[str, Receipt] = {}
     for start in range(0, len(new), step):
-        receipts |= _embed_part(services, batch.placement, start, step)
+        receipts |= _embed_part(services, batch, start, step)
         if progress is not None:
             progress(len(receipts))
     duplicates = _count_duplicates(services, batch.duplicates, receipts)
@@ -237,11 +227,14 @@ def _embed_batch(
 
 
 def _embed_part(
-    services: Services, placement: Placement, start: int, count: int
+    services: Services, batch: _CommittedBatch, start: int, count: int
 ) -> dict[str, Receipt]:
     """Embed `count` stored memories from the position `start`, and return their receipts."""
+    placement = batch.placement
     memories = list(placement.memories.values())[start : start + count]
-    embedded = embed_new(services, memories)
+    embedded = EmbeddedMemories(ids=frozenset(placement.memories))
+    if batch.embedding is None:
+        embedded = embed_new(services, memories)
     receipts = {
         memory.id: _make_receipt(memory, placement, meaning=memory.id in embedded)
         for memory in memories
@@ -279,16 +272,13 @@ def _commit_batch(
         # A single memory is nearly always new; the commit is refused if it may not be.
         assume_none = attempt.number == 1 and len(wanted) == 1
         duplicates = find_duplicates(services, list(fresh.values()), assume_none=assume_none)
-        if not duplicates.fresh:
-            embedding = None
-        elif assume_none:
+        if assume_none and duplicates.fresh:
             embedding = embed_before(services, duplicates.fresh[0].memory)
         expect = duplicates.expect if attempt.number <= _MAX_CHECKED_ATTEMPTS else Expect()
         with attempt:
             placement = _place_memories(services, duplicates.fresh)
             if duplicates.fresh:
-                links = [*_link_related(services, duplicates.fresh)]
-                own = Commit(expect=expect, links=links)
+                own = Commit(expect=expect, links=[*_link_related(services, duplicates.fresh)])
                 commit = _plan_commit(services, own, placement, scopes, embedding)
                 if len(wanted) == 1:
                     count_long_text(wanted[0].memory.text)

@@ -203,12 +203,12 @@ class ConfinedStorage:
     def scopes(self) -> Mapping[str, Scope]:
         """Return the existing scopes inside by name; a parent outside is left out."""
         inner = ScopeTable.of(self._inner.scopes())
-        with self._lock:
-            seen, shown = self._shown
-            if inner is not seen:
-                shown = self._follow_scopes(inner, seen, shown)
-                self._shown = inner, shown
-            return shown
+        seen, shown = self._shown
+        if inner is not seen:
+            names = self.confinement.names_in(inner)
+            shown = ScopeTable({name: self.confinement.mask_scope(inner[name]) for name in names})
+            self._shown = inner, shown
+        return shown
 
     def access_keys(self, ids: Collection[str] | None = None) -> dict[str, AccessKey]:  # noqa: ARG002
         """Return nothing: access keys belong to the whole store, and do not exist here."""
@@ -346,15 +346,6 @@ class ConfinedStorage:
         if self.confinement.has_patterns:
             names |= self._list_scopes_of_memories()
         return frozenset(names)
-
-    def _follow_scopes(self, inner: ScopeTable, seen: ScopeTable, shown: ScopeTable) -> ScopeTable:
-        """Return the scopes inside of `inner`; `shown` are those of `seen`, an earlier table."""
-        changed = inner.changed_since(seen)
-        if changed is None:
-            changed, shown = list(self.confinement.names_in(inner)), ScopeTable()
-        inside = list(filter(self.confinement.allows, changed))
-        stored = [self.confinement.mask_scope(inner[name]) for name in inside if name in inner]
-        return shown.change(stored, [name for name in inside if name not in inner])
 
     def _list_scopes_of_memories(self) -> frozenset[str]:
         """Return the scopes of all memories: a deleted scope may still hold forgotten memories."""
