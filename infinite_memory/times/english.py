@@ -47,7 +47,8 @@ _NEXT = frozenset({"next", "coming", "upcoming"})
 _ABBREVIATED = frozenset(SHORT - {"may", "march", "april", "june", "august"})
 _DATED = frozenset({Grain.WEEK, Grain.MONTH, Grain.YEAR})
 _LONG = _DATED | {Grain.DECADE}
-_DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1, "yday": -1, "tmrw": 1}
+DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1, "yday": -1, "tmrw": 1}
+"""Days by their distance from today."""
 # Words before a length of time that is given or taken back, as in "get two weeks back".
 _BEFORE_GIVEN_BACK = frozenset(
     "get gets got give gives gave me us you him her them my your our his their its the these those"
@@ -142,8 +143,8 @@ def is_verb(cursor: Cursor, position: int) -> bool:
 
 def _match_day(cursor: Cursor, position: int) -> Match | None:
     calendar, word = cursor.calendar, cursor.word(position)
-    if word in _DAYS:
-        return Match(calendar.unit(Grain.DAY, _DAYS[word]), position + 1)
+    if word in DAYS:
+        return Match(calendar.unit(Grain.DAY, DAYS[word]), position + 1)
     if word == "tonight":
         return _match_night(cursor, 0, position + 1)
     if word == "now":

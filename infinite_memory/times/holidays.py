@@ -173,6 +173,9 @@ _NAMES: tuple[tuple[str, tuple[int, int]], ...] = (
 _Holiday = Movable | tuple[int, int]
 _BY_FIRST: dict[str, list[tuple[list[str], _Holiday]]] = {}
 _ALL_NAMES: tuple[tuple[str, _Holiday], ...] = (*_NAMES, *MOVABLE.items())
+HOLIDAY_NAMES = tuple(name for name, _ in _ALL_NAMES)
+"""The English names of all holidays."""
+
 for _name, _date in _ALL_NAMES:
     _BY_FIRST.setdefault(_name.split()[0], []).append((_name.split(), _date))
 _MARKS = frozenset({"'s", "’s", "'", "’", "."})

@@ -30,7 +30,9 @@ from infinite_memory.times.words import (
 )
 
 _OWNING = frozenset({"'s", "’s"})
-_TO_DATE = {"ytd": Grain.YEAR, "qtd": Grain.QUARTER, "mtd": Grain.MONTH}
+TO_DATE = {"ytd": Grain.YEAR, "qtd": Grain.QUARTER, "mtd": Grain.MONTH}
+"""Short names of what has passed of a period."""
+
 _LENGTHS = {Grain.DAY: 1, Grain.WEEK: 7}
 _OF_WEEK = {**dict.fromkeys(("of", "starting", "beginning", "commencing"), 0), "ending": 6}
 
@@ -66,8 +68,8 @@ def _match_up_to_now(cursor: Cursor, position: int) -> Match | None:
         outer = outer or (_match_present_unit(cursor, begin + 2) if word == "rest" else None)
     elif (cursor.word(begin + 1), cursor.word(begin + 2)) == ("to", "date") and word in UNITS:
         outer = Match(calendar.unit(UNITS[word][0], 0), begin + 3)
-    elif word in _TO_DATE:
-        outer = Match(calendar.unit(_TO_DATE[word], 0), begin + 1)
+    elif word in TO_DATE:
+        outer = Match(calendar.unit(TO_DATE[word], 0), begin + 1)
     else:
         outer = _match_present(cursor, begin)
         if outer is None or (cursor.word(outer.end), cursor.word(outer.end + 1)) != ("so", "far"):

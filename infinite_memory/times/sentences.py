@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from functools import cache
 
 from attrs import evolve
 
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.time_range import Reading, TimeRange, format_range
 from infinite_memory.times.calendar import Calendar, Grain, Period, WeekStart, calendar_at
+from infinite_memory.times.english import DAYS
 from infinite_memory.times.grammar import match_expression, resolve_period
-from infinite_memory.times.holidays import match_chinese_holiday, match_holiday
+from infinite_memory.times.holidays import HOLIDAY_NAMES, match_chinese_holiday, match_holiday
+from infinite_memory.times.periods import TO_DATE
 from infinite_memory.times.recurring import Cycle
 from infinite_memory.times.tokenizer import Cursor, Doubt, Match, Token, tokenize
 from infinite_memory.times.vague import widen_moment
-from infinite_memory.times.words import DIGITS_ZH, MONTHS, PARTS, SHORT, UNITS, WEEKDAYS
+from infinite_memory.times.words import (
+    DIGITS_ZH,
+    MONTHS,
+    NUMBERS,
+    PARTS,
+    SEASONS,
+    SHORT,
+    UNITS,
+    VAGUE,
+    WEEKDAYS,
+)
 
 _PREPOSITIONS = frozenset({"in", "on", "at", "during", "throughout", "of", "over", "within"})
 _PREPOSITIONS_ZH = frozenset({"在", "于"})
@@ -66,6 +79,12 @@ _FOREIGN = re.compile(
     r"|nous|je|hier|demain)\b)|\b[Aa]m (?=[A-Z\d])"
 )
 _MAX_FOREIGN_CHARS = 4_000
+# Every time in English has one of these words or a figure, and every time in Chinese a character.
+_TELLING = frozenset(
+    {*UNITS, *WEEKDAYS, *MONTHS, *SEASONS, *PARTS, *_PLURALS, *DAYS, *TO_DATE, *NUMBERS}
+    | {"weekend", "tonight"}
+    | {name.split()[-1] for name in (*VAGUE, *HOLIDAY_NAMES)}
+)
 
 
 class _SeveralTimes(Exception):
@@ -88,13 +107,29 @@ def find_range(
     Raises:
         InvalidInput: `now` has no time zone, or the zone or the first day of the week is unknown.
     """
-    cursor = Cursor(tokenize(sentence), calendar_at(now, zone, week_start))
+    calendar = calendar_at(now, zone, week_start)
+    is_foreign = len(sentence) <= _MAX_FOREIGN_CHARS and _FOREIGN.search(sentence)
+    if not is_foreign and not may_name_time(sentence):
+        return None
+    cursor = Cursor(tokenize(sentence), calendar)
     reading = find_in_sentence(sentence, cursor)
-    if reading is None and len(sentence) <= _MAX_FOREIGN_CHARS and _FOREIGN.search(sentence):
+    if reading is None and is_foreign:
         translations = translate(cursor)
         if len(translations) == 1:
             return find_in_sentence(sentence, translations[0])
     return reading
+
+
+def may_name_time(sentence: str) -> bool:
+    """Return whether a sentence in English or Chinese has what every time has: see `_TELLING`."""
+    return _compile_telling().search(sentence) is not None
+
+
+@cache
+def _compile_telling() -> re.Pattern[str]:
+    # Compiled at first use, like the tokens.
+    words = "|".join(sorted(_TELLING, key=len, reverse=True))
+    return re.compile(rf"[0-9０-９\u3007\u3400-\u9fff]|(?<![A-Za-z])(?i:{words})s?(?![A-Za-z])")
 
 
 def translate(cursor: Cursor) -> list[Cursor]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import cProfile
+import re
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from infinite_memory import InvalidInput, TimeRange, find_range, format_range, read_range
-from infinite_memory.times.tokenizer import tokenize
+from infinite_memory.times import sentences
+from infinite_memory.times.calendar import calendar_at
+from infinite_memory.times.tokenizer import Cursor, tokenize
 from tests.harness.costs import count_calls
 
 NOW = datetime(2026, 11, 22, 11, tzinfo=UTC)
@@ -169,3 +173,26 @@ def test_a_text_beyond_the_limit_is_refused_unread() -> None:
     with profile, pytest.raises(InvalidInput, match="the limit is 200"):
         read_range("march " * 1_000_000, now=NOW, zone="Europe/Berlin")
     assert sum(entry.callcount for entry in profile.getstats()) < calls
+
+
+# The words of all examples, and of the tables of the reader.
+FILES = [
+    *Path(__file__).parent.glob("*.txt"),
+    *Path(sentences.__file__).parent.glob("*.py"),
+]
+UNTELLING = sorted(
+    {
+        word
+        for path in FILES
+        for word in re.findall(r"[A-Za-z]+", path.read_text("utf-8"))
+        if not sentences.may_name_time(word)
+    }
+)
+
+
+@given(words=st.lists(st.sampled_from(UNTELLING), min_size=1, max_size=8))
+def test_without_a_telling_word_no_time_is_read(words: list[str]) -> None:
+    sentence = " ".join(words)
+    assert not sentences.may_name_time(sentence)
+    cursor = Cursor(tokenize(sentence), calendar_at(NOW, "Europe/Berlin", "monday"))
+    assert sentences.find_in_sentence(sentence, cursor) is None
