@@ -18,7 +18,10 @@ _BLOCK = 1024
 # The least number of best documents to search for duplicates; at least twice the limit.
 _WINDOW = 128
 
+_NO_POSITIONS = np.empty(0, np.intp)
+
 Scores = NDArray[np.float32]
+Positions = NDArray[np.intp]
 ScoredDoc = tuple[SegmentScores, int]
 """A document: the scores of its segment, and its position among the selected documents."""
 _GroupKey = tuple[int, int, int]
@@ -50,6 +53,21 @@ def select_best_groups(scores: Sequence[SegmentScores], limit: int, least: float
     return [_make_group(leads[key], docs) for key, docs in members.items()]
 
 
+def narrow_groups(groups: Sequence[Group], least: float) -> list[Group]:
+    """Return the groups with a total of at least `least`, without the members that have less."""
+    # In the precision of the totals.
+    bound = float(np.float32(least))
+    return [_narrow(group, bound) for group in groups if group.total >= bound]
+
+
+def _narrow(group: Group, least: float) -> Group:
+    members = (group.lead, *group.twins)
+    kept = [member for member in members if member[0].total[member[1]] >= least]
+    if len(kept) == len(members):
+        return group
+    return Group(lead=kept[0], twins=tuple(kept[1:]), total=group.total)
+
+
 def _best_of_groups(
     scores: Sequence[SegmentScores], limit: int, least: float
 ) -> dict[_GroupKey, ScoredDoc]:
@@ -58,12 +76,13 @@ def _best_of_groups(
     groups: dict[_GroupKey, ScoredDoc] = {}
     totals = [segment_scores.total for segment_scores in scores]
     while True:
-        candidates = select_best_docs(scores, window, least, totals)
-        for candidate in candidates:
+        columns, positions = select_best(scores, window, least, totals)
+        for column, position in zip(columns.tolist(), positions.tolist(), strict=True):
             if len(groups) == limit:
                 break
+            candidate = scores[column], position
             groups.setdefault(_group_key(candidate), candidate)
-        if len(groups) == limit or len(candidates) < window:
+        if len(groups) == limit or len(columns) < window:
             return groups
         # Many duplicates may leave too few groups in the window.
         totals = [_totals_without(segment_scores, groups) for segment_scores in scores]
@@ -147,7 +166,7 @@ def find_eligible_doc(scores: Sequence[SegmentScores], memory_id: str) -> Scored
 
 
 def rank_of(scores: Sequence[SegmentScores], scored_doc: ScoredDoc) -> int:
-    """Return the rank of a document from 1, in the order of `select_best_docs`."""
+    """Return the rank of a document from 1, in the order of `select_best`."""
     total, margin = scored_doc[0].total[scored_doc[1]], np.float32(_MARGIN)
     above = sum(
         int(np.count_nonzero(segment_scores.total > total + margin)) for segment_scores in scores
@@ -181,36 +200,51 @@ def _round_totals(totals: Scores) -> NDArray[np.float64]:
     return totals.astype(np.float64).round(_PLACES)
 
 
-def select_best_docs(
+def select_best_docs(scores: Sequence[SegmentScores], limit: int, least: float) -> list[ScoredDoc]:
+    """Return the documents of `select_best`, in its order."""
+    columns, positions = select_best(scores, limit, least)
+    return [
+        (scores[column], position)
+        for column, position in zip(columns.tolist(), positions.tolist(), strict=True)
+    ]
+
+
+def select_best(
     scores: Sequence[SegmentScores],
     limit: int,
     least: float,
     totals_of: Sequence[Scores] | None = None,
-) -> list[ScoredDoc]:
+) -> tuple[Positions, Positions]:
     """Return the documents with the highest totals from `least` on, ties in order of `_tie_key`.
 
-    `totals_of` replaces the totals of `scores`, in the same order.
+    They are given by the places of their columns in `scores`, and by their positions there: both
+    (b,). `totals_of` replaces the totals of `scores`, in the same order.
     """
-    candidates: list[ScoredDoc] = []
-    rounded = [np.empty(0)]
-    for segment_scores, total in zip(
-        scores, totals_of or [segment_scores.total for segment_scores in scores], strict=True
-    ):
-        positions = _candidate_positions(total, limit, least)
-        candidates.extend((segment_scores, position) for position in positions.tolist())
-        rounded.append(_round_totals(total[positions]))
-    totals = np.concatenate(rounded)
-    order = np.argsort(-totals, kind="stable")
-    ranked = order.tolist()
-    totals = totals[order]
-    # Sort every run of equal totals by `_tie_key`.
-    ends = np.flatnonzero(np.append(totals[1:] != totals[:-1], True)) + 1
-    starts = np.append(0, ends[:-1])
-    for start, end in zip(starts[ends - starts > 1], ends[ends - starts > 1], strict=True):
-        ranked[start:end] = sorted(
-            ranked[start:end], key=lambda number: _tie_key(candidates[number])
+    totals_of = totals_of or [column.total for column in scores]
+    found = [_candidate_positions(total, limit, least) for total in totals_of]
+    rounded = [_round_totals(total[at]) for total, at in zip(totals_of, found, strict=True)]
+    columns = np.arange(len(scores)).repeat(list(map(len, found)))
+    positions = np.concatenate([_NO_POSITIONS, *found])
+    totals = np.concatenate([np.empty(0), *rounded])
+    order = (-totals).argsort(kind="stable")
+    for start, end in _find_runs(totals[order]):
+        order[start:end] = sorted(
+            order[start:end].tolist(),
+            key=lambda number: _tie_key((scores[int(columns[number])], int(positions[number]))),
         )
-    return [candidates[number] for number in ranked[:limit]]
+    best = order[:limit]
+    return columns[best], positions[best]
+
+
+def _find_runs(totals: NDArray[np.float64]) -> list[tuple[int, int]]:
+    """Return the half-open ranges of equal totals, which are in order."""
+    equal = totals[1:] == totals[:-1]
+    if not equal.any():
+        return []
+    ends = np.append(~equal, True).nonzero()[0] + 1
+    starts = np.append(0, ends[:-1])
+    long = ends - starts > 1
+    return list(zip(starts[long].tolist(), ends[long].tolist(), strict=True))
 
 
 def _candidate_positions(totals: Scores, limit: int, least: float) -> NDArray[np.intp]:

@@ -115,11 +115,13 @@ def means_of_greatest(cosines: Scores, number: int, background: float) -> Scores
 
 def best_passage(query: QueryVector, segment: Segment, doc: int) -> tuple[int, int] | None:
     """Return the characters of the passage of `doc` nearest to `query`, None without passages."""
-    rows = np.arange(segment.passage_start[doc], segment.passage_start[doc + 1])
-    if not len(rows):
+    first, behind = segment.passage_start[doc : doc + 2].tolist()
+    if first == behind:
         return None
-    start, end = segment.spans[rows[int(np.argmax(_products(segment, query, rows)))]]
-    return int(start), int(end)
+    if behind - first > 1:
+        first += int(np.argmax(_products(segment, query, np.arange(first, behind))))
+    start, end = segment.spans[first].tolist()
+    return start, end
 
 
 def _score_documents(

@@ -35,17 +35,18 @@ from infinite_memory.search.collapsing import (
     ScoredDoc,
     find_eligible_doc,
     find_scored_doc,
+    narrow_groups,
     rank_of,
+    select_best,
     select_best_docs,
     select_best_groups,
 )
+from infinite_memory.search.conversation.explanation import make_explain
 from infinite_memory.search.conversation.scoring import ConversationScores, score_in_conversations
 from infinite_memory.search.conversation.turns import ConversationTurns, find_conversation_turns
 from infinite_memory.search.cosine import (
-    ABSENT,
     QueryVector,
     approximate_cosines,
-    best_passage,
     cosines,
 )
 from infinite_memory.search.doc_filter import DocFilter
@@ -71,7 +72,6 @@ from infinite_memory.search.reader import Reader
 from infinite_memory.search.scoring import (
     DEFAULT_WEIGHTS,
     Explain,
-    Positions,
     SegmentScores,
     Weights,
     add_step,
@@ -88,7 +88,6 @@ from infinite_memory.search.sentences import score_sentences, split_sentences
 from infinite_memory.search.text.analyzer import spelled_names
 from infinite_memory.search.text.question_terms import split_terms
 
-_IN_CONTEXT = ("sentences", "around", "quoted", "is_question", "important", "conversation")
 # The number of memories that are scored in their conversations. It does not depend on the limit, so
 # that a longer result begins with the shorter one.
 _CANDIDATES = 300
@@ -211,6 +210,9 @@ def rank(
     segments = [part.segment for part in reader.segment_readers]
     eligible = [part.eligible(question.criteria) for part in reader.segment_readers]
     question, empty_time = drop_empty_time(question, segments, eligible)
+    if not any(map(len, eligible)):
+        note = _embed_question(question.text, question, embed, sentences=False)[1]
+        return Ranking(note=note, empty_time=empty_time)
     names = find_named_speakers(question.text, segments, eligible)
     common_names = find_common_names(question.text, segments, eligible, texts)
     text = remove_names(remove_time_words(question), names | common_names)
@@ -225,7 +227,7 @@ def rank(
     scores, telling, query_terms = score(eligible, weights=weights)
     context = _score_candidates(scores, query_terms, weights, queries, question.text, texts)
     curve = calibrate(scores, weights, len(telling))
-    reasons: Explain = partial(explain, scores, context=context, weights=weights, query=query)
+    reasons = make_explain(scores, context, weights, query, is_outline=question.outline)
     lifted, reasons = lift_totals(scores, question, reasons, weights, curve.total(LIKELY))
     if storage is not None and (past := cover_superseded(question.criteria)) is not None:
         replaced = [part.eligible(past) for part in reader.segment_readers]
@@ -304,7 +306,8 @@ def _make_ranking(
     """Return the ranking of `scores`, with the counts of the memories beyond it."""
     turns = None if context is None else context.turns
     neighbors = None
-    first = select_best_groups(scores, max(COMPARED, question.spared), _ANY_MATCH)
+    first = select_best_groups(scores, _count_selected(question), _ANY_MATCH)
+    before = scores
     if turns is not None and question.depth is not Depth.EXHAUSTIVE:
         compared = first[:COMPARED]
         neighbors = find_neighbors(scores, compared, question, turns)
@@ -313,7 +316,7 @@ def _make_ranking(
                 scores, reasons, compared, neighbors, share=later, earlier=question.earlier
             )
     least = _find_least(first, question, curve)
-    groups = _select_groups(scores, question, least)
+    groups = _select_groups(scores, question, least, first if scores is before else None)
     end = question.offset + question.limit
     page = groups[question.offset : end]
     above = sum(int(np.count_nonzero(segment_scores.total >= least)) for segment_scores in scores)
@@ -428,18 +431,18 @@ def _score_candidates(
     """
     if queries:
         rescore_best(scores, queries[0], weights)
-    candidates = select_best_docs(scores, _CANDIDATES, 0.0)
-    if not candidates:
+    columns, positions = select_best(scores, _CANDIDATES, 0.0)
+    if not len(columns):
         return None
-    index_of = {id(segment_scores): number for number, segment_scores in enumerate(scores)}
+    docs = np.empty(len(columns), np.intp)
+    for number, segment_scores in enumerate(scores):
+        here = columns == number
+        docs[here] = segment_scores.doc_filter.docs_at(positions[here])
     turns = find_conversation_turns(
         [segment_scores.segment for segment_scores in scores],
         [segment_scores.doc_filter for segment_scores in scores],
-        np.array([index_of[id(segment_scores)] for segment_scores, _ in candidates], np.intp),
-        np.array(
-            [segment_scores.doc_filter.doc_at(position) for segment_scores, position in candidates],
-            np.intp,
-        ),
+        columns,
+        docs,
     )
     quoted = np.zeros(len(turns), np.float32)
     quotes = find_quotes(text) if weights.quoted else ()
@@ -468,12 +471,9 @@ def rescore_best(
 
     `query` and `weights` must be the query and the weights of `scores`.
     """
-    candidates = select_best_docs(scores, number, 0.0)
-    for segment_scores in scores:
-        positions = np.array(
-            [position for owner, position in candidates if owner is segment_scores], np.intp
-        )
-        docs = segment_scores.doc_filter.docs_at(positions)
+    columns, positions = select_best(scores, number, 0.0)
+    for column, segment_scores in enumerate(scores):
+        docs = segment_scores.doc_filter.docs_at(positions[columns == column])
         replace_cosines(segment_scores, docs, cosines(query, segment_scores.segment, docs), weights)
 
 
@@ -496,16 +496,32 @@ def _embed_question(
     return tuple(vectors), None
 
 
+def _count_selected(question: Question) -> int:
+    """Return how many of the best groups are compared, spared by the threshold, or shown."""
+    shown = 0 if question.depth is Depth.EXHAUSTIVE else _count_shown(question)
+    return max(COMPARED, question.spared, shown)
+
+
+def _count_shown(question: Question) -> int:
+    # The group after the last shown tells whether a next page exists.
+    return question.offset + question.limit + 1
+
+
 def _select_groups(
-    scores: Sequence[SegmentScores], question: Question, least: float
+    scores: Sequence[SegmentScores],
+    question: Question,
+    least: float,
+    first: Sequence[Group] | None,
 ) -> list[Group]:
     """Return the best groups with a total of at least `least`, up to the first beyond the page.
 
-    An exhaustive search shows every memory alone, since twins share only their text.
+    `first` are the best groups of `scores`, None if these have changed since. An exhaustive search
+    shows every memory alone, since twins share only their text.
     """
-    # The group after the last shown tells whether a next page exists.
-    number = question.offset + question.limit + 1
+    number = _count_shown(question)
     if question.depth is not Depth.EXHAUSTIVE:
+        if first is not None:
+            return narrow_groups(first[:number], least)
         return select_best_groups(scores, number, least)
     return [
         Group(
@@ -513,88 +529,3 @@ def _select_groups(
         )
         for segment_scores, position in select_best_docs(scores, number, least)
     ]
-
-
-def explain(
-    scores: Sequence[SegmentScores],
-    segment_scores: SegmentScores,
-    position: int,
-    *,
-    context: ConversationScores | None,
-    weights: Weights,
-    query: QueryVector | None,
-) -> Explanation:
-    """Explain the total of the document at `position` of `segment_scores`, an item of `scores`.
-
-    `query` is the vector of the whole question, None if the search compared no vectors.
-    """
-    doc = segment_scores.doc_filter.doc_at(position)
-    positions = np.array([position])
-    cosine, bm25 = segment_scores.cosine[position], segment_scores.bm25[position]
-    return Explanation(
-        cosine=float(cosine) if cosine > ABSENT else None,
-        bm25=float(bm25),
-        meaning_rank=(
-            _find_rank(cosine, [candidate.cosine for candidate in scores])
-            if segment_scores.meaning(positions)[0] > 0
-            else None
-        ),
-        words_rank=_find_rank(bm25, [candidate.bm25 for candidate in scores]) if bm25 > 0 else None,
-        passage=best_passage(query, segment_scores.segment, doc) if query is not None else None,
-        **_list_steps(
-            segment_scores,
-            positions,
-            _find_row(scores, segment_scores, doc, context),
-            context,
-            weights,
-        ),
-    )
-
-
-def _list_steps(
-    segment_scores: SegmentScores,
-    positions: Positions,
-    row: int | None,
-    context: ConversationScores | None,
-    weights: Weights,
-) -> dict[str, float]:
-    """Return the contribution of every step; the contributions sum to the total."""
-    steps = {
-        "meaning": weights.meaning * float(segment_scores.meaning(positions)[0]),
-        "words": weights.words * float(segment_scores.words(positions)[0]),
-        "speaker": weights.speaker * float(segment_scores.speaker(positions)[0]),
-    }
-    total = float(segment_scores.total[positions][0])
-    if context is not None and row is not None:
-        for step in _IN_CONTEXT:
-            steps[step] = float(getattr(context, step)[row])
-    else:
-        own = sum(steps.values())
-        steps.update(dict.fromkeys(_IN_CONTEXT, 0.0))
-        alone = total / (1 + weights.conversation)
-        doc = segment_scores.doc_filter.doc_at(int(positions[0]))
-        mark = int(segment_scores.segment.important[doc])
-        steps["important"] = alone - alone / (1 + weights.important * mark)
-        steps["is_question"] = alone - own - steps["important"]
-        steps["conversation"] = total - alone
-    return {**steps, "total": total}
-
-
-def _find_row(
-    scores: Sequence[SegmentScores],
-    segment_scores: SegmentScores,
-    doc: int,
-    context: ConversationScores | None,
-) -> int | None:
-    if context is None:
-        return None
-    number = next(number for number, candidate in enumerate(scores) if candidate is segment_scores)
-    turns = context.turns
-    rows = turns.wanted[
-        (turns.segment_index[turns.wanted] == number) & (turns.doc[turns.wanted] == doc)
-    ]
-    return int(rows[0]) if len(rows) else None
-
-
-def _find_rank(value: np.float32, scores: Sequence[Scores]) -> int:
-    return 1 + sum(int(np.count_nonzero(cosines > value)) for cosines in scores)

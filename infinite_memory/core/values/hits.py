@@ -58,20 +58,20 @@ class Explanation(PlainData):
     The score is the total, calibrated to [0, 1].
     """
 
-    cosine: float | None
-    bm25: float
-    meaning_rank: int | None
-    words_rank: int | None
-    passage: tuple[int, int] | None
-    meaning: float
-    words: float
-    speaker: float
+    cosine: float | None = None
+    bm25: float = 0.0
+    meaning_rank: int | None = None
+    words_rank: int | None = None
+    passage: tuple[int, int] | None = None
+    meaning: float = 0.0
+    words: float = 0.0
+    speaker: float = 0.0
     sentences: float = 0.0
-    around: float
-    quoted: float
-    is_question: float
-    important: float
-    conversation: float
+    around: float = 0.0
+    quoted: float = 0.0
+    is_question: float = 0.0
+    important: float = 0.0
+    conversation: float = 0.0
     summary: float = 0.0
     time: float = 0.0
     scope: float = 0.0

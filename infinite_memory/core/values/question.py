@@ -27,8 +27,9 @@ class Question:
     """A question, which is compared by words and by meaning with the memories that meet `criteria`.
 
     `threshold` is a score in [0, 1]; memories with a lower score are counted and left out, except
-    the best `spared` matches. The first `offset` candidates are passed over. `about` is the id of a
-    memory whose rank is wanted as well, however low it is. `cut` is for the caller of a search,
+    the best `spared` matches. An explanation that is an `outline` has only `total`, `passage` and
+    the steps after the scores. The first `offset` candidates are passed over. `about` is the id of
+    a memory whose rank is wanted as well, however low it is. `cut` is for the caller of a search,
     which shows a part of the candidates. `time` is the time that the text names:
     a memory that happened in it gains a share of its score. `reached` maps ids to the ways by which
     links lead there: such a memory has at least half of the score of the match, times the weight.
@@ -44,6 +45,7 @@ class Question:
     threshold: float
     arms: frozenset[Arm] = frozenset(Arm)
     explain: bool = False
+    outline: bool = False
     depth: Depth = Depth.NORMAL
     cut: Cut = Cut.WIDE
     offset: int = 0
@@ -89,15 +91,15 @@ class Ranking:
     asked for, or the memory does not meet the criteria or does not match.
     """
 
-    candidates: tuple[Candidate, ...]
-    eligible: int
-    matches: int
-    more: int
-    further: bool
-    best: float
-    below: int
-    pending: int
-    note: str | None
+    candidates: tuple[Candidate, ...] = ()
+    eligible: int = 0
+    matches: int = 0
+    more: int = 0
+    further: bool = False
+    best: float = 0.0
+    below: int = 0
+    pending: int = 0
+    note: str | None = None
     time: Reading | None = None
     empty_time: Reading | None = None
     place: tuple[int, Candidate] | None = None

@@ -65,17 +65,13 @@ def highlight_long_texts(services: Services, question: Question, hits: Sequence[
 
     Long is a text of more than 800 characters, or 400 of a script without spaces.
     """
-    limits = [_limit_of(hit.memory.text) for hit in hits]
-    numbers = [
-        number
-        for number, (hit, limit) in enumerate(zip(hits, limits, strict=True))
-        if len(hit.memory.text) > limit * _WHOLE_SHARE
+    long = [hit for hit in hits if _is_long(hit.memory.text)]
+    limits = [_limit_of(hit.memory.text) for hit in long]
+    ranges = choose_highlights(services, question, long, limits) if long else []
+    highlights = {hit.id: found for hit, found in zip(long, ranges, strict=True)}
+    return [
+        evolve(hit, highlight=highlights[hit.id]) if hit.id in highlights else hit for hit in hits
     ]
-    ranges = choose_highlights(
-        services, question, [hits[n] for n in numbers], [limits[n] for n in numbers]
-    )
-    highlights = dict(zip(numbers, ranges, strict=True))
-    return [evolve(hit, highlight=highlights.get(n)) for n, hit in enumerate(hits)]
 
 
 def choose_highlights(
@@ -96,6 +92,11 @@ def choose_highlights(
         choice.widen(nearest.get(number, 0), limit)
         for number, (choice, limit) in enumerate(zip(choices, max_chars, strict=True))
     ]
+
+
+def _is_long(text: str) -> bool:
+    is_short = len(text) <= _DENSE_HIGHLIGHT_CHARS
+    return not is_short and len(text) > _limit_of(text) * _WHOLE_SHARE
 
 
 def _limit_of(text: str) -> int:

@@ -277,8 +277,9 @@ def _answer(services: Services, question: Question) -> Hits:
         ranking, hits = ranked.ranking, _load_hits(services, question, ranked)
         result = _make_hits(question, ranking, hits)
         return note_empty_time(services, question, ranking.empty_time, result)
-    # The best passage, from which a highlight is chosen, is part of the explanation.
-    ranked = _rank(services, evolve(question, explain=True))
+    # Totals decide below, and a highlight is chosen from the best passage.
+    outlined = evolve(question, explain=True, outline=not question.explain)
+    ranked = _rank(services, outlined)
     ranking, hits = ranked.ranking, _load_hits(services, question, ranked)
     if question.depth is Depth.OVERVIEW:
         hits = overview(services, question, hits)
