@@ -31,6 +31,8 @@ def load_records(
 ) -> dict[str, Record]:
     """Return the records by id, with the embeddings of `models`; a damaged record is omitted."""
     storage, unique_ids = services.storage, list(dict.fromkeys(ids))
+    if not unique_ids:
+        return {}
     try:
         return storage.get(unique_ids, models=models)
     except StoreDamaged as error:

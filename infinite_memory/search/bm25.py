@@ -175,5 +175,5 @@ def _filter_postings(term: int, segment: Segment, doc_filter: DocFilter) -> _Pos
     # Few documents and a common term: the time must not depend on the number of postings.
     rows = np.searchsorted(docs, doc_filter.docs)
     rows[rows == len(docs)] = 0
-    positions = np.flatnonzero(docs[rows] == doc_filter.docs)
+    positions = (docs[rows] == doc_filter.docs).nonzero()[0]
     return doc_filter.docs[positions], positions, counts[rows[positions]]

@@ -172,11 +172,11 @@ def rank_of(scores: Sequence[SegmentScores], scored_doc: ScoredDoc) -> int:
         int(np.count_nonzero(segment_scores.total > total + margin)) for segment_scores in scores
     )
     near_ties = (
-        (segment_scores, int(position))
+        (segment_scores, position)
         for segment_scores in scores
         for position in np.flatnonzero(
             (segment_scores.total >= total - margin) & (segment_scores.total <= total + margin)
-        )
+        ).tolist()
     )
     key = _rank_key(scored_doc)
     return 1 + above + sum(_rank_key(candidate) < key for candidate in near_ties)
@@ -250,7 +250,7 @@ def _find_runs(totals: NDArray[np.float64]) -> list[tuple[int, int]]:
 def _candidate_positions(totals: Scores, limit: int, least: float) -> NDArray[np.intp]:
     """Return the positions of the best `limit` totals from `least` on, with ties of the last."""
     floor = np.float32(max(least, _estimate_floor(totals, limit)))
-    positions = np.flatnonzero((totals >= floor) & (totals > 0))
+    positions = ((totals >= floor) & (totals > 0)).nonzero()[0]
     if len(positions) > limit:
         last = np.partition(totals[positions], -limit)[-limit : -limit + 1 or None]
         # Round only the totals that could equal the last; lower totals are out already.

@@ -143,7 +143,7 @@ def _score_documents(
     scores = np.full(len(docs), ABSENT, np.float32)
     starts = segment.passage_start[docs]
     counts = segment.passage_start[docs + 1] - starts
-    owners = np.flatnonzero(counts)
+    owners = counts.nonzero()[0]
     if len(owners):
         starts, counts = starts[owners], counts[owners]
         offsets = np.cumsum(counts) - counts

@@ -34,7 +34,7 @@ class DocFilter:
         """Select the documents that are true in `mask`."""
         if np.count_nonzero(mask) == len(mask):
             return cls(size=len(mask))
-        return cls(size=len(mask), docs=np.flatnonzero(mask).astype(np.int32), mask=mask)
+        return cls(size=len(mask), docs=mask.nonzero()[0].astype(np.int32), mask=mask)
 
     def __len__(self) -> int:
         return self.size if self.docs is None else len(self.docs)

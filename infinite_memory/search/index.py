@@ -17,6 +17,7 @@ from infinite_memory.core.protocols import Embedder, Storage
 from infinite_memory.core.values.codec import to_micros
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.dream.neighbor import Neighbor
+from infinite_memory.core.values.memory import Status
 from infinite_memory.core.values.question import Question, Ranking
 from infinite_memory.core.values.record import Change, Record
 from infinite_memory.search.cosine import QueryVector
@@ -77,8 +78,9 @@ class SearchIndex:
         """
         embedder = self._embedder
         embed = embedder.embed_query if embedder.understands(question.text) else None
-        return rank(
-            self.refresh(),
+        reader = self.refresh()
+        ranking = rank(
+            reader,
             question,
             embed,
             background=embedder.background,
@@ -86,6 +88,7 @@ class SearchIndex:
             texts=self._texts,
             storage=self._storage,
         )
+        return evolve(ranking, has_archived=reader.holds(Status.ARCHIVED))
 
     def take_in(self, record: Record, position: int) -> None:
         """Take in a new memory that this process just stored as the change `position`.

@@ -198,7 +198,7 @@ def put_later_first(
     # Of equal totals the later comes first.
     raised = np.where(passes, _CLEARLY * passed if earlier else passed, 0).max(axis=0)
     after = list(scores)
-    for number in np.flatnonzero(raised).tolist():
+    for number in raised.nonzero()[0].tolist():
         segment_scores, position = groups[number].lead
         index = next(n for n, column in enumerate(scores) if column is segment_scores)
         if after[index] is segment_scores:
@@ -221,6 +221,8 @@ def find_retold(neighbors: Neighbors, groups: Sequence[Group], best: float) -> l
     is_there[rows] = True
     is_named = neighbors.among_nearest(_MOST_NAMED) & (is_strong | is_strong[:, np.newaxis])
     is_named &= is_there
+    if not is_named.any():
+        return [Retold()] * len(rows)
     return [
         Retold(
             later=_nearest(neighbors, row, is_named[row] & neighbors.is_later[row]),
@@ -270,7 +272,7 @@ def _cosine_of(scored_doc: ScoredDoc) -> float:
 def _nearest(neighbors: Neighbors, row: int, chosen: NDArray[np.bool_]) -> tuple[str, ...]:
     ranked = sorted(
         (-float(neighbors.closeness[row, n]), neighbors.ids[n])
-        for n in np.flatnonzero(chosen).tolist()
+        for n in chosen.nonzero()[0].tolist()
     )
     return tuple(memory_id for _, memory_id in ranked[:_MOST_NAMED])
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from infinite_memory.core.values.codec import to_micros
 from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.memory import Status
 from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.document import (
     KINDS,
@@ -98,6 +99,11 @@ class Reader:
 
     def __len__(self) -> int:
         return sum(segment_reader.live_count for segment_reader in self.segment_readers)
+
+    def holds(self, status: Status) -> bool:
+        """Return whether a memory may have `status`; one that is no longer live counts too."""
+        code = STATUSES.index(status)
+        return any(code in part.segment.status_codes for part in self.segment_readers)
 
     def apply_changes(
         self,

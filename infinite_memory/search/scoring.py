@@ -225,9 +225,9 @@ def _compute_totals(
         spoken &= total > 0
         total += np.float32(weights.speaker) * spoken
     if weights.is_question:
-        total[np.flatnonzero(is_question)] *= np.float32(1 - weights.is_question)
+        total[is_question.nonzero()[0]] *= np.float32(1 - weights.is_question)
     if weights.important:
-        marked = np.flatnonzero(important)
+        marked = important.nonzero()[0]
         total[marked] *= np.float32(1) + np.float32(weights.important) * important[marked]
     # Alone, a memory is the best of its conversation: (1 + important) (1 + conversation), where the
     # scores in context have 1 + important + conversation.
@@ -242,7 +242,7 @@ def scale_words(share: Scores, weight: float = 1.0) -> Scores:
     chance, counts less than in proportion.
     """
     match = np.zeros_like(share)
-    there = np.flatnonzero(share)
+    there = share.nonzero()[0]
     match[there] = np.float32(weight) * share[there] ** np.float32(_WORDS_EXPONENT)
     return match
 
@@ -413,7 +413,7 @@ def _happened_within(
 
 def _raise(segment_scores: SegmentScores, lift: _Lift) -> SegmentScores:
     total = segment_scores.total.copy()
-    total[np.flatnonzero(lift.select(segment_scores))] *= np.float32(1 + lift.share)
+    total[lift.select(segment_scores).nonzero()[0]] *= np.float32(1 + lift.share)
     return evolve(segment_scores, total=total)
 
 

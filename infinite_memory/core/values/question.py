@@ -88,7 +88,8 @@ class Ranking:
     the question whose memories gained, None if no memory did; `empty_time` is the time of the
     question if no eligible memory happened in it. `place` is the rank, counted from 1, of the
     memory that the question is about, with its score and explanation; None where no rank was
-    asked for, or the memory does not meet the criteria or does not match.
+    asked for, or the memory does not meet the criteria or does not match. `has_archived` says
+    whether any memory is archived, whatever the criteria; True where that is not known.
     """
 
     candidates: tuple[Candidate, ...] = ()
@@ -103,3 +104,4 @@ class Ranking:
     time: Reading | None = None
     empty_time: Reading | None = None
     place: tuple[int, Candidate] | None = None
+    has_archived: bool = True

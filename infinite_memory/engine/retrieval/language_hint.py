@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from threading import Lock
 
 from infinite_memory.core.values.question import Arm, Question
@@ -18,7 +19,13 @@ IN_ENGLISH = "the same question in English may find more"
 
 def needs_multilingual(model: str) -> bool:
     """Return whether `model` is the English model alone."""
-    return model == find_model(ENGLISH).manifest.identity
+    return model == _name_english()
+
+
+@cache
+def _name_english() -> str:
+    # Kept, since the manifest is a file.
+    return find_model(ENGLISH).manifest.identity
 
 
 class LanguageHint:
@@ -37,11 +44,12 @@ class LanguageHint:
         """Return `note`, with the hint where it belongs to this answer."""
         if Arm.MEANING not in question.arms or (self._was_given and note is None):
             return note
-        answering = models.answering()
-        text, embedder = question.text, answering.embedder
+        text, embedder = question.text, models.configured.embedder
+        if not needs_multilingual(models.configured.name):
+            return note
         if not foreign_languages(text) and embedder.understands(text):
             return note
-        if answering is not models.configured or not needs_multilingual(answering.name):
+        if models.answering() is not models.configured:
             return note
         with self._lock:
             is_first, self._was_given = not self._was_given, True

@@ -300,7 +300,7 @@ def _answer(services: Services, question: Question) -> Hits:
     result = _count_elsewhere(services, question, result)
     if not result.likely:
         result = _or_newest_conversation(services, question, result)
-    return _add_archived(services, question, result)
+    return _add_archived(services, question, result) if ranking.has_archived else result
 
 
 def _count_elsewhere(services: Services, question: Question, hits: Hits) -> Hits:

@@ -112,7 +112,7 @@ def _score_alone(
     columns = np.zeros((6, len(turns)), np.float32)
     counts = np.zeros((len(turns), len(query.terms)), np.float32)
     for number in np.unique(turns.segment_index):
-        segment_scores, rows = scores[number], np.flatnonzero(turns.segment_index == number)
+        segment_scores, rows = scores[number], (turns.segment_index == number).nonzero()[0]
         docs = turns.doc[rows].astype(np.int32)
         positions = segment_scores.doc_filter.positions_of(docs)
         columns[:, rows] = (
@@ -149,7 +149,7 @@ def _words_around(
     counts, length = own.counts.copy(), own.length.copy()
     texts = np.ones(len(turns), np.float32)
     for neighbour, weight in ((turns.before, weights.before), (turns.after, weights.after)):
-        there = np.flatnonzero(neighbour != NONE)
+        there = (neighbour != NONE).nonzero()[0]
         counts[there] += np.float32(weight) * own.counts[neighbour[there]]
         length[there] += np.float32(weight) * own.length[neighbour[there]]
         texts[there] += np.float32(weight)

@@ -53,7 +53,7 @@ def find_conversation_turns(
     """
     in_conversation = np.zeros(len(segment_index), np.bool_)
     for number, segment in enumerate(segments):
-        here = np.flatnonzero(segment_index == number)
+        here = (segment_index == number).nonzero()[0]
         docs = doc[here]
         in_conversation[here] = segment.conversation[docs] != segment.code_of.get("", NONE)
         in_conversation[here] &= segment.important[docs] >= 0
@@ -64,7 +64,7 @@ def find_conversation_turns(
     adjacent = (members.code[1:] == members.code[:-1]) & _speaks_another(members.speaker)
     is_candidate = np.isin(members.key, _keys(segment_index[in_conversation], doc[in_conversation]))
     wanted = _widen(is_candidate, adjacent)
-    kept = np.flatnonzero(_widen(wanted, adjacent))
+    kept = _widen(wanted, adjacent).nonzero()[0]
     row_of = np.full(len(members.key) + 1, NONE, np.intp)
     row_of[kept] = np.arange(len(kept))
     lone = np.arange(len(lone_segment_index), dtype=np.intp)
@@ -80,7 +80,7 @@ def find_conversation_turns(
         after=np.append(row_of[following[kept]], alone),
         conversation=np.append(conversation, len(codes) + lone),
         size=np.append(sizes, np.ones(len(lone), np.intp)),
-        wanted=np.append(row_of[np.flatnonzero(wanted)], len(kept) + lone),
+        wanted=np.append(row_of[wanted.nonzero()[0]], len(kept) + lone),
     )
 
 
@@ -124,7 +124,10 @@ def _find_members(
     all_segment_indexes, all_docs, code, speaker, happened, stored, hashes = (
         np.concatenate(column) for column in zip(*columns, strict=True)
     )
-    order = np.lexsort((hashes, stored, happened, code))
+    order = np.lexsort((happened, code))
+    told, where = happened[order], code[order]
+    if ((told[1:] == told[:-1]) & (where[1:] == where[:-1])).any():
+        order = np.lexsort((hashes, stored, happened, code))
     all_segment_indexes, all_docs = all_segment_indexes[order], all_docs[order]
     return _Members(
         segment_index=all_segment_indexes,
