@@ -40,9 +40,9 @@ from infinite_memory_mcp.server import build_server
 
 MEMORIES = 10_000
 BUDGETS = {
-    "search": 5_950,
-    "search, both": 5_800,
-    "search of 1 %": 5_700,
+    "search": 5_900,
+    "search, both": 5_750,
+    "search of 1 %": 5_650,
     "remember": 3_600,
     "get": 170,
     "tools/list": 1_500,

@@ -14,7 +14,9 @@ from infinite_memory.search.scoring import SegmentScores
 # Differences in the seventh decimal come from the order of additions and must not decide a rank.
 _PLACES = 6
 _MARGIN = 2e-6
-_BLOCK = 1024
+# The number of groups of totals, as a multiple of the number of the best.
+_GROUPS = 4
+_LEAST_TOTAL = float(np.finfo(np.float32).smallest_subnormal)
 # The least number of best documents to search for duplicates; at least twice the limit.
 _WINDOW = 128
 
@@ -249,8 +251,8 @@ def _find_runs(totals: NDArray[np.float64]) -> list[tuple[int, int]]:
 
 def _candidate_positions(totals: Scores, limit: int, least: float) -> NDArray[np.intp]:
     """Return the positions of the best `limit` totals from `least` on, with ties of the last."""
-    floor = np.float32(max(least, _estimate_floor(totals, limit)))
-    positions = ((totals >= floor) & (totals > 0)).nonzero()[0]
+    floor = np.float32(max(least, _estimate_floor(totals, limit), _LEAST_TOTAL))
+    positions = (totals >= floor).nonzero()[0]
     if len(positions) > limit:
         last = np.partition(totals[positions], -limit)[-limit : -limit + 1 or None]
         # Round only the totals that could equal the last; lower totals are out already.
@@ -262,10 +264,13 @@ def _candidate_positions(totals: Scores, limit: int, least: float) -> NDArray[np
 def _estimate_floor(totals: Scores, limit: int) -> float:
     """Return a lower bound of the best `limit` totals, rounded, that few further totals reach.
 
-    It is the `limit`-th greatest block maximum, so at least `limit` totals reach it.
+    It is the `limit`-th greatest of the maxima of several times as many groups of totals, so at
+    least `limit` totals reach it.
     """
-    blocks = len(totals) // _BLOCK
-    if blocks <= limit:
+    size = len(totals) // (_GROUPS * limit)
+    if size < 2:
         return 0.0
-    greatest = totals[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
+    count = len(totals) // size
+    # Totals at equal distances form a group, which numpy compares fastest.
+    greatest = totals[: size * count].reshape(size, count).max(axis=0)
     return float(np.partition(greatest, -limit)[-limit]) - _MARGIN

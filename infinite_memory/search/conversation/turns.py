@@ -62,15 +62,14 @@ def find_conversation_turns(
         segments, doc_filters, segment_index[in_conversation], doc[in_conversation]
     )
     adjacent = (members.code[1:] == members.code[:-1]) & _speaks_another(members.speaker)
-    is_candidate = np.isin(members.key, _keys(segment_index[in_conversation], doc[in_conversation]))
-    wanted = _widen(is_candidate, adjacent)
+    wanted = _widen(members.is_candidate, adjacent)
     kept = _widen(wanted, adjacent).nonzero()[0]
-    row_of = np.full(len(members.key) + 1, NONE, np.intp)
+    row_of = np.full(len(members.doc) + 1, NONE, np.intp)
     row_of[kept] = np.arange(len(kept))
     lone = np.arange(len(lone_segment_index), dtype=np.intp)
     alone = np.full(len(lone), NONE, np.intp)
-    previous = np.where(np.append(False, adjacent), np.arange(len(members.key)) - 1, NONE)
-    following = np.where(np.append(adjacent, False), np.arange(len(members.key)) + 1, NONE)
+    previous = np.where(np.append(False, adjacent), np.arange(len(members.doc)) - 1, NONE)
+    following = np.where(np.append(adjacent, False), np.arange(len(members.doc)) + 1, NONE)
     codes, conversation = np.unique(members.code[kept], return_inverse=True)
     sizes = np.bincount(members.code, minlength=len(codes))[codes]
     return ConversationTurns(
@@ -86,13 +85,13 @@ def find_conversation_turns(
 
 @frozen(kw_only=True, eq=False)
 class _Members:
-    """Every selected document of some conversations, in the order of the turns."""
+    """Every selected document of the conversations of candidates, in the order of the turns."""
 
     segment_index: Rows
     doc: Rows
     code: Rows
     speaker: Rows
-    key: NDArray[np.int64]
+    is_candidate: NDArray[np.bool_]
 
 
 def _find_members(
@@ -109,32 +108,34 @@ def _find_members(
         codes, name_numbers = np.array(code_pairs, np.int32).reshape(-1, 2).T
         docs = segment.find_in_conversations(codes).astype(np.intp)
         docs = docs[doc_filter.contains(docs) & (segment.important[docs] >= 0)]
+        is_candidate = np.zeros(len(segment), np.bool_)
+        is_candidate[doc[segment_index == number]] = True
         columns.append(
             (
                 np.full(len(docs), number, np.intp),
                 docs,
                 name_numbers[np.searchsorted(codes, segment.conversation[docs])].astype(np.intp),
                 _number_speakers(segment, docs, speakers),
+                is_candidate[docs],
                 segment.happened[docs],
                 segment.stored[docs],
                 # Breaks ties, in the same way in every process.
                 segment.id_hash[docs],
             )
         )
-    all_segment_indexes, all_docs, code, speaker, happened, stored, hashes = (
+    all_segment_indexes, all_docs, code, speaker, is_candidate, happened, stored, hashes = (
         np.concatenate(column) for column in zip(*columns, strict=True)
     )
     order = np.lexsort((happened, code))
     told, where = happened[order], code[order]
     if ((told[1:] == told[:-1]) & (where[1:] == where[:-1])).any():
         order = np.lexsort((hashes, stored, happened, code))
-    all_segment_indexes, all_docs = all_segment_indexes[order], all_docs[order]
     return _Members(
-        segment_index=all_segment_indexes,
-        doc=all_docs,
+        segment_index=all_segment_indexes[order],
+        doc=all_docs[order],
         code=code[order],
         speaker=speaker[order],
-        key=_keys(all_segment_indexes, all_docs),
+        is_candidate=is_candidate[order],
     )
 
 
@@ -144,10 +145,6 @@ def _conversation_names(segments: Sequence[Segment], segment_index: Rows, doc: R
         for number, segment in enumerate(segments)
         for code in np.unique(segment.conversation[doc[segment_index == number]])
     }
-
-
-def _keys(segment_index: Rows, doc: Rows) -> NDArray[np.int64]:
-    return (segment_index.astype(np.int64) << 32) + doc
 
 
 def _number_speakers(segment: Segment, docs: Rows, speakers: dict[str, int]) -> Rows:
