@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from infinite_memory.search.collapsing import select_best_docs, select_best_groups
+from infinite_memory.search.collapsing import (
+    narrow_groups,
+    select_best_docs,
+    select_best_groups,
+)
 from infinite_memory.search.cosine import QueryVector, cosines
 from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.scoring import DEFAULT_WEIGHTS, SegmentScores, Weights, score_segment
@@ -112,3 +116,13 @@ def test_the_groups_are_those_of_a_look_at_everything(seed: int, limit: int, lea
         assert sorted(together) == sorted(places)
         part, place = places[0]
         assert group.total == scores[part].total[place]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("least", [0.3, 0.7, 1.0, 1.2, 9.0])
+def test_groups_that_are_narrowed_are_those_that_were_selected_by_the_total(
+    seed: int, least: float
+) -> None:
+    scores = crowded(seed)
+    everything = select_best_groups(scores, 5_000, 0.0)
+    assert narrow_groups(everything, least) == select_best_groups(scores, 5_000, least)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from infinite_memory.core.values.commit import Attach, Commit, Erase, Put
 from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.hits import Explanation
 from infinite_memory.core.values.memory import Kind, Memory, Status
 from infinite_memory.core.values.question import Question, Ranking
 from infinite_memory.core.values.record import Embedding, Record
@@ -258,20 +259,15 @@ def test_many_small_changes_leave_few_segments() -> None:
     assert emptied.compact() == emptied
 
 
+def store(storage: InMemoryStorage, *records: Record) -> None:
+    puts = [Put(memory=r.memory, expected=0, embeddings=r.embeddings) for r in records]
+    storage.commit(Commit(puts=puts))
+
+
 def filled(count: int = 40) -> InMemoryStorage:
     storage = InMemoryStorage()
-    storage.commit(
-        Commit(
-            puts=[
-                Put(
-                    memory=memory(i, f"tea number {i}", kind=Kind.FACT, tags=("hot",)),
-                    expected=0,
-                    embeddings=(embedding(f"tea number {i}"),),
-                )
-                for i in range(count)
-            ]
-        )
-    )
+    tea = (record(i, f"tea number {i}", kind=Kind.FACT, tags=("hot",)) for i in range(count))
+    store(storage, *tea)
     return storage
 
 
@@ -431,3 +427,26 @@ def test_a_question_whose_vector_is_not_finite_is_compared_by_words_alone(value:
     assert found.candidates[0].id == "m3"
     assert found.note is not None
     assert "not finite" in found.note
+
+
+def test_an_outline_has_the_total_and_the_passage_of_the_explanation() -> None:
+    storage = InMemoryStorage()
+    store(storage, *(record(i, f"tea number {i} is green. " * 30) for i in range(5)))
+    index = SearchIndex(storage, EMBEDDER)
+    whole, outlined = ask(index, "green tea"), ask(index, "green tea", outline=True)
+    for full, short in zip(whole.candidates, outlined.candidates, strict=True):
+        assert full.explanation is not None
+        assert full.explanation.meaning_rank is not None
+        assert short.explanation == Explanation(
+            total=full.explanation.total, passage=full.explanation.passage
+        )
+        assert (full.id, full.score) == (short.id, short.score)
+
+
+def test_a_ranking_says_whether_anything_is_archived() -> None:
+    storage = InMemoryStorage()
+    store(storage, record(1, "green tea"))
+    index = SearchIndex(storage, EMBEDDER)
+    assert not ask(index, "coffee").has_archived
+    store(storage, record(2, "black coffee", status=Status.ARCHIVED))
+    assert ask(index, "coffee").has_archived
