@@ -287,8 +287,11 @@ def _documents_with(
     """Return the documents with any of `values` in `column`, where `order` sorts `column`."""
     starts = np.searchsorted(column, values, "left", sorter=order)
     ends = np.searchsorted(column, values, "right", sorter=order)
-    docs = [order[start:end] for start, end in zip(starts, ends, strict=True)]
-    return np.concatenate([np.empty(0, np.int32), *docs])
+    sizes = ends - starts
+    rows = (starts - sizes.cumsum() + sizes).repeat(sizes)
+    rows += np.arange(len(rows))
+    docs: NDArray[np.int32] = order[rows]
+    return docs
 
 
 def sort_order(values: NDArray[np.integer]) -> NDArray[np.int32]:

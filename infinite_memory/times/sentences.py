@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from functools import cache
 
 from attrs import evolve
 
@@ -80,11 +79,14 @@ _FOREIGN = re.compile(
 )
 _MAX_FOREIGN_CHARS = 4_000
 # Every time in English has one of these words or a figure, and every time in Chinese a character.
-_TELLING = frozenset(
-    {*UNITS, *WEEKDAYS, *MONTHS, *SEASONS, *PARTS, *_PLURALS, *DAYS, *TO_DATE, *NUMBERS}
-    | {"weekend", "tonight"}
-    | {name.split()[-1] for name in (*VAGUE, *HOLIDAY_NAMES)}
-)
+_SINGULAR = {
+    *(*UNITS, *WEEKDAYS, *MONTHS, *SEASONS, *PARTS, *DAYS, *TO_DATE, *NUMBERS),
+    *("weekend", "tonight"),
+    *(name.split()[-1] for name in (*VAGUE, *HOLIDAY_NAMES)),
+}
+_TELLING = frozenset({*_SINGULAR, *(f"{name}s" for name in _SINGULAR)})
+_FIGURE = re.compile(r"[0-9０-９\u3007\u3400-\u9fff]")
+_LETTERS = re.compile(r"[a-z]+")
 
 
 class _SeveralTimes(Exception):
@@ -122,14 +124,9 @@ def find_range(
 
 def may_name_time(sentence: str) -> bool:
     """Return whether a sentence in English or Chinese has what every time has: see `_TELLING`."""
-    return _compile_telling().search(sentence) is not None
-
-
-@cache
-def _compile_telling() -> re.Pattern[str]:
-    # Compiled at first use, like the tokens.
-    words = "|".join(sorted(_TELLING, key=len, reverse=True))
-    return re.compile(rf"[0-9０-９\u3007\u3400-\u9fff]|(?<![A-Za-z])(?i:{words})s?(?![A-Za-z])")
+    if _FIGURE.search(sentence) is not None:
+        return True
+    return not _TELLING.isdisjoint(_LETTERS.findall(sentence.lower()))
 
 
 def translate(cursor: Cursor) -> list[Cursor]:
