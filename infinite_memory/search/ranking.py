@@ -306,7 +306,9 @@ def _make_ranking(
     """Return the ranking of `scores`, with the counts of the memories beyond it."""
     turns = None if context is None else context.turns
     neighbors = None
-    first = select_best_groups(scores, _count_selected(question), _ANY_MATCH)
+    end = question.offset + question.limit
+    # The group after the last shown tells whether a next page exists.
+    first = select_best_groups(scores, max(COMPARED, question.spared, end + 1), _ANY_MATCH)
     before = scores
     if turns is not None and question.depth is not Depth.EXHAUSTIVE:
         compared = first[:COMPARED]
@@ -317,7 +319,6 @@ def _make_ranking(
             )
     least = _find_least(first, question, curve)
     groups = _select_groups(scores, question, least, first if scores is before else None)
-    end = question.offset + question.limit
     page = groups[question.offset : end]
     above = sum(int(np.count_nonzero(segment_scores.total >= least)) for segment_scores in scores)
     matched = sum(int(np.count_nonzero(segment_scores.total > 0)) for segment_scores in scores)
@@ -496,17 +497,6 @@ def _embed_question(
     return tuple(vectors), None
 
 
-def _count_selected(question: Question) -> int:
-    """Return how many of the best groups are compared, spared by the threshold, or shown."""
-    shown = 0 if question.depth is Depth.EXHAUSTIVE else _count_shown(question)
-    return max(COMPARED, question.spared, shown)
-
-
-def _count_shown(question: Question) -> int:
-    # The group after the last shown tells whether a next page exists.
-    return question.offset + question.limit + 1
-
-
 def _select_groups(
     scores: Sequence[SegmentScores],
     question: Question,
@@ -518,7 +508,7 @@ def _select_groups(
     `first` are the best groups of `scores`, None if these have changed since. An exhaustive search
     shows every memory alone, since twins share only their text.
     """
-    number = _count_shown(question)
+    number = question.offset + question.limit + 1
     if question.depth is not Depth.EXHAUSTIVE:
         if first is not None:
             return narrow_groups(first[:number], least)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from threading import Lock
 
 from infinite_memory.core.values.question import Arm, Question
@@ -17,15 +17,11 @@ OTHER_LANGUAGES = f"`infinite-memory model use {BUNDLED}` adds a model for other
 IN_ENGLISH = "the same question in English may find more"
 
 
+# The manifest is a file, which is read once.
+@lru_cache(maxsize=8)
 def needs_multilingual(model: str) -> bool:
     """Return whether `model` is the English model alone."""
-    return model == _name_english()
-
-
-@cache
-def _name_english() -> str:
-    # Kept, since the manifest is a file.
-    return find_model(ENGLISH).manifest.identity
+    return model == find_model(ENGLISH).manifest.identity
 
 
 class LanguageHint:
