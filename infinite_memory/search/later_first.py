@@ -42,6 +42,7 @@ from infinite_memory.search.cosine import ABSENT, means_of_greatest, pairwise_co
 from infinite_memory.search.document import KINDS, STATUSES, SUMMARY_CODES, hash_term
 from infinite_memory.search.phrases import find_quotes
 from infinite_memory.search.scoring import Explain, SegmentScores, add_step
+from infinite_memory.search.segment import sort_distinct
 from infinite_memory.search.text.analyzer import terms
 
 COMPARED = 10
@@ -314,7 +315,7 @@ def _compare_meanings(
     own_keys = index << 32 | doc
     candidate_keys = turns.segment_index[wanted].astype(np.int64) << 32 | turns.doc[wanted]
     keys, high, scale, starts = _read_passages(
-        scores, np.unique(np.append(own_keys, candidate_keys))
+        scores, sort_distinct(np.append(own_keys, candidate_keys))
     )
     own = np.searchsorted(keys, own_keys)
     cosines = pairwise_cosines(high, scale, starts, own)

@@ -24,7 +24,7 @@ from infinite_memory.search.document import (
     hash_id,
     hash_tag,
 )
-from infinite_memory.search.segment import Segment, build, cumulate_sizes, sort_order
+from infinite_memory.search.segment import Segment, build, cumulate_sizes, sort_distinct, sort_order
 
 _COLUMNS = (
     *("kind", "status", "happened", "stored", "held_from", "held_to"),
@@ -337,7 +337,7 @@ def _merge_postings(segments: Sequence[tuple[Segment, Bools]]) -> dict[str, Any]
     The terms of a segment and the documents of a term are sorted already. The position of every
     posting can therefore be computed, and only the terms are sorted.
     """
-    terms = np.unique(_concatenate(segment.term_hash for segment, _ in segments))
+    terms = sort_distinct(_concatenate(segment.term_hash for segment, _ in segments))
     live_postings: list[_LivePostings] = []
     first = 0
     for segment, live_docs in segments:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from attrs import fields, frozen
@@ -21,6 +21,18 @@ Ints = NDArray[np.int64]
 Codes = NDArray[np.intp]
 _MOST = np.iinfo(np.uint16).max
 _TELLING_DIMENSIONS = 32
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+
+
+def sort_distinct(values: NDArray[_Scalar]) -> NDArray[_Scalar]:
+    """Return the values of shape (n,), each once and ascending: (k,).
+
+    For that alone `numpy.unique` imports `numpy.ma`, which takes longer than many a search.
+    """
+    ordered = np.sort(values)
+    is_first = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return ordered[is_first]
 
 
 @frozen(kw_only=True, eq=False)

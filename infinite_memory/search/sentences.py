@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from infinite_memory.search.conversation.turns import ConversationTurns
 from infinite_memory.search.cosine import ABSENT, QueryVector, cosines
 from infinite_memory.search.scoring import SegmentScores, scale_cosines
+from infinite_memory.search.segment import sort_distinct
 from infinite_memory.search.text.analyzer import terms
 from infinite_memory.search.text.passages import SENTENCE_END
 
@@ -59,7 +60,7 @@ def score_sentences(
         return gained
     whole = np.full(len(turns), ABSENT, np.float32)
     by_sentence = np.zeros((len(turns), len(sentences)), np.float32)
-    for number in np.unique(turns.segment_index):
+    for number in sort_distinct(turns.segment_index):
         segment_scores, rows = scores[number], np.flatnonzero(turns.segment_index == number)
         docs = turns.doc[rows].astype(np.int32)
         whole[rows] = segment_scores.cosine[segment_scores.doc_filter.positions_of(docs)]

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from infinite_memory.search.bm25 import QueryTerms, count_terms, saturate_counts
 from infinite_memory.search.conversation.turns import NONE, ConversationTurns
 from infinite_memory.search.scoring import SegmentScores, Weights, scale_words
+from infinite_memory.search.segment import sort_distinct
 
 _BEST = 3
 
@@ -111,7 +112,7 @@ def _score_alone(
 ) -> _OwnScores:
     columns = np.zeros((6, len(turns)), np.float32)
     counts = np.zeros((len(turns), len(query.terms)), np.float32)
-    for number in np.unique(turns.segment_index):
+    for number in sort_distinct(turns.segment_index):
         segment_scores, rows = scores[number], (turns.segment_index == number).nonzero()[0]
         docs = turns.doc[rows].astype(np.int32)
         positions = segment_scores.doc_filter.positions_of(docs)

@@ -10,7 +10,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from infinite_memory.search.doc_filter import DocFilter
-from infinite_memory.search.segment import Segment
+from infinite_memory.search.segment import Segment, sort_distinct
 
 NONE = -1
 """The row number of a missing adjacent turn."""
@@ -143,7 +143,7 @@ def _conversation_names(segments: Sequence[Segment], segment_index: Rows, doc: R
     return {
         segment.names[code]
         for number, segment in enumerate(segments)
-        for code in np.unique(segment.conversation[doc[segment_index == number]])
+        for code in sort_distinct(segment.conversation[doc[segment_index == number]])
     }
 
 
