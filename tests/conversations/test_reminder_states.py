@@ -116,6 +116,12 @@ def test_the_day_of_a_note_is_done_and_the_note_stays(
     assert "choir" not in [day[2] for day in seen(store)]
 
 
+def test_a_note_whose_day_is_done_is_no_news_in_a_briefing(store: MemoryStore) -> None:
+    store.remember("Remind me on Friday to pay the boatyard", id="n")
+    store.triggers.done("n")
+    assert not store.briefing().sections
+
+
 def test_only_a_reminder_or_a_day_is_done(store: MemoryStore) -> None:
     store.remember("A note", id="n")
     with pytest.raises(InvalidInput, match="'n' is a note that names no day to come"):

@@ -28,6 +28,7 @@ from infinite_memory.features.reminders.coming import (
     list_coming,
     list_next_reminders,
 )
+from infinite_memory.features.reminders.long_term.context import is_closed
 from infinite_memory.features.reminders.retelling import Retelling, find_retelling
 from infinite_memory.features.reminders.states import When
 from infinite_memory.features.sessions.statements import is_statement, speaks_of_self
@@ -237,6 +238,7 @@ def _choose_recent(view: _View, events: Sequence[Memory], retelling: Retelling) 
         if memory.happened_at >= view.now - _RECENT
         and memory.id not in retelling.instead
         and memory.id not in solved
+        and not is_closed(memory)
     ]
 
     def is_thread(memory: Memory) -> bool:

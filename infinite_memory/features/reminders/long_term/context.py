@@ -91,11 +91,16 @@ def read_state(memory: Memory) -> Mapping[str, JsonValue]:
     return value if isinstance(value, Mapping) else {}
 
 
+def is_closed(memory: Memory) -> bool:
+    """Return whether somebody stored that a reminder, or a day that a memory names, is over."""
+    return read_state(memory).get("state") not in (None, State.OPEN)
+
+
 def is_day_over(memory: Memory, day: NamedDay) -> bool:
     """Return whether somebody stored that a day which a memory names is done or dropped."""
-    state = read_state(memory)
-    if state.get("state") in (None, State.OPEN):
+    if not is_closed(memory):
         return False
+    state = read_state(memory)
     start, last = str(iso(day.start)), str(state.get("day", ""))
     if day.recurs:
         return state["state"] == State.DROPPED or start <= last
