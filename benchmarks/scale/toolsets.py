@@ -64,8 +64,9 @@ _NOW = _END + timedelta(days=1)
 MOST_GROWTH, SLACK = 2.0, 2000
 """How many steps a call may take at the greater size: twice as many, and some at borders."""
 
-WHOLE = frozenset({"backup_memory", "verify_memory", "delete_memory", "dream_diary"})
-"""Calls that read all of something: the store, what would be forgotten, the journal."""
+WHOLE = frozenset({"backup_memory", "verify_memory", "delete_memory", "dream_diary", "dream"})
+"""Calls without a budget. They read all of something: the store, what would be forgotten, the
+journal; or as much as the machine can in a time that is given, as a cycle of the dreamer."""
 
 _STEPS_AT_BORDERS = 1.25, 300
 """A page of an index more or less takes so many steps more."""
@@ -313,12 +314,12 @@ def write_budgets(counted: Mapping[int, Mapping[str, tuple[Reads, float]]]) -> N
 
 
 def describe_excesses(count: int, costs: Mapping[str, tuple[Reads, float]]) -> list[str]:
-    """Return a line for each call that takes more than it may, with both."""
+    """Return a line for each call with a budget that takes more than it may, with both."""
     budgets = load_budgets(count)
     return [
         f"{name} takes {reads} of {count:,} of everything, where it took {budgets.get(name)}"
         for name, (reads, _) in costs.items()
-        if name not in budgets or reads.exceeds(budgets[name])
+        if name not in WHOLE and (name not in budgets or reads.exceeds(budgets[name]))
     ]
 
 
