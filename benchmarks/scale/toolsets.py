@@ -80,12 +80,15 @@ class Reads:
     rows: int = 0
     steps: int = 0
 
-    def exceeds(self, budget: Reads) -> bool:
-        """Return whether it takes more statements or rows than its budget, or far more steps."""
+    def exceeds(self, budget: Reads, slack: int) -> bool:
+        """Return whether it takes more statements or rows than its budget, or far more steps.
+
+        `slack` statements or rows more are allowed.
+        """
         times, more = _STEPS_AT_BORDERS
         return (
-            self.statements > budget.statements
-            or self.rows > budget.rows
+            self.statements > budget.statements + slack
+            or self.rows > budget.rows + slack
             or self.steps > times * budget.steps + more
         )
 
@@ -313,13 +316,18 @@ def write_budgets(counted: Mapping[int, Mapping[str, tuple[Reads, float]]]) -> N
     BUDGETS.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
 
 
-def describe_excesses(count: int, costs: Mapping[str, tuple[Reads, float]]) -> list[str]:
-    """Return a line for each call with a budget that takes more than it may, with both."""
+def describe_excesses(
+    count: int, costs: Mapping[str, tuple[Reads, float]], *, slack: int = 0
+) -> list[str]:
+    """Return a line for each call with a budget that takes more than it may, with both.
+
+    `slack` statements or rows more are allowed.
+    """
     budgets = load_budgets(count)
     return [
         f"{name} takes {reads} of {count:,} of everything, where it took {budgets.get(name)}"
         for name, (reads, _) in costs.items()
-        if name not in WHOLE and (name not in budgets or reads.exceeds(budgets[name]))
+        if name not in WHOLE and (name not in budgets or reads.exceeds(budgets[name], slack))
     ]
 
 

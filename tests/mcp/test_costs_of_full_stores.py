@@ -29,6 +29,9 @@ UNPAGED = {
     *("memory://stats/conversation/{+id}", "log_conversation", "store_summary"),
 }
 
+# The numbers of a store count what a dream wrote, which is more where it has more time.
+OF_A_DREAM = 100
+
 # What these look at is bounded, and less than that at 1,000 of everything, which are of a week.
 OF_LONGER = {
     "build_session_context": "the work of a month",
@@ -56,7 +59,8 @@ def test_no_tool_takes_more_statements_or_rows_than_its_budget(tmp_path: Path) -
 @pytest.mark.thorough
 @pytest.mark.parametrize("count", [1000, 4000, 20_000])
 def test_no_call_takes_more_statements_or_rows_than_its_budget(count: int, tmp_path: Path) -> None:
-    assert describe_excesses(count, measure_calls(tmp_path / "home", count)) == []
+    costs = measure_calls(tmp_path / "home", count)
+    assert describe_excesses(count, costs, slack=OF_A_DREAM) == []
 
 
 def test_every_call_has_a_budget_that_hardly_grows_with_what_is_stored() -> None:
