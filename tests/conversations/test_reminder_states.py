@@ -116,6 +116,19 @@ def test_the_day_of_a_note_is_done_and_the_note_stays(
     assert "choir" not in [day[2] for day in seen(store)]
 
 
+def test_each_day_that_a_note_names_is_done_by_itself(store: MemoryStore) -> None:
+    store.remember("Take the car to the garage on November 27. Fetch it on November 28.", id="n")
+    assert seen(store) == [(When.AHEAD, "11-27 00:00", "n")]
+    store.triggers.done("n")
+    assert seen(store) == [(When.AHEAD, "11-28 00:00", "n")]
+    store.triggers.done("n")
+    assert seen(store) == []
+    assert store.triggers.done("n")[0].outcome == "unchanged"
+    store.triggers.done("n", state="open")
+    assert seen(store) == [(When.AHEAD, "11-27 00:00", "n")]
+    assert store.triggers.done("n", state="open")[0].outcome == "unchanged"
+
+
 def test_a_note_whose_day_is_done_is_no_news_in_a_briefing(store: MemoryStore) -> None:
     store.remember("Remind me on Friday to pay the boatyard", id="n")
     store.triggers.done("n")

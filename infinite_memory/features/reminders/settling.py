@@ -18,7 +18,13 @@ from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.receipts import receipt_of
 from infinite_memory.engine.writes.revise import revise
 from infinite_memory.features.reminders.coming import DATED
-from infinite_memory.features.reminders.long_term.context import STATE, read_state, read_trigger_of
+from infinite_memory.features.reminders.long_term.context import (
+    DAYS,
+    STATE,
+    is_day_over,
+    read_state,
+    read_trigger_of,
+)
 from infinite_memory.features.reminders.long_term.due import (
     find_moment,
     find_named_days,
@@ -59,7 +65,7 @@ def settle(services: Services, memory_id: str, state: str) -> Receipt:
 
 
 def _settle_day(services: Services, memory: Memory, chosen: State) -> Receipt:
-    """Store that the next day of a memory that is no reminder is over, or open again."""
+    """Store that the next open day of a memory that is no reminder is over, or all are open."""
     today, _ = find_today(services)
     days = find_named_days(services, memory, today) if memory.kind in DATED else ()
     if not days:
@@ -67,12 +73,12 @@ def _settle_day(services: Services, memory: Memory, chosen: State) -> Receipt:
             f"{memory.id!r} is a {memory.kind} that names no day to come, and a reminder or a day"
             f" is {chosen}: forget it, or let a newer memory supersede it"
         )
-    day = min(days, key=lambda day: day.start)
-    fields: dict[str, JsonValue] = {
-        "state": chosen,
-        "at": iso(services.clock()),
-        "day": iso(day.start),
-    }
+    over: list[JsonValue] = [iso(day.start) for day in days if is_day_over(memory, day)]
+    left = [day.start for day in days if not is_day_over(memory, day)]
+    if not over if chosen is State.OPEN else not left:
+        return receipt_of(memory, Outcome.UNCHANGED, Searchable.WORDS)
+    over = [] if chosen is State.OPEN else [*over, iso(min(left))]
+    fields: dict[str, JsonValue] = {"state": chosen, "at": iso(services.clock()), DAYS: over}
     changes: dict[str, object] = {"context": {**memory.context, STATE: fields}}
     return revise(services, memory.id, revision=memory.revision, changes=changes)
 

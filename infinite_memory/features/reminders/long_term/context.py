@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 STATE = "reminder"
 """The name in a context of the state of a reminder that was closed or opened again."""
 
+DAYS = "days"
+"""The name in that state of the days of another memory that are over."""
+
 _TRIGGER = "trigger"
 _ENABLED_AT = "enabled_at"
 _EARLIER_FIRINGS = "earlier_firings"
@@ -84,8 +87,8 @@ def _read_trigger(memory: Memory) -> Mapping[str, JsonValue]:
 def read_state(memory: Memory) -> Mapping[str, JsonValue]:
     """Return the `state` of a reminder or of a day and `at` which moment it was stored.
 
-    It is empty for what nobody closed. Of another memory than a reminder, `day` is the beginning of
-    the day that is over.
+    It is empty for what nobody closed. Of another memory than a reminder, `days` are the beginnings
+    of the days that are over.
     """
     value = memory.context.get(STATE)
     return value if isinstance(value, Mapping) else {}
@@ -97,11 +100,12 @@ def is_closed(memory: Memory) -> bool:
 
 
 def is_day_over(memory: Memory, day: NamedDay) -> bool:
-    """Return whether somebody stored that a day which a memory names is done or dropped."""
+    """Return whether somebody stored that a day which a memory names is done or dropped.
+
+    Of days that recur one is done, and all are dropped.
+    """
     if not is_closed(memory):
         return False
-    state = read_state(memory)
-    start, last = str(iso(day.start)), str(state.get("day", ""))
-    if day.recurs:
-        return state["state"] == State.DROPPED or start <= last
-    return start == last
+    state, days = read_state(memory), read_state(memory).get(DAYS)
+    is_named = isinstance(days, list | tuple) and iso(day.start) in days
+    return is_named or (day.recurs and state["state"] == State.DROPPED)
