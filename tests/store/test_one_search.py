@@ -152,3 +152,9 @@ def test_a_day_on_which_nothing_is_due_is_said_to_be_empty(tmp_path: Path) -> No
             assert hits.empty_time.range.start == datetime(2026, 11, 27, tzinfo=UTC)
         assert store.search("Is anything due on Monday?").empty_time is None
         assert [hit.id for hit in store.search("Is anything due on Monday?")] == ["invoice"]
+        store.conversations.log(
+            [{"role": "user", "content": "The dentist is due tomorrow at nine."}], "talk"
+        )
+        told = store.search("Is anything due tomorrow?", cut="wide")
+        assert "dentist" in " ".join(hit.text for hit in told)
+        assert told.empty_time is None

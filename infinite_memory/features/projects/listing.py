@@ -15,6 +15,7 @@ from infinite_memory.engine.services import Services
 from infinite_memory.features.projects.loading import find_open, load_chunks
 from infinite_memory.features.reminders.asking import LISTED, Listing
 from infinite_memory.features.reminders.coming import list_coming_of
+from infinite_memory.features.reminders.long_term.due import find_named_days
 from infinite_memory.features.reminders.states import DUE, State, When
 
 _OPEN_SINCE = timedelta(days=366)
@@ -27,7 +28,8 @@ def add_listed(services: Services, listing: Listing, hits: Hits) -> Hits:
     """
     listed = [Hit(memory=memory, score=1.0) for memory in _list(services, listing)]
     if not listed:
-        return evolve(hits, empty_time=listing.time) if listing.is_alone else hits
+        is_empty = listing.is_alone and not _name_day(services, hits, listing)
+        return evolve(hits, empty_time=listing.time) if is_empty else hits
     first: dict[str, Hit] = {}
     for hit in [*listed, *hits] if listing.leads else [*hits, *listed]:
         first.setdefault(hit.memory.id, hit)
@@ -43,6 +45,16 @@ def add_listed(services: Services, listing: Listing, hits: Hits) -> Hits:
         nearest=(),
         empty_time=None,
         time_alone=False,
+    )
+
+
+def _name_day(services: Services, hits: Hits, listing: Listing) -> bool:
+    """Return whether a hit, such as a message, names a day in the time that is asked for."""
+    now = services.clock()
+    return any(
+        listing.time is not None and listing.time.range.contains(day.start)
+        for hit in hits
+        for day in find_named_days(services, hit.memory, now)
     )
 
 
