@@ -204,7 +204,7 @@ def test_one_session_a_day_is_offered_to_write_better_summaries_within_its_budge
         def is_offered(session: str, **options: Any) -> bool:
             begun = store.conversations.begin_session("/nowhere", session=session, **options)
             assert begun.tokens <= options.get("budget", 500)
-            return 'more(tool="summaries_wanted")' in begun.text
+            return 'more(tool="summaries_wanted", arguments={})' in begun.text
 
         assert not is_offered("none is summarised")
         store.upkeep.optimize(jobs=["summarise"])

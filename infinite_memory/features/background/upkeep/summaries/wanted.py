@@ -23,7 +23,7 @@ _FEWEST_CHARS_OF_TEXT = 40
 _CUT = "…"
 # Their sources are read, at the start of a session.
 _MOST_OFFERED = 5
-_OFFER = '{} excerpts alone: write better ones by more(tool="summaries_wanted").'
+_OFFER = '{} excerpts alone: write better ones by more(tool="summaries_wanted", arguments={{}}).'
 
 
 @frozen(kw_only=True)
