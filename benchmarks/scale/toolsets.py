@@ -317,17 +317,19 @@ def write_budgets(counted: Mapping[int, Mapping[str, tuple[Reads, float]]]) -> N
 
 
 def describe_excesses(
-    count: int, costs: Mapping[str, tuple[Reads, float]], *, slack: int = 0
+    count: int, costs: Mapping[str, tuple[Reads, float]], slack: Mapping[str, int] | None = None
 ) -> list[str]:
     """Return a line for each call with a budget that takes more than it may, with both.
 
-    `slack` statements or rows more are allowed.
+    `slack` says how many statements or rows more than that calls are allowed, by their names.
     """
+    more = slack or {}
     budgets = load_budgets(count)
     return [
         f"{name} takes {reads} of {count:,} of everything, where it took {budgets.get(name)}"
         for name, (reads, _) in costs.items()
-        if name not in WHOLE and (name not in budgets or reads.exceeds(budgets[name], slack))
+        if name not in WHOLE
+        and (name not in budgets or reads.exceeds(budgets[name], more.get(name, 0)))
     ]
 
 
