@@ -123,7 +123,8 @@ def test_each_day_that_a_note_names_is_done_by_itself(store: MemoryStore) -> Non
     assert seen(store) == [(When.AHEAD, "11-28 00:00", "n")]
     store.triggers.done("n")
     assert seen(store) == []
-    assert store.triggers.done("n")[0].outcome == "unchanged"
+    (again,) = store.triggers.done("n")
+    assert (again.outcome, again.searchable) == ("unchanged", "meaning")
     store.triggers.done("n", state="open")
     assert seen(store) == [(When.AHEAD, "11-27 00:00", "n")]
     assert store.triggers.done("n", state="open")[0].outcome == "unchanged"

@@ -5,6 +5,7 @@ A reminder that is done is archived. Another memory stays as it is, and only its
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from infinite_memory.core.errors import InvalidInput
@@ -12,10 +13,9 @@ from infinite_memory.core.values.checks import check_choice
 from infinite_memory.core.values.codec import iso
 from infinite_memory.core.values.conversation.trigger import Trigger
 from infinite_memory.core.values.memory import JsonValue, Kind, Memory, Status
-from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
+from infinite_memory.core.values.receipt import Receipt
 from infinite_memory.engine.load_memories import get_memory
 from infinite_memory.engine.services import Services
-from infinite_memory.engine.writes.receipts import receipt_of
 from infinite_memory.engine.writes.revise import revise
 from infinite_memory.features.reminders.coming import DATED
 from infinite_memory.features.reminders.long_term.context import (
@@ -59,9 +59,8 @@ def settle(services: Services, memory_id: str, state: str) -> Receipt:
     if following is not None:
         changes = {"valid_from": following, "valid_to": None}
     elif memory.status is status and read_state(memory).get("state") == chosen != State.OPEN:
-        return receipt_of(memory, Outcome.UNCHANGED, Searchable.WORDS)
-    changes["context"] = {**memory.context, STATE: fields}
-    return revise(services, memory_id, revision=memory.revision, changes=changes)
+        return _change(services, memory, {})
+    return _change(services, memory, {**changes, "context": {**memory.context, STATE: fields}})
 
 
 def _settle_day(services: Services, memory: Memory, chosen: State) -> Receipt:
@@ -76,10 +75,15 @@ def _settle_day(services: Services, memory: Memory, chosen: State) -> Receipt:
     over: list[JsonValue] = [iso(day.start) for day in days if is_day_over(memory, day)]
     left = [day.start for day in days if not is_day_over(memory, day)]
     if not over if chosen is State.OPEN else not left:
-        return receipt_of(memory, Outcome.UNCHANGED, Searchable.WORDS)
+        return _change(services, memory, {})
     over = [] if chosen is State.OPEN else [*over, iso(min(left))]
     fields: dict[str, JsonValue] = {"state": chosen, "at": iso(services.clock()), DAYS: over}
-    changes: dict[str, object] = {"context": {**memory.context, STATE: fields}}
+    return _change(services, memory, {"context": {**memory.context, STATE: fields}})
+
+
+def _change(services: Services, memory: Memory, changes: Mapping[str, object]) -> Receipt:
+    """Change a memory as it was read; its receipt says whether anything is another than before."""
+    changes = {"context": memory.context, **changes}
     return revise(services, memory.id, revision=memory.revision, changes=changes)
 
 
