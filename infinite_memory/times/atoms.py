@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import date
 
 from attrs import evolve
 
@@ -11,15 +11,8 @@ from infinite_memory.times.chinese import match_chinese
 from infinite_memory.times.clock import joins_range, match_clock_words, match_hours
 from infinite_memory.times.dates import match_digits
 from infinite_memory.times.english import is_verb, match_english, match_month_and_day
-from infinite_memory.times.numbers import read_chinese_number, read_number, read_ordinal
-from infinite_memory.times.recurring import (
-    Cycle,
-    day_of_month,
-    day_of_year,
-    months_of_year,
-    resolve_latest,
-    resolve_next,
-)
+from infinite_memory.times.numbers import read_chinese_number, read_ordinal
+from infinite_memory.times.recurring import Cycle, day_of_month, day_of_year, months_of_year
 from infinite_memory.times.tokenizer import Cursor, Doubt, Match
 from infinite_memory.times.vague import match_few
 from infinite_memory.times.words import MONTHS, UNITS
@@ -38,7 +31,6 @@ def match_atom(cursor: Cursor, position: int) -> Match | None:
     return (
         match_span(cursor, position)
         or _match_day_of_this_month(cursor, position)
-        or _match_length_from_day(cursor, position)
         or match_few(cursor, position)
         or match_english(cursor, position)
         or match_clock_words(cursor, position)
@@ -67,25 +59,6 @@ def _match_day_of_this_month(cursor: Cursor, position: int) -> Match | None:
     if ordinal is None or tuple(map(cursor.word, range(ordinal[1], ordinal[1] + 3))) != _OF_MONTH:
         return None
     return Match(day_of_month(ordinal[0]), ordinal[1] + 3)
-
-
-def _match_length_from_day(cursor: Cursor, position: int) -> Match | None:
-    """Return the day in "a week from Monday", which may count from the last or the next one."""
-    number = read_number(cursor, position)
-    if number is None or cursor.word(number[1] + 1) != "from":
-        return None
-    grain, length = UNITS.get(cursor.word(number[1]), (Grain.MOMENT, 0))
-    day = match_english(cursor, number[1] + 2)
-    if day is None or day.time.grain is not Grain.DAY or grain not in (Grain.DAY, Grain.WEEK):
-        return None
-    first, last = day.time, day.time
-    if isinstance(first, Cycle):
-        last = resolve_next(first, cursor.calendar, cursor.calendar.clock, strictly=True)
-        first = resolve_latest(first, cursor.calendar)
-    days = timedelta(days=number[0] * length * (7 if grain is Grain.WEEK else 1))
-    if not isinstance(last, Period) or first.start is None or last.end is None:
-        return None
-    return Match(Period(first.start + days, last.end + days, Grain.DAY), day.end)
 
 
 def _match_named_unit(cursor: Cursor, position: int) -> Match | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from functools import cache, lru_cache
 
 from attrs import evolve, frozen
@@ -31,6 +31,7 @@ from infinite_memory.times.words import (
     WEEKDAYS_ZH,
     WORDS_ZH,
 )
+from infinite_memory.times.zones import move_to_zone, take_zone
 
 _READ_CHARS = 600
 _PAST = timedelta(days=60)
@@ -75,14 +76,15 @@ def find_days(
     cursor = Cursor(tokenize(text[:_READ_CHARS]), calendar_at(told_at, zone, week_start))
     later = calendar_at(max(since, told_at), zone, week_start)
     cursor = next(iter(translate(cursor)), cursor)
-    figures = [*_read_figures(text, cursor.calendar)]
-    # In "Friday, 27.11." the weekday says of which Friday nothing.
+    zone_beside: tzinfo | None = None
+    with suppress(ValueError):
+        cursor, zone_beside = take_zone(text, cursor)
+    read = [*_read_days(text, cursor, later, zone_beside)]
+    taken = {place for day in read for place in range(*day.span)}
+    figures = [day for day in _read_figures(text, cursor.calendar) if day.span[0] not in taken]
+    # Beside 27.11. the name of another weekday tells nothing.
     dated = {figure.span[0] for figure in figures}
-    read = [
-        day
-        for day in _read_days(text, cursor, later)
-        if dated.isdisjoint(range(day.span[1], day.span[1] + 4))
-    ]
+    read = [day for day in read if dated.isdisjoint(range(day.span[1], day.span[1] + 4))]
     return tuple(day for day in (*read, *figures) if day.end > since)
 
 
@@ -105,7 +107,9 @@ def _compile_names() -> tuple[re.Pattern[str], frozenset[str]]:
     return re.compile(rf"(?<!\w)(?:{listed})(?!\w)", re.IGNORECASE), firsts
 
 
-def _read_days(text: str, cursor: Cursor, later: Calendar) -> Iterator[NamedDay]:
+def _read_days(
+    text: str, cursor: Cursor, later: Calendar, zone: tzinfo | None
+) -> Iterator[NamedDay]:
     habit = _find_habit(cursor)
     position = 0
     while position < len(cursor.tokens):
@@ -117,7 +121,7 @@ def _read_days(text: str, cursor: Cursor, later: Calendar) -> Iterator[NamedDay]
                 position = match.end if is_changed else habit
                 continue
             if match is not None:
-                day = _read_day(text, cursor, position, match, later, habit)
+                day = _read_day(text, cursor, position, match, later, habit, zone)
         except (ValueError, OverflowError, OSError):  # 30 February
             match = None
         if day is not None:
@@ -143,7 +147,13 @@ def _find_habit(cursor: Cursor) -> int | None:
 
 
 def _read_day(
-    text: str, cursor: Cursor, position: int, match: Match, later: Calendar, habit: int | None
+    text: str,
+    cursor: Cursor,
+    position: int,
+    match: Match,
+    later: Calendar,
+    habit: int | None,
+    zone: tzinfo | None,
 ) -> NamedDay | None:
     """Return the day of a match, None if it is no day, or longer than a fortnight."""
     calendar = cursor.calendar
@@ -167,7 +177,7 @@ def _read_day(
     is_diary = isinstance(match.time, Period) and not _FIGURE.search(text, *span)
     if period.end - start > _LONGEST or (is_diary and start <= calendar.clock):
         return None
-    named = calendar.range_of(evolve(period, start=start))
+    named = calendar.range_of(move_to_zone(evolve(period, start=start), zone))
     assert named.start is not None
     assert named.end is not None
     is_timed = period.start is not None and (start.hour, start.minute) != (0, 0)

@@ -13,6 +13,7 @@ from infinite_memory.times.recurring import (
     Time,
     clock_time,
     day_of_month,
+    day_of_year,
     iso_week,
     months_of_year,
 )
@@ -126,12 +127,7 @@ def _read_slashed_date(token: Token) -> _Reading:
         if sign == "-":
             return _day_of(_to_int(first), _to_int(second), _to_int(third)), Doubt.PREPOSITION
         return _day_of(_to_int(first), _to_int(second), _to_int(third)), Doubt.NONE
-    if (
-        len(third) not in (2, 4)
-        or len(first) > 2
-        or sign == "-"
-        or (len(third) == 2 and sign != "/")
-    ):
+    if len(third) not in (2, 4) or len(first) > 2 or sign == "-":
         return None, Doubt.NONE
     day, month, year = _to_int(first), _to_int(second), _full_year(third)
     if sign == "/":
@@ -139,7 +135,15 @@ def _read_slashed_date(token: Token) -> _Reading:
             raise ValueError("it may be day and month, or month and day: write YYYY-MM-DD")
         if month > 12:
             day, month = month, day
-    return _day_of(year, month, day), Doubt.NONE if len(third) == 4 else Doubt.PREPOSITION
+    if len(third) == 4:
+        return _day_of(year, month, day), Doubt.NONE
+    # In a sentence 1.2.26 may be a version.
+    return _day_of(year, month, day), Doubt.PREPOSITION if sign == "/" else Doubt.COMPANY
+
+
+def _read_day_and_month(token: Token) -> _Reading:
+    day, month = map(_to_int, token.groups)
+    return day_of_year(month, day), Doubt.COMPANY
 
 
 def _full_year(text: str) -> int:
@@ -263,6 +267,7 @@ _READERS: dict[str, Callable[[Token], _Reading]] = {
     "years": _read_years,
     "decade": _read_decade,
     "shortyear": _read_short_year,
+    "daymonth": _read_day_and_month,
     "monthname": _read_month_name,
     "clock": _read_clock,
     "ampm": _read_ampm,

@@ -16,6 +16,7 @@ from infinite_memory.times.clock import (
     spread_latest,
 )
 from infinite_memory.times.english import match_month_and_day
+from infinite_memory.times.numbers import read_number
 from infinite_memory.times.periods import match_end_of, match_part, match_part_after
 from infinite_memory.times.recurring import (
     Cycle,
@@ -33,9 +34,16 @@ from infinite_memory.times.vague import (
     skip_approximation,
     skip_or_so,
 )
-from infinite_memory.times.words import DIGITS_ZH, HOLIDAYS_ZH, MOVABLE_NAMES_ZH, WEEKDAYS_ZH
+from infinite_memory.times.words import (
+    DIGITS_ZH,
+    HOLIDAYS_ZH,
+    MOVABLE_NAMES_ZH,
+    UNITS,
+    WEEKDAYS_ZH,
+)
 
 _LENGTHS = {Grain.MINUTE: timedelta(minutes=1), Grain.HOUR: timedelta(hours=1)}
+_DAYS = {Grain.DAY: 1, Grain.WEEK: 7}
 _UNTIL = frozenset({"until", "till"})
 _DAY_BOUNDS = frozenset({"since", "after", "before", *_UNTIL})
 _TO = frozenset({"to", "through", "thru"})
@@ -102,7 +110,11 @@ def _match_same_time(cursor: Cursor, position: int) -> Match | None:
 
 def _match_simple(cursor: Cursor, position: int) -> Match | None:
     """Return a time with all its details: Friday last week at 3 pm."""
-    match = match_part(cursor, position) or match_atom(cursor, position)
+    match = (
+        match_part(cursor, position)
+        or _match_distance(cursor, position)
+        or match_atom(cursor, position)
+    )
     if match is None:
         return None
     for _ in range(_MOST_PARTS):
@@ -126,6 +138,28 @@ def _match_simple(cursor: Cursor, position: int) -> Match | None:
             break
         match = Match(time, detail.end, _combine_doubts(match, detail))
     return match
+
+
+def _match_distance(cursor: Cursor, position: int) -> Match | None:
+    """Return the days in "two weeks after 5 March".
+
+    "A week from Monday" may count from the last or from the next one.
+    """
+    number = read_number(cursor, position)
+    joint = "" if number is None else cursor.word(number[1] + 1)
+    if number is None or joint not in ("from", "after", "before"):
+        return None
+    grain, length = UNITS.get(cursor.word(number[1]), (Grain.MOMENT, 0))
+    day = _match_simple(cursor, number[1] + 2)
+    if day is None or not Grain.DAY <= day.time.grain <= Grain.WEEKEND or grain not in _DAYS:
+        return None
+    first = last = latest(day.time, cursor.calendar)
+    if joint == "from" and isinstance(day.time, Cycle):
+        last = resolve_next(day.time, cursor.calendar, cursor.calendar.clock, strictly=True)
+    away = timedelta(days=number[0] * length * _DAYS[grain] * (-1 if joint == "before" else 1))
+    if first.start is None or last.end is None:
+        return None
+    return Match(Period(first.start + away, last.end + away, Grain.DAY), day.end)
 
 
 def _match_around_hours(cursor: Cursor, position: int, day: Match) -> Match | None:

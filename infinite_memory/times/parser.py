@@ -15,6 +15,7 @@ from infinite_memory.times.calendar import Calendar, Period, WeekStart, calendar
 from infinite_memory.times.grammar import match_expression, resolve_period
 from infinite_memory.times.sentences import find_in_sentence, reading_of, translate
 from infinite_memory.times.tokenizer import Cursor, tokenize
+from infinite_memory.times.zones import move_to_zone, take_zone
 
 MAX_CHARS = 200
 """The most characters that the words of one time may have."""
@@ -119,8 +120,9 @@ def _read_tokens(words: str, cursor: Cursor, *, widen: bool) -> Reading:
     Raises:
         ValueError: they cannot be read.
     """
+    cursor, zone = take_zone(words, cursor)
     try:
-        period = _read_expression(cursor)
+        period = move_to_zone(_read_expression(cursor), zone)
         return reading_of(words, 0, len(words), cursor.calendar, period, widen=widen)
     except _NotUnderstood:
         within = find_in_sentence(words, cursor) if cursor.lenient else None
@@ -173,7 +175,11 @@ def _is_qualified(cursor: Cursor, within: Reading) -> bool:
         if cursor.sign(number) == ",":
             continue
         is_bound = cursor.word(number) in _BOUNDS or cursor.han(number) in _BOUNDS_ZH
-        if is_bound or _expression_end(cursor, number) is not None:
+        if (
+            is_bound
+            or cursor.tokens[number].raw[0].isdigit()
+            or _expression_end(cursor, number) is not None
+        ):
             return True
         if not cursor.sign(number):
             continue
@@ -202,11 +208,15 @@ def read_as_of(
     Raises:
         InvalidInput: the words cannot be read, or the time begins after `now` and never ends.
     """
-    if isinstance(words, str) and _INSTANT.fullmatch(words.strip()):
-        return read_moment(words, zone)
+    is_instant = isinstance(words, str) and _INSTANT.fullmatch(words.strip()) is not None
+    if is_instant:
+        with suppress(InvalidInput):
+            return read_moment(words, zone)
     if isinstance(words, str) and " ".join(words.split()).casefold() in _NOW:
         return now
     time_range = read_exactly(words, now=now, zone=zone, week_start=week_start)
+    if is_instant and time_range.start is not None:
+        return time_range.start  # 2026-11-25 14:00 PST
     has_begun = time_range.start is None or time_range.start <= now
     if time_range.end is not None and (time_range.end <= now or not has_begun):
         return time_range.end - _RESOLUTION

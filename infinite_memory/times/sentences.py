@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 from attrs import evolve
 
@@ -28,6 +28,7 @@ from infinite_memory.times.words import (
     VAGUE,
     WEEKDAYS,
 )
+from infinite_memory.times.zones import move_to_zone, take_zone
 
 _PREPOSITIONS = frozenset({"in", "on", "at", "during", "throughout", "of", "over", "within"})
 _PREPOSITIONS_ZH = frozenset({"在", "于"})
@@ -139,11 +140,15 @@ def translate(cursor: Cursor) -> list[Cursor]:
 
 def find_in_sentence(sentence: str, cursor: Cursor) -> Reading | None:
     """Return the time that a sentence, whose tokens are those of `cursor`, names."""
+    try:
+        cursor, zone = take_zone(sentence, cursor)
+    except ValueError:
+        return None
     first_reading: Reading | None = None
     position = 0
     while position < len(cursor.tokens):
         try:
-            reading, after = _read_at(sentence, cursor, position)
+            reading, after = _read_at(sentence, cursor, position, zone)
         except _SeveralTimes:
             return None
         if reading is not None:
@@ -154,7 +159,9 @@ def find_in_sentence(sentence: str, cursor: Cursor) -> Reading | None:
     return first_reading
 
 
-def _read_at(sentence: str, cursor: Cursor, position: int) -> tuple[Reading | None, int]:
+def _read_at(
+    sentence: str, cursor: Cursor, position: int, zone: tzinfo | None
+) -> tuple[Reading | None, int]:
     """Return the reading that begins at a position, or None, and the next position."""
     try:
         match = match_expression(cursor, position)
@@ -170,7 +177,7 @@ def _read_at(sentence: str, cursor: Cursor, position: int) -> tuple[Reading | No
         if second_match is not None:
             raise _SeveralTimes
         first, last = cursor.tokens[position], cursor.tokens[match.end - 1]
-        period = resolve_period(match, cursor.calendar)
+        period = move_to_zone(resolve_period(match, cursor.calendar), zone)
         calendar = cursor.calendar
         reading = reading_of(sentence, first.start, last.end, calendar, period, widen=True)
         return reading, match.end

@@ -41,6 +41,7 @@ _PATTERNS = {
     "quarters": r"Q([1-4])[-–—]Q?([1-4])",
     "half": r"(?:([0-9]{4})[ /-]?)?H([12])(?:[ ]?[/-]?[ ]?([0-9]{4}))?",
     "slashed": r"([0-9]{1,4})([/.-])([0-9]{1,2})\2([0-9]{1,4})",
+    "daymonth": r"(0?[1-9]|[12][0-9]|3[01])\.\s?(0?[1-9]|1[0-2])\.",
     "monthname": rf"([0-9]{{1,2}})-({_MONTH})-([0-9]{{4}})",
     "isomonth": r"([0-9]{4})[-/]([0-9]{2})",
     "monthyear": r"(0[1-9]|1[0-2])/([0-9]{4})",
@@ -53,6 +54,8 @@ _PATTERNS = {
     # The century of '98 and '24 is known.
     "shortyear": r"['’]([0-9]{2})",
     "clock": rf"([0-9]{{1,2}})[:：]([0-9]{{2}})(?::([0-9]{{2}}))?(?:\s?{_AMPM})?",
+    "uhr": r"([0-9]{1,2})(?:[.:]([0-9]{2}))?\s?Uhr(?:\s?([0-5][0-9]))?",
+    "heure": r"([0-9]{1,2})\s?h\s?([0-5][0-9])",
     "dotted": rf"([0-9]{{1,2}})\.([0-9]{{2}})\s?{_AMPM}",
     "ampm": rf"([0-9]{{1,2}})\s?{_AMPM}",
     "amount": rf"([0-9]{{1,4}})({'|'.join(sorted(COUNTED, key=len, reverse=True))})",
@@ -194,6 +197,8 @@ def _make_token(kind: str, match: re.Match[str]) -> Token:
         groups = inner.groups() if inner is not None else ()
     if kind == "dotted":  # 9.30am is 9:30am.
         kind, groups = "clock", (groups[0], groups[1], None, groups[2])
+    elif kind in ("uhr", "heure"):  # 15 Uhr 30, 15h30
+        kind, groups = "clock", (groups[0], next(filter(None, groups[1:]), "00"), None, None)
     return Token(kind, raw.lower(), match.start(), match.end(), raw, groups)
 
 

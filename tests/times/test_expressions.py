@@ -52,7 +52,7 @@ SENTENCES = [
 
 def test_the_tables_are_as_large_as_they_are_said_to_be() -> None:
     assert len(TABLE) >= 300
-    assert len({zone for zone, *_ in TABLE}) == 5
+    assert len({zone for zone, *_ in TABLE}) == 6
     assert sum(not words.isascii() for _, _, _, words, _, _ in TABLE) >= 100
     assert len(SENTENCES) >= 60
 
@@ -238,6 +238,8 @@ def test_a_sentence_with_two_times_says_neither() -> None:
         ("十三月", "no month 13"),
         ("2 am on 29 March 2026", "an hour that the clocks leap over"),
         ("last week " * 30, "the limit is 200"),
+        ("yesterday 15:00 IST", "'IST' is the zone of no region for sure: write UTC"),
+        ("what we said on Monday 3.5", "no time is recognised"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_the_reason(words: str, reason: str) -> None:
