@@ -32,7 +32,7 @@ from infinite_memory.search.segment import ARRAYS, Segment
 from infinite_memory.search.text.canonical import CANONICAL_VERSION
 
 _log = logging.getLogger(__name__)
-_FORMAT = 17
+_FORMAT = 18
 _ALIGN = 64
 _SUFFIXES = {".index", ".tmp"}
 _CONFINED = "confined-"

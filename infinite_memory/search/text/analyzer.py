@@ -16,6 +16,7 @@ import re
 import threading
 import unicodedata
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from itertools import pairwise
 
@@ -72,8 +73,14 @@ _STRAY = re.compile(
     "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640"
     "\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed]+"
 )
-# The letters on which a mark is an accent, which a hurried writer leaves out.
-_ACCENTED = re.compile("[\u0000-\u024f\u0370-\u03ff\u0590-\u06ff]")
+# The letters on which a mark is an accent, which a hurried writer leaves out. й is another letter
+# than и, and what endings are told by.
+_ACCENTED = re.compile("[\u0000-\u02af\u0370-\u04ff\u0590-\u06ff]")
+_SHORT_I = "\u0438\u0306"
+# The dot of an Indian letter, by its combining class.
+_NUKTA = 7
+# Letters without a base that Unicode names, as a keyboard without them writes them.
+_TYPED_AS = {"ı": "i", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th"}
 _MAX_TERM = 64
 # Enough of a text to recognise its language.
 _SAMPLE_CHARS = 1000
@@ -106,16 +113,31 @@ if hasattr(os, "register_at_fork"):
 
 
 def fold(text: str) -> str:
-    """Return `text` without differences of letter case, width and accents."""
+    """Return `text` without differences of letter case, width and marks such as accents."""
     if text.isascii():
         return text.lower()
     decomposed = unicodedata.normalize("NFKD", text.casefold())
     kept: list[str] = []
     for character in decomposed:
-        if unicodedata.combining(character) and kept and _ACCENTED.match(kept[-1]):
+        place = unicodedata.combining(character)
+        is_accent = place and kept and _ACCENTED.match(kept[-1])
+        if place == _NUKTA or (is_accent and kept[-1] + character != _SHORT_I):
             continue
-        kept.append(character)
+        kept.append(character if character < "\u0080" else _without_mark(character))
     return unicodedata.normalize("NFC", "".join(kept))
+
+
+@lru_cache(maxsize=10_000)
+def _without_mark(letter: str) -> str:
+    """Return the letter that a joined mark changes: l for ł, o for ø, к for қ."""
+    if letter in _TYPED_AS:
+        return _TYPED_AS[letter]
+    name, mark, _ = unicodedata.name(letter, "").partition(" WITH ")
+    if not mark or not name.startswith(("LATIN SMALL LETTER", "CYRILLIC SMALL LETTER")):
+        return letter
+    with suppress(KeyError):  # Such as a lambda, which Latin has with a stroke alone.
+        return unicodedata.lookup(name)
+    return letter
 
 
 def has_han(text: str) -> bool:
@@ -286,7 +308,7 @@ def _stem(folded: str) -> str:
         if letters.fullmatch(folded):
             # Two threads must not use a Stemmer object at once.
             with _stemmer_lock:
-                return str(stemmer.stemWord(folded.replace("ё", "е")))
+                return str(stemmer.stemWord(folded))
     return folded
 
 

@@ -46,9 +46,9 @@ _FUNCTION_WORDS = {
     " hvilken hvilket hvilke til fra om de sin ble skal men i var",
     "romanian": "si de la in a ca este un o din pe cu nu care pentru ale sunt fost ce cine unde"
     " cand cum cate cati cat mai al lui ei sa se au prin dintre",
-    "turkish": "ve bir bu da de icin ile ne kim nerede kac hangi olarak mi mı mu ben cok gibi olan"
-    " nasıl neden degil kadar daha sonra en ilk var veya ancak her tarafından nedir kimdir hangisi"
-    " zaman neydi kimdi kactır nerededir hangileri kimler neler yılında vardır edildi",
+    "turkish": "ve bir bu da de icin ile ne kim nerede kac hangi olarak mi mu ben cok gibi olan"
+    " nasil neden degil kadar daha sonra en ilk var veya ancak her tarafindan nedir kimdir hangisi"
+    " zaman neydi kimdi kactir nerededir hangileri kimler neler yilinda vardir edildi",
     "finnish": "ja on ei se etta oli han mika kuka missa milloin kuinka joka ovat mutta myos tai"
     " kun jossa mita ketka minka olivat",
     "hungarian": "a az es egy hogy nem van volt ki mi hol mikor mennyi hany ez azt is meg csak mint"
@@ -56,8 +56,8 @@ _FUNCTION_WORDS = {
     "indonesian": "yang dan di dari untuk dengan adalah ini itu pada tidak apa siapa kapan mana"
     " berapa ke dalam akan oleh sebagai bagaimana saya",
     # There is no stemmer for these languages, but they must not be mistaken for others.
-    "vietnamese": "la va cua cho trong khong co duoc nguoi mot nhung cac voi tu khi đen nao gi ai"
-    " đa bao nhieu đau the nay nam o đuoc toi cung nhu ve đi con vao ra lam ten",
+    "vietnamese": "la va cua cho trong khong co duoc nguoi mot nhung cac voi tu khi den nao gi ai"
+    " da bao nhieu dau the nay nam o duoc toi cung nhu ve di con vao ra lam ten",
     "polish": "i w na z do nie to jest sie ze o jak co kto gdzie kiedy ile dla od po przez przy byl"
     " byla bylo czy ktory ktora ktore jaki jaka jakie oraz za",
     "czech": "a v na se je ze s z do o k jak co kdo kde kdy kolik pro od po pri byl byla bylo ktery"
@@ -95,7 +95,7 @@ _UNSTEMMED = frozenset(("vietnamese", "polish", "czech"))
 _ENGLISH = "english"
 _LEAST = 2
 _MOST_TIED = 2
-_WORD = re.compile("[a-zı]+")
+_WORD = re.compile("[a-z]+")
 # Also English words or parts of names: "care", "Van Gogh".
 _AMBIGUOUS = frozenset(
     "care die met van von door over hat war bin men mange son ten sale fur plus comment pour per"
