@@ -220,7 +220,8 @@ def test_a_vector_that_comes_or_goes_is_not_taken_for_an_erasure(tmp_path: Path)
     anew = evolve(memory(7), stored_at=MAY + timedelta(days=1))
     storage.commit(Commit(puts=[Put(memory=anew, expected=0)]))
     assert len(SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, folder)).refresh())
-    assert snapshot_for(storage, folder).cursor() == 0
+    # What is read anew may have been folded by now.
+    assert snapshot_for(storage, folder).cursor() in (0, storage.position())
     storage.close()
 
 
