@@ -343,10 +343,12 @@ def _list_header_fields(memory: Memory, view: View, *, ended: bool = False) -> I
         yield f"speaker {quote_label(memory.speaker)}"
     if memory.kind is not Kind.NOTE:
         yield str(memory.kind)
-    if memory.important:
-        yield "important"
-    if memory.is_inferred:
-        yield "said in a session"
+    marks = {
+        "important": memory.important,
+        "said in a session": memory.is_inferred,
+        "brought in": memory.is_brought_in,
+    }
+    yield from (mark for mark, holds in marks.items() if holds)
     yield from _list_validity_fields(memory, view, ended=ended)
     if memory.tags:
         yield f"tags {', '.join(quote_label(tag) for tag in memory.tags)}"

@@ -14,6 +14,7 @@ from infinite_memory import Config, InvalidInput, MemoryStore, NotFound, Outcome
 from infinite_memory.core.config import Upkeep
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
+from infinite_memory_mcp.render import render_memory
 
 BEGIN = datetime(2024, 3, 4, 9, tzinfo=UTC)
 LATER = datetime(2026, 1, 10, tzinfo=UTC)
@@ -223,3 +224,18 @@ def test_one_session_a_day_is_offered_to_write_better_summaries_within_its_budge
         clock.now += timedelta(days=1)
         assert not is_offered("nothing is left")
         assert "summaries_wanted" not in store.briefing().text
+
+
+@pytest.mark.parametrize(("origin", "brought"), [("import", True), ("user", False)])
+def test_a_summary_of_what_was_brought_in_is_brought_in_too(
+    store: MemoryStore, clock: StoppedClock, origin: str, brought: bool
+) -> None:
+    talk(store, "plans", origin=origin)
+    clock.now = LATER
+    (wanted,) = store.upkeep.summaries_wanted()
+    summary = store.upkeep.store_summary("They ship on June 1 to 8.", sources=wanted.sources)
+    memory = store.get(summary.id)
+    assert memory.is_brought_in is brought
+    (hit,) = [hit for hit in store.search("when do they ship?") if hit.id == summary.id]
+    assert ("· brought in" in render_memory(1, hit.memory)) is brought
+    assert store.get("plans-1").is_brought_in is brought

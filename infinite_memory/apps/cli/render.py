@@ -97,6 +97,8 @@ def provenance(memory: Memory, zone: str | None, *, ended: bool = False) -> list
         parts.append(("important", "yellow"))
     if memory.is_inferred:
         parts.append(("said in a session", ""))
+    if memory.is_brought_in:
+        parts.append(("brought in", ""))
     if memory.speaker:
         parts.append((f"{memory.speaker}:", "green"))
     if memory.title:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias
@@ -18,6 +18,9 @@ GLOBAL = "Global"
 
 INFERRED = "inferred"
 """The name in a context that tells from what a memory was inferred, which nobody stored."""
+
+BROUGHT_IN = "brought_in"
+"""The name in a context that tells of a summary that it was made of what was brought in."""
 
 NOT_USEFUL_FOR = "not_useful_for"
 """The name in a context of the questions that `Memory.not_useful_for` returns."""
@@ -146,6 +149,16 @@ class Memory(PlainData):
         return self.context.get(INFERRED) == "session" and not self.important
 
     @property
+    def is_brought_in(self) -> bool:
+        """Whether it was neither said nor stored on purpose, nor made of what was.
+
+        A summary is brought in, as its context says, if one of its sources is.
+        """
+        is_made = bool(self.sources) or self.kind is Kind.DISCUSSION
+        is_read = self.origin is Origin.IMPORT or (self.origin is Origin.TOOL and not is_made)
+        return is_read or self.context.get(BROUGHT_IN) is True
+
+    @property
     def not_useful_for(self) -> tuple[str, ...]:
         """The questions for which somebody marked the memory as not useful, oldest first.
 
@@ -175,6 +188,11 @@ class FoundMemory(PlainData):
         """Return the fields of the memory and the other fields, for `json.dumps`."""
         own = super().to_dict()
         return {**own.pop("memory"), **own}
+
+
+def note_lineage(sources: Iterable[Memory]) -> dict[str, JsonValue]:
+    """Return what the context of a memory made of `sources` has: see `Memory.is_brought_in`."""
+    return {BROUGHT_IN: True} if any(source.is_brought_in for source in sources) else {}
 
 
 def is_content(memory: Memory) -> bool:

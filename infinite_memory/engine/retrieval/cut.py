@@ -10,7 +10,7 @@ from attrs import evolve
 from infinite_memory.core.secrets import find_secrets
 from infinite_memory.core.values.criteria import Cut, Depth
 from infinite_memory.core.values.hits import MAY_ANSWER, SURE, Hit, Hits
-from infinite_memory.core.values.memory import Memory, Origin
+from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.question import Question
 from infinite_memory.engine.trivial import is_trivial
 
@@ -18,7 +18,6 @@ from infinite_memory.engine.trivial import is_trivial
 _LEAST_OF_BEST = 0.5
 _MOST_PUSHED = 3
 _MOST_NEAREST = 2
-_BROUGHT_IN = frozenset({Origin.IMPORT, Origin.TOOL})
 # What prompts write to a model, and hardly anybody into a note: a filter for `pushed` alone.
 _ADDRESSES_MODEL = re.compile(
     r"\b(?:ignore|disregard|forget|override|ignorier|vergiss|missachte|ignora|olvida|oublie)\w{0,3}\b"
@@ -72,13 +71,7 @@ def may_be_pushed(memory: Memory) -> bool:
     asked for.
     """
     text = f"{memory.title or ''}\n{memory.text}"
-    return not is_brought_in(memory) and is_fit_to_tell(text) and not is_trivial(memory.text)
-
-
-def is_brought_in(memory: Memory) -> bool:
-    """Return whether a memory was neither said nor stored on purpose, nor made of what was said."""
-    is_made = memory.origin is Origin.TOOL and bool(memory.sources)
-    return not is_made and memory.origin in _BROUGHT_IN
+    return not memory.is_brought_in and is_fit_to_tell(text) and not is_trivial(memory.text)
 
 
 def is_fit_to_tell(text: str) -> bool:

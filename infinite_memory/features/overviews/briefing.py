@@ -14,7 +14,7 @@ from infinite_memory.core.values.record import Usage
 from infinite_memory.core.values.scope import Sensitivity, find_spelling, visible_from
 from infinite_memory.core.values.timestamps import in_zone, show_moment
 from infinite_memory.engine.id_endings import shorten_ids
-from infinite_memory.engine.retrieval.cut import is_brought_in, is_fit_to_tell
+from infinite_memory.engine.retrieval.cut import is_fit_to_tell
 from infinite_memory.engine.scopes import known_scope
 from infinite_memory.engine.services import Services
 from infinite_memory.features.overviews.choosing import Additions, Chosen, choose_memories
@@ -162,7 +162,7 @@ def _select(
                 beyond[part] = len(every) - number
                 break
             text = _choose_text(chosen, part, additions)
-            is_open = is_asked or not is_brought_in(chosen.memory)
+            is_open = is_asked or not chosen.memory.is_brought_in
             if is_open and is_fit_to_tell(text[:_LOOKED_AT_CHARS]):
                 listed[part].append(chosen)
     return listed, beyond

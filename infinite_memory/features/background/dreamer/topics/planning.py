@@ -10,7 +10,7 @@ from infinite_memory.core.errors import SummariserError
 from infinite_memory.core.protocols import Summariser
 from infinite_memory.core.values.commit import Put
 from infinite_memory.core.values.link import Link, LinkKey, LinkType
-from infinite_memory.core.values.memory import JsonValue, Kind, Memory, Origin, Status
+from infinite_memory.core.values.memory import JsonValue, Kind, Memory, Origin, Status, note_lineage
 from infinite_memory.features.background.dreamer.topics.groups import Group, GroupSearch
 from infinite_memory.features.background.dreamer.topics.known import digest_text
 from infinite_memory.features.background.dreamer.topics.material import TopicMaterial
@@ -56,6 +56,7 @@ def build_topic(
             "text": digest_text(summary),
         },
         "period": describe_period(material.leaves),
+        **note_lineage(material.sources),
     }
     if before is None:
         return evolve(summary, context=context)

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from infinite_memory.core.protocols import Storage
 from infinite_memory.core.values.criteria import Criteria
-from infinite_memory.core.values.memory import Kind, Memory, Origin, Status
+from infinite_memory.core.values.memory import Kind, Memory, Origin, Status, note_lineage
 from infinite_memory.core.values.timestamps import in_zone
 from infinite_memory.features.background.upkeep.summaries.extractive import NAME
 from infinite_memory.features.background.upkeep.summaries.writing import describe_period
@@ -181,6 +181,7 @@ def make_summary(
         context={
             "period": describe_period(material.sources),
             WRITTEN_BY: made_by,
+            **note_lineage(material.sources),
         },
         conversation_id=material.conversation_id,
         origin=origin,
