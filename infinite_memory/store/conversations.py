@@ -49,7 +49,10 @@ from infinite_memory.features.projects.session_moments import (
 from infinite_memory.features.projects.work_moments import recall_for_failure, recall_for_file
 from infinite_memory.features.reminders.long_term.values import DEFAULT_CONVERSATION
 from infinite_memory.features.sessions.ingested import Ingested
-from infinite_memory.features.sessions.project_scope import existing_project_scope
+from infinite_memory.features.sessions.project_scope import (
+    existing_project_scope,
+    find_project_scope,
+)
 from infinite_memory.features.sessions.session_messages import ingest_spool
 from infinite_memory.features.sessions.session_undo import SessionUndone, undo_session
 from infinite_memory.store import SESSION_TOKENS
@@ -66,6 +69,10 @@ _READER_SECONDS = 5.0
 
 def _answer_no() -> bool:
     return False
+
+
+def _make_no_pieces(*_: object) -> None:
+    """Make nothing of the events of a session."""
 
 
 @measure_calls("conversations.")
@@ -304,7 +311,9 @@ class Conversations(Group):
         )
 
     @count_call
-    def ingest_spool(self, *, stop: Callable[[], bool] = _answer_no) -> Ingested:
+    def ingest_spool(
+        self, *, stop: Callable[[], bool] = _answer_no, pieces: bool = True
+    ) -> Ingested:
         """Store the messages of the sessions that hooks have noted in the home folder.
 
         Each message becomes a memory of kind message, with its conversation, in the scope of the
@@ -315,13 +324,15 @@ class Conversations(Group):
         erased since. What earlier versions stored of a repository in other scopes is moved to its
         own, by one change. One process reads at a time; any other returns at once. A store that is
         confined to scopes, or that ends with the process, takes nothing in. `stop` is asked from
-        time to time.
+        time to time. Without `pieces`, which take most of the time, `projects.ingest_sessions`
+        makes the chunks later.
 
         Raises:
             StorageError: the messages cannot be stored at the moment; they are kept.
         """
         services = self._services
-        return ingest_spool(services, stop, partial(ingest_noted, services))
+        on_read = partial(ingest_noted, services) if pieces else _make_no_pieces
+        return ingest_spool(services, stop, on_read)
 
     def begin_session(
         self,
@@ -427,6 +438,11 @@ class Conversations(Group):
                 )
         return undo_session(self._services, session, dry_run=dry_run)
 
-    def project_scope(self, folder: str) -> str | None:
-        """Return the scope of the repository that holds `folder`, None if there is none yet."""
+    def project_scope(self, folder: str, *, create: bool = False) -> str | None:
+        """Return the scope of the repository that holds `folder`, None if there is none yet.
+
+        With `create` it is made, unless no repository holds the folder, or scopes are strict.
+        """
+        if create:
+            find_project_scope(self._services, folder).create()
         return existing_project_scope(self._services, folder)

@@ -156,11 +156,13 @@ def _store_messages(
     Raises:
         InfiniteMemoryError: the messages cannot be stored.
     """
-    place = find_project_scope(services, line.folder)
+    named = (event.folder for event in reversed(events) if event.folder)
+    where = line.folder or next(named, "")
+    place = find_project_scope(services, where)
     if place.refusal is not None:
         raise _Unreadable(f"{line.transcript}: {place.refusal}")
     # Outside of a repository, a later session in the folder finds them by the folder.
-    folder = "" if place.scope is not None else line.folder
+    folder = "" if place.scope is not None else where
     messages = draft_messages(events, services.config.limits, folder)
     count = 0
     batch = list(islice(messages, _BATCH))

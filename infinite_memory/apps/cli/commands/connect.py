@@ -138,6 +138,12 @@ _HOOKED = ("claude-code", "codex", "gemini")  # whose hooks were tried
     help="Let CLIENT also run hooks, which brief it and note its sessions; or do not. By default"
     " for claude-code, codex and gemini, unless --http is given.",
 )
+@click.option(
+    "--import-sessions/--no-import",
+    "imports",
+    default=None,
+    help="Take in the sessions and notes that CLIENT has left here, newest first; or do not ask.",
+)
 @common_options
 @click.pass_context
 def connect_command(
@@ -153,6 +159,7 @@ def connect_command(
     key_variable: str | None,
     instructions: bool,
     hooks: bool | None,
+    imports: bool | None,
 ) -> int:
     """Connect an assistant on this machine with the memory, and show the change of its file.
 
@@ -181,6 +188,12 @@ def connect_command(
     _change_entry(
         context, chosen, entry, dry_run=dry_run, project=project, clean=clean, hooks=hooks
     )
+    is_asked = imports or (imports is None and not wants_json(context))
+    if is_asked and not (remove or dry_run or project or url):
+        # Late: only a client that may have left something needs a store.
+        from infinite_memory.apps.cli.commands.projects.existing import offer_existing
+
+        offer_existing(context, chosen, read_platform().user_home, wanted=imports)
     return ExitCode.DONE
 
 
