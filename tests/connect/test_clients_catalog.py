@@ -38,6 +38,8 @@ EVERYWHERE = {
     "windsurf": "home/.codeium/windsurf/mcp_config.json",
     "zed": "home/.config/zed/settings.json",
     "cline": "home/.cline/data/settings/cline_mcp_settings.json",
+    "opencode": "home/.config/opencode/opencode.json",
+    "copilot": "home/.copilot/mcp-config.json",
 }
 PATHS = {
     "linux": {
@@ -63,6 +65,7 @@ PROJECT = {
     "vscode": ".vscode/mcp.json",
     "codex": ".codex/config.toml",
     "gemini": ".gemini/settings.json",
+    "opencode": "opencode.json",
 }
 
 
@@ -93,6 +96,8 @@ def test_a_project_has_a_file_of_its_own_where_the_client_reads_one(platform: Pl
         ("codex", "CODEX_HOME", "c", "c/config.toml"),
         ("gemini", "GEMINI_CLI_HOME", "c", "c/.gemini/settings.json"),
         ("cline", "CLINE_MCP_SETTINGS_PATH", "c/mine.json", "c/mine.json"),
+        ("opencode", "OPENCODE_CONFIG", "c/mine.json", "c/mine.json"),
+        ("copilot", "COPILOT_HOME", "c", "c/mcp-config.json"),
         ("zed", "XDG_CONFIG_HOME", "c", "c/zed/settings.json"),
         ("vscode", "XDG_CONFIG_HOME", "c", "c/Code/User/mcp.json"),
     ],
@@ -163,6 +168,14 @@ DOCUMENTED: dict[str, tuple[dict[str, Any], dict[str, Any] | None]] = {
     "cline": (
         {"type": "stdio", "command": "/im", "args": ["-v"]},
         {"type": "streamableHttp", "url": "http://127.0.0.1:8765/mcp"},
+    ),
+    "opencode": (
+        {"type": "local", "command": ["/im", "-v"]},
+        {"type": "remote", "url": "http://127.0.0.1:8765/mcp"},
+    ),
+    "copilot": (
+        {"type": "local", "command": "/im", "args": ["-v"], "tools": ["*"]},
+        {"type": "http", "url": "http://127.0.0.1:8765/mcp", "tools": ["*"]},
     ),
 }
 

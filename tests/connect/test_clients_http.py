@@ -74,6 +74,14 @@ DOCUMENTED: dict[str, tuple[dict[str, Any], dict[str, Any] | None]] = {
         {"headers": {"Authorization": BEARER}},
         {"headers": {"Authorization": "Bearer ${env:MEMORY_KEY}"}},
     ),
+    "opencode": (
+        {"headers": {"Authorization": BEARER}},
+        {"headers": {"Authorization": "Bearer {env:MEMORY_KEY}"}},
+    ),
+    "copilot": (
+        {"headers": {"Authorization": BEARER}},
+        {"headers": {"Authorization": "Bearer ${MEMORY_KEY}"}},
+    ),
 }
 
 

@@ -93,6 +93,7 @@ def test_only_these_clients_accept_more_than_json() -> None:
         "cursor": frozenset(Extra),
         "vscode": frozenset(Extra),
         "zed": frozenset(Extra),
+        "opencode": frozenset(Extra),
         "gemini": frozenset({Extra.COMMENT}),
     }
 

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from infinite_memory.apps.connect.entry import ServerEntry
 from infinite_memory.apps.connect.jsonc import Extra
@@ -38,7 +38,8 @@ class Client:
     None where the file cannot name a server by its URL. `headers_key` holds the headers that the
     client sends to a URL. A header takes its value from the environment by a `reference`,
     "${env:{}}" for example, or the key `bearer_variable_key` names the variable; with neither, the
-    file of the client has to hold the access key itself.
+    file of the client has to hold the access key itself. Where `joins_command`, `command` is a list
+    with the arguments. `env_key` holds the variables of a command, and `added` is in every entry.
     """
 
     name: str
@@ -53,6 +54,9 @@ class Client:
     markers: tuple[str, ...]
     commands: tuple[str, ...] = ()
     command_type: str | None = None
+    joins_command: bool = False
+    env_key: str = "env"
+    added: Mapping[str, Any] = field(factory=dict)
     url_key: str | None = "url"
     url_type: str | None = None
     headers_key: str = "headers"
@@ -69,8 +73,11 @@ class Client:
         """
         if entry.url is None:
             form: dict[str, Any] = {"type": self.command_type} if self.command_type else {}
-            form |= {"command": entry.command, "args": list(entry.args)}
-            return form | ({"env": dict(entry.env)} if entry.env else {})
+            if self.joins_command:
+                form |= {"command": [entry.command, *entry.args]}
+            else:
+                form |= {"command": entry.command, "args": list(entry.args)}
+            return {**form, **self.added, **({self.env_key: dict(entry.env)} if entry.env else {})}
         if self.url_key is None:
             raise InvalidInput(
                 f"the file of {self.title} holds commands only: leave out --http, and"
@@ -79,7 +86,7 @@ class Client:
                 " must be reachable from the internet"
             )
         typed = {"type": self.url_type} if self.url_type else {}
-        return {**typed, self.url_key: entry.url, **self._show_key(entry)}
+        return {**typed, self.url_key: entry.url, **self.added, **self._show_key(entry)}
 
     def _show_key(self, entry: ServerEntry) -> dict[str, Any]:
         """Return the part of an entry with the access key, in a header that every proxy knows."""
@@ -217,6 +224,36 @@ CLIENTS: tuple[Client, ...] = (
         url_type="streamableHttp",
         reference=_ENV_BRACES,
         next_step="Cline starts it at once; its list of servers shows it.",
+    ),
+    Client(
+        name="opencode",
+        title="OpenCode",
+        accepts=_EVERY_EXTRA,
+        container="mcp",
+        override="{OPENCODE_CONFIG}",
+        files=("{config}/opencode/opencode.json", "{config}/opencode/opencode.jsonc"),
+        project_file="{project}/opencode.json",
+        markers=("{config}/opencode",),
+        commands=("opencode",),
+        command_type="local",
+        joins_command=True,
+        env_key="environment",
+        url_type="remote",
+        reference="{{env:{}}}",
+        next_step="Check it with `opencode mcp list`.",
+    ),
+    Client(
+        name="copilot",
+        title="Copilot CLI",
+        override="{COPILOT_HOME}/mcp-config.json",
+        files=("{home}/.copilot/mcp-config.json",),
+        markers=("{home}/.copilot",),
+        commands=("copilot",),
+        command_type="local",
+        added={"tools": ["*"]},
+        url_type="http",
+        reference=_BRACES,
+        next_step="Check it with `/mcp show` in a new session.",
     ),
 )
 

@@ -14,7 +14,7 @@ MASK = "***"
 _CONTEXT = 1  # the lines around it may hold keys of other servers
 _MAX_CHARS = 200
 # The parts of an entry whose values may be secrets.
-_SECRET_PARTS = ("headers", "http_headers", "env")
+_SECRET_PARTS = ("headers", "http_headers", "env", "environment")
 
 
 def find_secrets(form: object) -> frozenset[str]:

@@ -31,7 +31,7 @@ from infinite_memory.core.paths import NO_FOLDER
 
 _ATTEMPTS = 3
 _LOCK_SECONDS = 30.0
-_COMMAND_KEYS = ("command", "args", "env")
+_COMMAND_KEYS = ("command", "args", "env", "environment")
 _URL_KEYS = ("url", "serverUrl", "httpUrl")
 _HEADER_KEYS = ("headers", "http_headers", "env_http_headers", "bearer_token_env_var")
 # What another transport needs, and would be left over when a server is pointed elsewhere.

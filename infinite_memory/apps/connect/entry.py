@@ -14,7 +14,7 @@ SERVER_NAME = "infinite-memory"
 """The name of the entry in the file of every client."""
 
 _KEY_HEADERS = ("authorization", "x-memory-key")
-_VARIABLE = re.compile(r"\$\{(?:env:)?(\w+)\}|\$(\w+)", re.ASCII)
+_VARIABLE = re.compile(r"\$?\{(?:env:)?(\w+)\}|\$(\w+)", re.ASCII)
 _BEARER = re.compile(r"bearer\s+", re.IGNORECASE)
 
 
@@ -62,13 +62,14 @@ class ServerEntry:
         """Return the entry in the form that a client stores; None if the form is no server."""
         if not isinstance(form, Mapping):
             return None
-        command = _read_text(form, "command")
-        if command is not None:
-            args = form.get("args", ())
+        command, args = form.get("command"), form.get("args", ())
+        if isinstance(command, list) and command:
+            command, *args = command
+        if isinstance(command, str) and command:
             return cls(
                 command=command,
                 args=tuple(map(str, args)) if isinstance(args, list | tuple) else (),
-                env=_read_texts(form, "env"),
+                env={**_read_texts(form, "env"), **_read_texts(form, "environment")},
             )
         for name in ("url", "serverUrl", "httpUrl"):
             url = _read_text(form, name)
@@ -85,7 +86,7 @@ def carries_key(header: str) -> bool:
 
 def is_reference(value: str) -> bool:
     """Return whether a header holds no secret, but the name of a value that the client fills in."""
-    return _BEARER.sub("", value).startswith("$")
+    return _BEARER.sub("", value).startswith(("$", "{env:"))
 
 
 def _read_key(form: Mapping[Any, Any]) -> tuple[str | None, str | None]:

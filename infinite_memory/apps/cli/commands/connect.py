@@ -163,7 +163,8 @@ def connect_command(
 ) -> int:
     """Connect an assistant on this machine with the memory, and show the change of its file.
 
-    CLIENT is claude-desktop, claude-code, cursor, vscode, codex, gemini, windsurf, zed or cline.
+    CLIENT is claude-desktop, claude-code, cursor, vscode, codex, gemini, windsurf, zed, cline,
+    opencode or copilot.
 
     Without CLIENT the clients found here are listed. The former file is kept beside the new one;
     its comments, its order and its other servers stay. A file that CLIENT would not read, for a
