@@ -2,8 +2,10 @@
 """Texts with a secret, and texts that only look so, made anew from fixed seeds.
 
 Secrets are made here and kept nowhere: a file of them would stop every scanner. Each half has 250
-texts with a secret and 1,000 look-alikes; the rules of `infinite_memory.core.secrets` were
-written after the first half, and never changed for a text of the second.
+texts with a secret and 1,000 look-alikes. The rules of `infinite_memory.core.secrets` that were there
+before masked 126 of the first half, and touched none of its look-alikes; the present ones were
+written after it. The second half was written after these: 234 were masked at the first try, and
+four kinds of sentences were mended then.
 
     python -m benchmarks.secret_forms [--show]
 """
@@ -145,7 +147,10 @@ PLAIN: list[tuple[str, Make]] = [
         lambda d: make_pem(d, d.choice(["RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PRIVATE KEY"])),
     ),
     ("JSON web token", make_web_token),
-    ("access key of this library", lambda d: f"im_{draw(d, HEX, 12)}_{draw(d, WORD, 42)}q"),
+    (
+        "access key of this library",
+        lambda d: f"im_{draw(d, BASE32.lower(), 8)}_{draw(d, BASE32.lower(), 52)}",
+    ),
     (
         "card number",
         lambda d: group(
@@ -295,6 +300,173 @@ ALIKE: list[Make] = [
 ]
 
 
+# The second half, written after the rules: kinds and sentences that the first half has not.
+FURTHER_PLAIN: list[tuple[str, Make]] = [
+    ("AWS Bedrock key", lambda d: f"ABSK{draw(d, ALNUM + '+/', 127)}="),
+    ("GitHub user token", lambda d: d.choice(["ghu_", "ghr_"]) + draw(d, ALNUM, 36)),
+    ("GitLab deploy token", lambda d: d.choice(["gldt-", "glrt-"]) + draw(d, WORD, 19) + "b"),
+    (
+        "Slack user token",
+        lambda d: (
+            f"xoxp-{draw(d, DIGITS, 11)}-{draw(d, DIGITS, 11)}-{draw(d, DIGITS, 12)}-{draw(d, HEX, 32)}"
+        ),
+    ),
+    (
+        "Slack app token",
+        lambda d: f"xapp-1-A{draw(d, UPPER + DIGITS, 10)}-{draw(d, DIGITS, 13)}-{draw(d, HEX, 64)}",
+    ),
+    (
+        "Teams webhook",
+        lambda d: (
+            f"https://apollo.webhook.office.com/webhookb2/{uuid.UUID(bytes=d.randbytes(16))}@{uuid.UUID(bytes=d.randbytes(16))}/IncomingWebhook/{draw(d, HEX, 32)}/{uuid.UUID(bytes=d.randbytes(16))}"
+        ),
+    ),
+    (
+        "Discord webhook",
+        lambda d: (
+            f"https://discord.com/api/webhooks/{draw(d, '123456789', 18)}/{draw(d, WORD, 67)}x"
+        ),
+    ),
+    ("Stripe webhook secret", lambda d: f"whsec_{draw(d, ALNUM, 32)}"),
+    (
+        "OpenAI service key",
+        lambda d: f"sk-svcacct-{draw(d, WORD, 73)}aT3BlbkFJ{draw(d, WORD, 73)}Q",
+    ),
+    ("OpenRouter key", lambda d: f"sk-or-v1-{draw(d, HEX, 64)}"),
+    ("DeepSeek key", lambda d: f"sk-{draw(d, HEX, 32)}"),
+    ("Anthropic admin key", lambda d: f"sk-ant-admin01-{draw(d, WORD, 93)}AA"),
+    ("Google access token", lambda d: f"ya29.{draw(d, WORD, 150)}x"),
+    ("LangSmith key", lambda d: f"lsv2_pt_{draw(d, HEX, 32)}_{draw(d, HEX, 10)}"),
+    ("Pinecone key", lambda d: f"pcsk_{draw(d, ALNUM, 6)}_{draw(d, ALNUM, 60)}"),
+    ("crates token", lambda d: f"cio{draw(d, ALNUM, 32)}"),
+    ("Brevo key", lambda d: f"xkeysib-{draw(d, HEX, 64)}-{draw(d, ALNUM, 16)}"),
+    ("Resend key", lambda d: f"re_{draw(d, ALNUM, 8)}_{draw(d, ALNUM, 24)}"),
+    ("Facebook token", lambda d: f"EAAG{draw(d, ALNUM, 180)}"),
+    ("Fly token", lambda d: f"fo1_{draw(d, WORD, 42)}d"),
+    ("Pulumi token", lambda d: f"pul-{draw(d, HEX, 40)}"),
+    ("Doppler token", lambda d: f"dp.pt.{draw(d, ALNUM, 43)}"),
+    ("PlanetScale token", lambda d: f"pscale_tkn_{draw(d, WORD, 42)}e"),
+    ("Netlify token", lambda d: f"nfp_{draw(d, ALNUM, 36)}"),
+    ("Dynatrace token", lambda d: f"dt0c01.{draw(d, BASE32, 24)}.{draw(d, BASE32, 64)}"),
+    ("HubSpot token", lambda d: f"pat-eu1-{uuid.UUID(bytes=d.randbytes(16))}"),
+    ("Figma token", lambda d: f"figd_{draw(d, WORD, 39)}f"),
+    ("Tailscale key", lambda d: f"tskey-auth-{draw(d, ALNUM, 12)}CNTRL-{draw(d, ALNUM, 32)}"),
+    ("Dropbox token", lambda d: f"sl.{draw(d, WORD, 140)}g"),
+    ("JFrog key", lambda d: f"AKCp{draw(d, ALNUM, 69)}"),
+    ("Sourcegraph token", lambda d: f"sgp_{draw(d, HEX, 16)}_{draw(d, HEX, 40)}"),
+    (
+        "EC private key",
+        lambda d: make_pem(
+            d, d.choice(["EC PRIVATE KEY", "ENCRYPTED PRIVATE KEY", "PGP PRIVATE KEY BLOCK"])
+        ),
+    ),
+    ("American Express", lambda d: with_luhn(f"3{d.choice('47')}{draw(d, DIGITS, 12)}")),
+    ("bare card number", lambda d: with_luhn(f"4{draw(d, DIGITS, 14)}")),
+    (
+        "IBAN of a small country",
+        lambda d: make_iban(
+            *d.choice(
+                [
+                    ("AT", draw(d, DIGITS, 16)),
+                    ("CH", draw(d, DIGITS, 17)),
+                    ("BE", draw(d, DIGITS, 12)),
+                    ("PL", draw(d, DIGITS, 24)),
+                ]
+            )
+        ),
+    ),
+]
+FURTHER_NAMED: list[tuple[str, str, Make]] = [
+    ("password", "passwd: {}", make_password),
+    ("password", "I changed my Netflix password to {} last night", make_password),
+    ("password", "login: anna\npassword: {}\nserver: db1", make_password),
+    ("password", 'spring.datasource.password="{}"', make_password),
+    ("password", "Das Kennwort vom Router war {}, jetzt ist es ein anderes", make_password),
+    ("password", "mysql -u root --password={} apollo", make_password),
+    ("password", "la clave del alarma es {}", make_password),
+    ("password", "密码：{}", make_password),
+    ("URL password", "amqp://guest:{}@rabbit:5672/vhost", make_password),
+    (
+        "URL password",
+        "git clone https://anna:{}@git.example.org/a/b.git",
+        lambda d: draw(d, ALNUM, 20),
+    ),
+    ("basic auth", "curl -u anna:{} https://api.example.org/v1/me", make_password),
+    ("API key", '{{"apiKey": "{}", "region": "eu"}}', lambda d: draw(d, HEX, 40)),
+    ("API key", "x-api-key: {}", lambda d: draw(d, ALNUM, 40)),
+    ("signing key", "SIGNING_KEY='{}'", lambda d: draw(d, ALNUM, 44)),
+    ("token", "The access token: {} expires tomorrow", lambda d: draw(d, ALNUM, 48)),
+    ("token", "set TOKEN={} && run", lambda d: draw(d, ALNUM, 24)),
+    (
+        "Azure signature",
+        "https://apollo.blob.core.windows.net/c/f?sv=2026-01-01&sig={}",
+        lambda d: draw(d, ALNUM, 43) + "%3D",
+    ),
+    ("one-time code", "Dein Sicherheitscode: {}", lambda d: draw(d, DIGITS, 6)),
+    ("one-time code", "Use verification code {} to sign in", lambda d: draw(d, DIGITS, 6)),
+    ("one-time code", "{} ist Ihr Anmeldecode", lambda d: draw(d, DIGITS, 6)),
+    ("one-time code", "OTP: {}", lambda d: draw(d, DIGITS, 6)),
+    ("PIN", "meine PIN lautet {}", lambda d: draw(d, DIGITS, 4)),
+]
+FURTHER_SENTENCES = [
+    "the one for staging ({}) is older",
+    "X = '{}'  # do not commit",
+    "curl https://api.example.org/v1?x={}&y=1",
+    "docker run -e VALUE={} apollo:latest",
+    "<add key='value' value='{}' />",
+    "Bitte speichern: {}.",
+    "我的：{}，谢谢",
+    "- {}\n- nothing else",
+    "Voici la nouvelle valeur, {}, à garder pour toi",
+    '["{}", "b"]',
+]
+FURTHER_ALIKE: list[Make] = [
+    lambda d: f"git show {draw(d, HEX, 40)}:src/key.py",
+    lambda d: f"diff --git a/x b/x\nindex {draw(d, HEX, 7)}..{draw(d, HEX, 7)} 100644",
+    lambda d: (
+        f'ETag: "{draw(d, HEX, 32)}" Content-MD5: {base64.b64encode(d.randbytes(16)).decode()}'
+    ),
+    lambda d: f"blake3 {draw(d, HEX, 64)} of the file key.bin",
+    lambda d: f"go.sum h1:{base64.b64encode(d.randbytes(32)).decode()}",
+    lambda d: f"trace id {draw(d, HEX, 32)} span {draw(d, HEX, 16)}",
+    lambda d: f"arn:aws:iam::{draw(d, DIGITS, 12)}:role/apollo-{draw(d, HEX, 6)}",
+    lambda d: f"vpc-{draw(d, HEX, 17)} and ami-{draw(d, HEX, 17)}",
+    lambda d: f"Tweet {draw(d, '123456789', 1)}{draw(d, DIGITS, 18)} of yesterday",
+    lambda d: f"Die Sendung {draw(d, DIGITS, 20)} kommt am {d.randint(1, 28)}.{d.randint(1, 12)}.",
+    lambda d: (
+        f"1 234 567,{draw(d, DIGITS, 2)} € und {draw(d, '123456789', 3)}.{draw(d, DIGITS, 3)},{draw(d, DIGITS, 2)} EUR"
+    ),
+    lambda d: (
+        f"+33 6 {draw(d, DIGITS, 2)} {draw(d, DIGITS, 2)} {draw(d, DIGITS, 2)} {draw(d, DIGITS, 2)}, 0151-{draw(d, DIGITS, 8)}"
+    ),
+    lambda d: f"IMEI 35{draw(d, DIGITS, 13)}, serial {draw(d, UPPER + DIGITS, 12)}",
+    lambda d: f"ISBN 979{draw(d, DIGITS, 10)}, EAN {draw(d, DIGITS, 13)}",
+    lambda d: f"font: url(data:font/woff2;base64,{base64.b64encode(d.randbytes(400)).decode()})",
+    lambda d: base64.urlsafe_b64encode(d.randbytes(180)).decode(),
+    lambda d: f"https://www.youtube.com/watch?v={draw(d, WORD, 11)}&t={d.randint(1, 999)}",
+    lambda d: f"https://docs.google.com/document/d/{draw(d, WORD, 44)}/edit",
+    lambda d: (
+        f"npm i left-pad@{d.randint(0, 9)}.{d.randint(0, 30)}.{d.randint(0, 30)} --save-exact"
+    ),
+    lambda d: (
+        f"Python 3.{d.randint(8, 14)}.{d.randint(0, 9)}, Linux 6.{d.randint(1, 18)}.0-{draw(d, DIGITS, 2)}-generic"
+    ),
+    lambda d: (
+        f"PRIMARY KEY (id), KEY idx_user_{draw(d, DIGITS, 4)} (user_id), token varchar({draw(d, '123456789', 3)})"
+    ),
+    lambda d: (
+        f"The secret of the {d.choice(['soup', 'trick', 'garden'])} is {d.choice(['patience', 'salt', 'time'])}, room {draw(d, DIGITS, 3)}"
+    ),
+    lambda d: f"Line {draw(d, DIGITS, 4)}: def get_token_{draw(d, DIGITS, 2)}(key: str) -> Token:",
+    lambda d: (
+        f"{d.choice(WORDS)} {d.choice(WORDS)} hat {d.randint(20, 80)} Buchstaben; der Code ist {draw(d, DIGITS, 3)} Zeilen lang"
+    ),
+    lambda d: (
+        f"The 2FA code path is in auth_{draw(d, DIGITS, 2)}.py, the discount code SUMMER{draw(d, DIGITS, 2)} ends soon"
+    ),
+]
+
+
 def secrets_of(
     seed: int,
     count: int,
@@ -328,10 +500,28 @@ def first_alike() -> list[str]:
     return list(alike_of(4107, 1000, ALIKE))
 
 
-def is_masked(secret: str, masked: str) -> bool:
-    """Return whether no eight characters of a secret, or none of a shorter one, are left."""
+def second_secrets() -> list[tuple[str, str, str]]:
+    """Return the half of the secrets that was written after the rules."""
+    return list(secrets_of(4206, 250, FURTHER_NAMED, FURTHER_PLAIN, FURTHER_SENTENCES))
+
+
+def second_alike() -> list[str]:
+    """Return the half of the look-alikes that was written after the rules."""
+    return list(alike_of(4207, 1000, FURTHER_ALIKE))
+
+
+def is_masked(text: str, secret: str) -> bool:
+    """Return whether masking a text leaves nothing of its secret, and all that is around it.
+
+    Nothing means: no eight characters in a row that stand nowhere else in the text, of a shorter
+    secret not all of it.
+    """
+    masked, _ = mask_secrets(text)
+    before, _, after = text.partition(secret)
     size = min(8, len(secret))
-    return all(secret[at : at + size] not in masked for at in range(len(secret) - size + 1))
+    pieces = (secret[at : at + size] for at in range(len(secret) - size + 1))
+    left = [piece for piece in pieces if piece in masked and piece not in before + after]
+    return not left and masked.startswith(before[:-8]) and masked.endswith(after[8:])
 
 
 def main() -> None:
@@ -339,8 +529,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--show", action="store_true", help="print what went wrong, too")
     shows = parser.parse_args().show
-    for name, secrets, alike in (("first", first_secrets(), first_alike()),):
-        missed = [item for item in secrets if not is_masked(item[2], mask_secrets(item[1])[0])]
+    for name, secrets, alike in (
+        ("first", first_secrets(), first_alike()),
+        ("second", second_secrets(), second_alike()),
+    ):
+        missed = [item for item in secrets if not is_masked(item[1], item[2])]
         touched = [text for text in alike if mask_secrets(text)[1]]
         print(f"{name} half: {len(secrets) - len(missed)} of {len(secrets)} secrets are masked")
         print(f"{name} half: {len(touched)} of {len(alike)} look-alikes are touched")

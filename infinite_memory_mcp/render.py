@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from attrs import evolve
 
@@ -11,7 +12,13 @@ from infinite_memory.core.values.criteria import Depth
 from infinite_memory.core.values.hits import Explanation, Hit, Hits
 from infinite_memory.core.values.memory import Kind, Memory, Status
 from infinite_memory.core.values.messages import format_count
-from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable, Similar
+from infinite_memory.core.values.receipt import (
+    Outcome,
+    Receipt,
+    Searchable,
+    Similar,
+    describe_secrets,
+)
 from infinite_memory.search.text.lines import one_line
 from infinite_memory.search.text.quotation import NOTICE, escape_line, quote_label, quote_lines
 from infinite_memory.search.text.token_estimate import estimate_tokens
@@ -24,6 +31,9 @@ from infinite_memory_mcp.excerpt import (
     window_of,
 )
 from infinite_memory_mcp.view import MAX_IDS, PLAIN, View
+
+if TYPE_CHECKING:
+    from infinite_memory.features.chats.log.values import LoggedMessages
 
 # For what stands around the entries of an answer.
 _HEAD_TOKENS = 500
@@ -131,9 +141,17 @@ def _render_hints(receipt: Receipt, view: View) -> str:
             " the user which holds, and call update_memory with the id of that one and the other in"
             " supersedes."
         )
+    hints += render_secrets(receipt)
     for sentence in receipt.pending:
         hints += f" Still to be done: {sentence}."
     return hints
+
+
+def render_secrets(stored: Receipt | LoggedMessages) -> str:
+    """Return sentences on the secrets that were kept, and those that were masked, if any."""
+    kept = f" Kept in clear: {describe_secrets(stored.secrets)}; mask_secrets masks them."
+    masked = f" Masked: {describe_secrets(stored.masked)}."
+    return f"{kept if stored.secrets else ''}{masked if stored.masked else ''}"
 
 
 def advise_on_similar(receipt: Receipt, view: View = PLAIN) -> str:

@@ -111,7 +111,7 @@ ADAPTER_TAKES = {
     "core.values.conversation.attachment": "attachment_of describe_attachment",
     "core.values.memory": "GLOBAL present shorten shown_text without_feedback",
     "core.values.messages": "format_count format_size suggest_name",
-    "core.values.receipt": "describe_feedback",
+    "core.values.receipt": "describe_feedback describe_secrets",
     "core.values.timestamps": "in_zone read_moment show_moment",
     "features.background.dreamer.describe": "cycle_ids describe_cycle",
     "features.background.upkeep.describe": "describe_report shown_steps",

@@ -6,12 +6,24 @@ import base64
 import json
 import random
 import string
+import time
 import uuid
 from collections.abc import Callable
 from hashlib import sha1, sha256
 
 import pytest
 
+from benchmarks.secret_forms import (
+    FURTHER_PLAIN,
+    FURTHER_SENTENCES,
+    PLAIN,
+    SENTENCES,
+    first_alike,
+    first_secrets,
+    is_masked,
+    second_alike,
+    second_secrets,
+)
 from infinite_memory.core.secrets import find_secrets, mask_secrets
 
 LETTERS = string.ascii_letters + string.digits
@@ -158,3 +170,53 @@ def test_hashes_ids_and_images_are_left_alone() -> None:
 )
 def test_a_long_text_of_beginnings_takes_no_quadratic_time(unit: str) -> None:
     assert len(find_secrets(unit * (150_000 // len(unit)))) < 2
+
+
+@pytest.mark.parametrize("half", [(first_secrets, first_alike), (second_secrets, second_alike)])
+def test_generated_secrets_are_masked_and_look_alikes_are_left_alone(
+    half: tuple[Callable[[], list[tuple[str, str, str]]], Callable[[], list[str]]],
+) -> None:
+    secrets, alike = half
+    missed = [kind for kind, text, secret in secrets() if not is_masked(text, secret)]
+    assert len(missed) <= len(secrets()) // 100, missed
+    touched = [text for text in alike() if mask_secrets(text)[1]]
+    assert len(touched) <= 5, touched
+
+
+def test_masking_is_repeatable_and_what_is_masked_has_no_secret() -> None:
+    met = set[str]()
+    for _, text, _ in [*first_secrets(), *second_secrets()]:
+        masked, kinds = mask_secrets(text)
+        assert kinds
+        assert mask_secrets(masked) == (masked, ())
+        assert mask_secrets(text) == (masked, kinds)
+        met.update(kinds)
+    assert len(met) >= 70
+
+
+@pytest.mark.parametrize("form", [*PLAIN, *FURTHER_PLAIN], ids=lambda form: form[0])
+def test_a_key_is_masked_wherever_it_stands(
+    form: tuple[str, Callable[[random.Random], str]],
+) -> None:
+    dice = random.Random(form[0])
+    for sentence in (*SENTENCES, *FURTHER_SENTENCES):
+        secret = form[1](dice)
+        assert is_masked(sentence.format(secret), secret)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *("password ", "curl -u a", "aws secret access key ", "4111 ", "sk-", "://a:", "eyJa."),
+        *("-----BEGIN PRIVATE KEY-----\n", "is your code 123456 ", "otpauth://totp/a?"),
+    ],
+)
+def test_a_text_twice_as_long_takes_twice_as_long(unit: str) -> None:
+    def measure(size: int) -> float:
+        begun = time.process_time()
+        find_secrets(unit * (size // len(unit)))
+        return max(time.process_time() - begun, 0.02)
+
+    # The best of three: another process may run beside.
+    assert any(measure(1 << 19) < 3 * measure(1 << 18) for _ in range(3))

@@ -4,6 +4,7 @@ Every error derives from `InfiniteMemoryError` and from the built-in error that 
 
     InfiniteMemoryError
     ├── InvalidInput (ValueError)              a value of the caller cannot be used
+    │   ├── SecretRefused                      the scope takes no secrets
     │   └── UnknownScope (LookupError)         no scope has the name
     │       └── ScopeNotCreated                and the write was not told to create it
     ├── NotFound (LookupError)                 no memory has the id
@@ -67,6 +68,10 @@ class InfiniteMemoryError(Exception):
 
 class InvalidInput(InfiniteMemoryError, ValueError):
     """A value of the caller cannot be used; nothing was changed."""
+
+
+class SecretRefused(InvalidInput):
+    """A text has a secret, which the message does not show, and the scope takes none."""
 
 
 class UnknownScope(InvalidInput, LookupError):

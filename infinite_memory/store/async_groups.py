@@ -123,6 +123,7 @@ class AsyncBulk(Awaited[Bulk]):
     """`Bulk`, awaited."""
 
     preview_forget = awaited(Bulk.preview_forget)
+    mask_secrets = awaited(Bulk.mask_secrets)
     forget = awaited(Bulk.forget)
 
 

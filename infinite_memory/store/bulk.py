@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Unpack
 
 from infinite_memory.core.observe.recorder import measure_calls
+from infinite_memory.core.values.checks import check_flag
 from infinite_memory.core.values.criteria import Conditions
-from infinite_memory.core.values.receipt import BulkReceipt, Preview
+from infinite_memory.core.values.receipt import BulkReceipt, MaskedSecrets, Preview
 from infinite_memory.engine.calls import count_call
 from infinite_memory.engine.writes.bulk_forget import forget_matching, preview_matching
+from infinite_memory.engine.writes.mask_stored import mask_stored
 from infinite_memory.store.lifetime import Group
 
 
@@ -42,6 +45,23 @@ class Bulk(Group):
         return preview_matching(
             self._services, query, limit=limit, threshold=threshold, conditions=conditions
         )
+
+    @count_call
+    def mask_secrets(self, ids: Sequence[str] = (), *, dry_run: bool = False) -> MaskedSecrets:
+        """Put masks in the place of the secrets that are stored, in all memories without `ids`.
+
+        The history has the masks too, and the bytes of the secrets are removed from the files and
+        the index. It is an entry of the journal without the secrets, and cannot be undone. A value
+        that one memory names is masked in every other, if it has eight characters. Scopes whose
+        secrets the configuration allows are left out unless a memory is named. A `dry_run` changes
+        nothing. Backups and exports that were made before are not touched.
+
+        Raises:
+            AccessDenied: this handle shows a part of the store.
+            NotFound: there is no memory with one of the ids.
+            Conflict: another client kept changing a memory; what is masked by then stays so.
+        """
+        return mask_stored(self._services, ids, dry_run=check_flag(dry_run, "dry_run"))
 
     @count_call
     def forget(

@@ -9,8 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Unpack
 
+from attrs import evolve
+
 from infinite_memory.core.errors import InvalidInput, StorageUnavailable
 from infinite_memory.core.observe.recorder import measure_calls
+from infinite_memory.core.secrets import unattended
 from infinite_memory.core.values.checks import check_choice, check_field, check_flag
 from infinite_memory.core.values.criteria import Conditions
 from infinite_memory.core.values.exchange import (
@@ -154,7 +157,9 @@ class Exchange(Group):
                 dry_run=dry_run,
                 progress=progress,
             )
-            return run_import(self._services, request)
+            with unattended() as tally:
+                imported = run_import(self._services, request)
+            return evolve(imported, masked=dict(tally))
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from infinite_memory.core.observe.recorder import measure_calls
+from infinite_memory.core.secrets import Masker
 from infinite_memory.core.values.scope import Scope
 from infinite_memory.engine.calls import count_call
 from infinite_memory.store.lifetime import Group
@@ -72,7 +73,7 @@ class Scopes(Group):
         return create_scope(
             self._services,
             name,
-            description=description,
+            description=Masker().mask(description, "description"),
             parent=parent,
             keywords=keywords,
             sensitivity=sensitivity,
@@ -102,7 +103,7 @@ class Scopes(Group):
         return update_scope(
             self._services,
             name,
-            description=description,
+            description=Masker().mask(description, "description"),
             parent=parent,
             keywords=keywords,
             active=active,

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from infinite_memory.core.values.receipt import describe_secrets
 from infinite_memory.features.background.upkeep.describe import describe_report, shown_steps
 from infinite_memory.search.text.quotation import escape_line, quote_label, quote_lines
 from infinite_memory.search.text.token_estimate import estimate_tokens
-from infinite_memory_mcp.arguments import Arguments, MemoryIds, Tokens
+from infinite_memory_mcp.arguments import Arguments, MemoryId, MemoryIds, Tokens
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import RECEIPT, object_schema, receipt_to_data
 from infinite_memory_mcp.render import render_receipt
@@ -94,6 +95,30 @@ def store_summary(store: MemoryStore, arguments: StoreSummary) -> Answer:
     return Answer(text=render_receipt(receipt, view), data=receipt_to_data(receipt))
 
 
+class MaskSecrets(Arguments):
+    """The arguments of `mask_secrets`."""
+
+    id: MemoryId
+    dry_run: bool = Field(False, description="Only say what would be masked")
+
+
+@tool("Mask secrets", object_schema("ids", "secrets"), destroys=True, repeatable=True)
+def mask_secrets(store: MemoryStore, arguments: MaskSecrets) -> Answer:
+    """Mask the secrets in a memory and its history for good, such as keys and passwords.
+
+    Ask the user before: it cannot be undone.
+    """
+    memory_id = store.ids.resolve(arguments.id, whole=not arguments.dry_run)
+    found = store.bulk.mask_secrets([memory_id], dry_run=arguments.dry_run)
+    if not found.ids:
+        return Answer(text="It holds no secret.", data=found.to_dict())
+    effect = "Would be masked" if arguments.dry_run else "Masked"
+    pending = "".join(f" Still to be done: {escape_line(each)}." for each in found.pending)
+    return Answer(
+        text=f"{effect}: {describe_secrets(found.secrets)}.{pending}", data=found.to_dict()
+    )
+
+
 def _render_wanted(store: MemoryStore, wanted: Sequence[WantedSummary]) -> str:
     if not wanted:
         return "Nothing wants a summary."
@@ -117,5 +142,5 @@ def _render_item(item: WantedSummary, view: View) -> str:
     return "\n".join(parts)
 
 
-UPKEEP = (optimize_memory, summaries_wanted, store_summary)
+UPKEEP = (optimize_memory, summaries_wanted, store_summary, mask_secrets)
 """The tools of the upkeep."""

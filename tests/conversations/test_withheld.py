@@ -178,6 +178,15 @@ def test_torn_lines_of_pauses_are_passed_over(home: Path) -> None:
     assert load_pauses(home).hold("s", datetime.now(UTC))
 
 
+def test_what_was_masked_in_the_sessions_that_hooks_noted_is_counted(
+    home: Path, tmp_path: Path
+) -> None:
+    path = write_transcript(tmp_path / "s.jsonl", now("1", GATEWAY), now("2", f"again {TOKEN}"))
+    with MemoryStore.open(home, config=Config(home=home), embedder=HashingEmbedder()) as store:
+        append_line(home, {"client": "claude-code", "transcript": str(path), "folder": ""})
+        assert store.conversations.ingest_spool().masked == {"token": 1}
+
+
 def test_a_pause_that_cannot_be_noted_is_said(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -207,8 +216,9 @@ def test_the_work_of_a_session_has_masks_and_nothing_off_the_record(
     ]
     path = write_transcript(tmp_path / "s.jsonl", *lines)
     with MemoryStore.open(home, config=Config(home=home), embedder=HashingEmbedder()) as store:
-        assert store.projects.ingest_sessions(path).count("stored") == 1
-        store.exchange.import_from(path)
+        report = store.projects.ingest_sessions(path)
+        assert (report.count("stored"), report.masked) == (1, {"token": 1})
+        assert store.exchange.import_from(path).masked == {"token": 1}
         stored = json.dumps([each.to_dict() for each in store.browse(scope="ALL").memories])
     assert TOKEN not in stored
     assert "[secret: token]" in stored

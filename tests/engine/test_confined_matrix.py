@@ -426,6 +426,7 @@ ROWS: Mapping[str, list[Call]] = {
         ),
     ],
     "bulk.preview_forget": [*bulk_calls()],
+    "bulk.mask_secrets": [lambda s: s.bulk.mask_secrets(), lambda s: s.bulk.mask_secrets(IDS[:2])],
     "bulk.forget": [
         *(
             lambda s, c=c: (s.bulk.forget(made_of(s, c), **c), s.journal.entries())

@@ -80,6 +80,7 @@ ROWS: Mapping[str, Mapping[str, Any]] = {
     "optimize_memory": {"job": "index"},
     "summaries_wanted": {},
     "store_summary": {"text": "Notes on apollo.", "sources": IDS[:3]},
+    "mask_secrets": {"id": IDS[0]},
     "health_check": {},
     "get_metrics": {},
     "verify_memory": {},

@@ -241,6 +241,7 @@ ROWS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         *({"text": "Apollo is due in June", "sources": [memory_id]} for memory_id in IDS),
         *({"text": "Apollo is due", "sources": ["in-1", memory_id]} for memory_id in IDS),
     ],
+    "mask_secrets": [{"id": memory_id} for memory_id in IDS],
     "backup_memory": [{}],
     "list_backups": [{}],
     "delete_backup": [{"name": "zz.imarchive"}],

@@ -32,3 +32,24 @@ async def test_the_upkeep_says_what_it_did_and_how_to_take_it_back(
         assert "the nearest is 'archive'" in await refusal(client, "optimize_memory", job="archiv")
         assert "compact" in await text(client, "optimize_memory")
         assert await text(client, "optimize_memory") == "Nothing is due; name a job to run it now."
+
+
+async def test_a_secret_that_is_kept_is_told_with_the_tool_that_masks_it(
+    connect: Connect, store: MemoryStore
+) -> None:
+    key = "AKIAQRSTUVWX23456722"
+    async with connect() as client:
+        said = await text(client, "store_memory", text=f"The key is {key}")
+        assert "Kept in clear: 1 secret (AWS access key); mask_secrets masks them." in said
+        stored = await call(client, "store_memory", text=f"The other key is {key}")
+        assert stored["secrets"] == ["AWS access key"]
+        would = await text(client, "mask_secrets", id=stored["id"], dry_run=True)
+        assert would == "Would be masked: 1 secret (AWS access key)."
+        assert await text(client, "mask_secrets", id=stored["id"]) == (
+            "Masked: 1 secret (AWS access key)."
+        )
+        assert store.get(stored["id"]).text == "The other key is [secret: AWS access key]"
+        assert await text(client, "mask_secrets", id=stored["id"]) == "It holds no secret."
+        message = {"role": "user", "content": f"use {key}"}
+        logged = await text(client, "log_conversation", messages=[message], conversation_id="c")
+        assert "Kept in clear: 1 secret" in logged

@@ -165,6 +165,7 @@ calls = {
     "conversations.undo": lambda: store.conversations.undo("x"),
     "bulk.preview_forget": lambda: store.bulk.preview_forget("deadline"),
     "bulk.forget": lambda: store.bulk.forget("0123456789ab", "deadline"),
+    "bulk.mask_secrets": lambda: store.bulk.mask_secrets(),
     "ids.resolve": lambda: store.ids.resolve("12345678"),
     "ids.shorten": lambda: store.ids.shorten(["12345678"]),
     "scopes.__iter__": lambda: list(store.scopes),

@@ -45,6 +45,7 @@ CALLS: dict[str, Callable[[MemoryStore], object]] = {
     "exchange.export": lambda store: store.exchange.export("x.jsonl"),
     "exchange.import_from": lambda store: store.exchange.import_from("x.jsonl"),
     "bulk.preview_forget": lambda store: store.bulk.preview_forget(tags=["a"]),
+    "bulk.mask_secrets": lambda store: store.bulk.mask_secrets(dry_run=True),
     "bulk.forget": lambda store: store.bulk.forget("token", tags=["a"]),
     "conversations.log": lambda store: store.conversations.log(SAID, "talk"),
     "conversations.read": lambda store: store.conversations.read("talk"),

@@ -67,7 +67,9 @@ def _ingest_notes(store: MemoryStore, *, quiet: bool) -> None:
     if ingested.messages and not quiet:
         messages = format_count(ingested.messages, "message")
         conversations = format_count(ingested.conversations, "conversation")
-        remark(f"Took in {messages} of {conversations} that hooks had noted.")
+        masked = format_count(sum(ingested.masked.values()), "secret")
+        rest = f" {masked} in them are masked." if ingested.masked else ""
+        remark(f"Took in {messages} of {conversations} that hooks had noted.{rest}")
 
 
 @contextmanager

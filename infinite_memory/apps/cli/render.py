@@ -10,7 +10,14 @@ from infinite_memory.apps.cli.output import Line
 from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType
 from infinite_memory.core.values.memory import Memory, Status, present
 from infinite_memory.core.values.messages import format_count
-from infinite_memory.core.values.receipt import KeyHolder, Outcome, Receipt, Searchable, Similar
+from infinite_memory.core.values.receipt import (
+    KeyHolder,
+    Outcome,
+    Receipt,
+    Searchable,
+    Similar,
+    describe_secrets,
+)
 from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.search.text.lines import one_line
 
@@ -153,6 +160,13 @@ def list_hints(receipt: Receipt) -> Iterator[str]:
             " beginning, but another text; both stay current until you `revise` one so that it"
             " `--supersedes` the other."
         )
+    if receipt.secrets:
+        yield (
+            f"It holds {describe_secrets(receipt.secrets)} in clear:"
+            f" `infinite-memory doctor --secrets --id {receipt.id}` masks them for good."
+        )
+    if receipt.masked:
+        yield f"Masked: {describe_secrets(receipt.masked)}."
     for sentence in receipt.pending:
         yield f"Still to be done: {sentence}."
 

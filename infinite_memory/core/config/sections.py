@@ -36,6 +36,13 @@ def _check_scope(name: str) -> str:
     return checked
 
 
+def _check_pattern(name: str) -> str:
+    checked = check_label(name, "scope", max_chars=_MAX_SCOPE_CHARS)
+    if any("*" in part[:-1] for part in checked.split("/")):
+        raise ValueError(f"{name!r:.200}: a * stands at the end of a part, as in team/* or *")
+    return checked
+
+
 ScopeName = Annotated[str, AfterValidator(_check_scope)]
 """The type of a setting that names a scope, which need not exist."""
 
@@ -473,6 +480,17 @@ class Audit(Section):
     backups: Annotated[int, Field(ge=1, le=100)] = 3
 
 
+class SecretPolicy(StrEnum):
+    """What becomes of a secret that comes into a scope."""
+
+    MASK = "mask"
+    """A mask such as `[secret: AWS access key]` takes its place."""
+    REFUSE = "refuse"
+    """Nothing is stored, and the error names the kind and the place."""
+    ALLOW = "allow"
+    """It is kept, and nothing is said of it."""
+
+
 class Config(Section):
     """All settings, with a default for every setting.
 
@@ -492,6 +510,9 @@ class Config(Section):
       preference. Only the default, the processor, is tested.
     - `conversation_scopes`: whether a memory with a conversation and without a scope goes into a
       scope of that conversation, whose parent is `default_scope`.
+    - `secrets`: what becomes of secrets, by scopes or patterns such as "team/*"; the first that
+      matches counts. Without one they are masked in what hooks, sessions and imports bring in, and
+      kept, with a remark, in what somebody stores.
     - `time_zone`: by default that of the machine. `week_start`: the first day of "last week".
     """
 
@@ -511,6 +532,10 @@ class Config(Section):
     default_scope: ScopeName = GLOBAL
     strict_scopes: bool = False
     conversation_scopes: bool = False
+    secrets: Annotated[
+        Mapping[Annotated[str, AfterValidator(_check_pattern)], SecretPolicy],
+        BeforeValidator(_parse_mapping),
+    ] = {}
     time_zone: Annotated[str | None, AfterValidator(_check_zone)] = None
     week_start: Literal["monday", "sunday", "saturday"] = "monday"
     search: SearchDefaults = SearchDefaults()

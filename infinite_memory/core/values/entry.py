@@ -47,6 +47,8 @@ class Operation(StrEnum):
     """A cycle of the dreamer: links and topic summaries of a scope."""
     TRIGGER = "trigger"
     """An approval of the condition of a long-term memory; no import and no merge makes it."""
+    MASK = "mask"
+    """Masks in the place of secrets, in every revision of the memories; it cannot be undone."""
 
 
 @frozen(kw_only=True)

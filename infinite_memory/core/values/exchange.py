@@ -98,7 +98,8 @@ class Imported(PlainData):
     of the source, and `since` and `until` are the first and the last time in it. `samples` are up
     to ten memories of a dry run, spread over the source. `pending` is the number of memories that
     are found by their words alone until they are embedded. `entries` are the entries of the
-    journal; undoing any one of them undoes the whole import.
+    journal; undoing any one of them undoes the whole import. `masked` counts the secrets in the
+    source by their kinds, in whose place masks are stored; one that stands twice counts once.
     """
 
     path: str
@@ -121,3 +122,4 @@ class Imported(PlainData):
     samples: tuple[Memory, ...] = ()
     pending: int = 0
     entries: tuple[int, ...] = ()
+    masked: Mapping[str, int] = field(factory=dict)

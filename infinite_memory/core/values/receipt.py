@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -11,6 +12,7 @@ from attrs import field, frozen
 
 from infinite_memory.core.plain import PlainData, describe_in_a_line
 from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.messages import format_count
 
 
 class Outcome(StrEnum):
@@ -81,7 +83,8 @@ class Receipt(PlainData):
     replaces it, because it began later. `conflicts` are the ids of memories with the same key and
     beginning but a different text; all stay current until the caller decides. `pending` describes
     steps that failed after the write was durable, such as the embedding of the text, and what to do
-    about them.
+    about them. `secrets` are the kinds of the secrets that it holds in clear, one for each, such as
+    "AWS access key", and `masked` those in whose place a mask was stored.
     """
 
     id: str
@@ -99,11 +102,29 @@ class Receipt(PlainData):
     nearest_key: KeyHolder | None = None
     same_key: tuple[KeyHolder, ...] = ()
     pending: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    masked: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         said = ("superseded", "superseded_by", "conflicts", "pending")
         given = {name: value for name in said if (value := getattr(self, name))}
         return describe_in_a_line(self, self.outcome.value, id=self.id, scope=self.scope, **given)
+
+
+@frozen(kw_only=True)
+class MaskedSecrets(PlainData):
+    """What was found of secrets in the store.
+
+    `ids` are the memories with a secret in any revision, in whose place there is a mask now unless
+    it was a `dry_run`; `secrets` counts the different ones by their kinds. `unreadable` are
+    sentences on memories that are damaged, `pending` on what is still to be done.
+    """
+
+    ids: tuple[str, ...] = ()
+    secrets: Mapping[str, int] = field(factory=dict)
+    dry_run: bool = False
+    unreadable: tuple[str, ...] = ()
+    pending: tuple[str, ...] = ()
 
 
 PREVIEWED = 10
@@ -164,6 +185,13 @@ class Feedback(PlainData):
     outcome: FeedbackOutcome
     queries: tuple[str, ...]
     revision: int
+
+
+def describe_secrets(kinds: Iterable[str] | Mapping[str, int]) -> str:
+    """Return how many secrets of which kinds: "3 secrets (AWS access key, password (2))"."""
+    counts = Counter(kinds)
+    listed = [kind if count == 1 else f"{kind} ({count:,})" for kind, count in counts.items()]
+    return f"{format_count(counts.total(), 'secret')} ({', '.join(listed)})"
 
 
 def describe_feedback(feedback: Feedback, name: str, *, take_back: bool) -> str:

@@ -191,6 +191,8 @@ def plan_reversal(services: Services, entry: Entry) -> Reversal:
     """
     if entry.action.operation is Operation.BEGIN:
         raise Conflict(f"entry {entry.number} begins the journal: it changed nothing")
+    if entry.action.operation is Operation.MASK:
+        raise Conflict(f"entry {entry.number} masked secrets for good: none can be brought back")
     if entry.action.access_key is not None:
         raise _refuse_key(services, entry, entry.action.access_key)
     return _Planner(services, entry).plan()

@@ -17,6 +17,11 @@ from infinite_memory.storage.attachments import select_erased_with
 
 # A commit holds the lock of the writers.
 _MOST_AT_ONCE = 1000
+STILL_READ = (
+    "its bytes stay in the files of the store until a reader that began before has ended, most"
+    " likely in another process; the next change, opening or closing of the store then removes them"
+)
+"""What is pending while the files cannot be scrubbed."""
 
 
 def erase_all(services: Services, memories: Sequence[Memory]) -> tuple[str, ...]:
@@ -36,15 +41,21 @@ def erase_all(services: Services, memories: Sequence[Memory]) -> tuple[str, ...]
     return tuple(erased)
 
 
-def finish_erasing(services: Services, ids: Sequence[str]) -> None:
-    """Erase late summaries of erased memories, and remove all bytes from files and index."""
-    with AfterCommit("erasing the summaries that were stored meanwhile"):
+def finish_erasing(services: Services, ids: Sequence[str]) -> tuple[str, ...]:
+    """Erase late summaries of erased memories, and remove all bytes from files and index.
+
+    Return what is still to be done.
+    """
+    scrubbed = True
+    with AfterCommit("erasing the summaries that were stored meanwhile") as of_summaries:
         erase_late_summaries(services, ids)
-    with AfterCommit("removing the bytes of erased memories from the files"):
-        services.storage.scrub()
-    with AfterCommit("removing the bytes of erased memories from the index"):
+    with AfterCommit("removing the erased bytes from the files") as in_files:
+        scrubbed = services.storage.scrub()
+    with AfterCommit("removing the erased bytes from the index") as in_index:
         if isinstance(services.index, SupportsIndex):
             services.index.discard()
+    failures = [step.failure for step in (of_summaries, in_files, in_index)]
+    return (*filter(None, failures), *(() if scrubbed else (STILL_READ,)))
 
 
 def _erase_batch(services: Services, memories: Sequence[Memory]) -> list[str]:

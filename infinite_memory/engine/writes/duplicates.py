@@ -28,6 +28,7 @@ from infinite_memory.core.values.record import Record
 from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.supersession import find_by_key
+from infinite_memory.engine.writes.validation import NO_SECRETS, Found
 from infinite_memory.search.text.relative_time import is_relative
 
 # How many memories with the same content hash are compared, the newest first.
@@ -43,7 +44,7 @@ _FIRST_PAGE = 10
 _PAGE = 100
 _MAX_ENTRIES = 1000
 _MAX_MEMORIES = 1000
-_UNTOLD = frozenset({Operation.UPKEEP, Operation.DREAM})
+_UNTOLD = frozenset({Operation.UPKEEP, Operation.DREAM, Operation.MASK})
 
 
 @frozen
@@ -130,7 +131,8 @@ class RecentWrites:
 class NewMemory:
     """A memory to be stored; `timed` and `named` say that the caller gave its time, and its id.
 
-    `related` are ids of memories of its scope that it is linked to, each with the reason.
+    `related` are ids of memories of its scope that it is linked to, each with the reason. `secrets`
+    is what the guard found in it.
     """
 
     memory: Memory
@@ -138,6 +140,7 @@ class NewMemory:
     named: bool
     supersedes: tuple[str, ...] = ()
     related: Mapping[str, str] = field(factory=dict)
+    secrets: Found = NO_SECRETS
 
 
 @frozen(kw_only=True)

@@ -19,6 +19,7 @@ from infinite_memory.engine.load_memories import get_record, not_found
 from infinite_memory.engine.retry import attempts
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.attachments import find_attachments, hide_attachments
+from infinite_memory.engine.writes.bulk_erase import STILL_READ
 from infinite_memory.engine.writes.quoting_summaries import (
     erase_late_summaries,
     find_quoting_summaries,
@@ -27,10 +28,6 @@ from infinite_memory.engine.writes.receipts import receipt_of
 from infinite_memory.storage.attachments import select_attachments
 
 _UNKNOWN_SCOPE = "unknown"
-_STILL_READ = (
-    "its bytes stay in the files of the store until a reader that began before has ended, most"
-    " likely in another process; the next change, opening or closing of the store then removes them"
-)
 
 
 def forget(services: Services, memory_id: str, *, hard: bool) -> Receipt:
@@ -91,7 +88,7 @@ def _erase_memory(services: Services, memory_id: str) -> Receipt:
     failures = [step.failure for step in steps if step.failure is not None]
     pending = [f"{failure}; forget it once more to finish this" for failure in failures]
     if not scrubbed:
-        pending.append(_STILL_READ)
+        pending.append(STILL_READ)
     erased = (*receipt.erased, *map(_describe_erased, late))
     return evolve(receipt, erased=erased, pending=tuple(pending))
 

@@ -40,7 +40,7 @@ from infinite_memory.engine.writes.duplicates import Duplicates, NewMemory, find
 from infinite_memory.engine.writes.receipts import has_vectors, receipt_of
 from infinite_memory.engine.writes.similar import add_similar
 from infinite_memory.engine.writes.supersession import Placement, Supersession
-from infinite_memory.engine.writes.validation import build_memory
+from infinite_memory.engine.writes.validation import NO_SECRETS, Found, build_memory
 from infinite_memory.search.document import count_long_text
 
 Progress = Callable[[int, int], None]
@@ -151,10 +151,13 @@ def _prepare_memories(
     spelling: dict[str, str] = {}
     seen: dict[str, Memory] = {}
     wanted: list[NewMemory] = []
+    found: list[Found] = []
     for position, draft in enumerate(drafts, 1):
         try:
             # Increasing times, so that a conversation keeps the order of its messages.
-            memory = build_memory(draft, services, scopes, now, create_scope=create_scope)
+            memory = build_memory(
+                draft, services, scopes, now, create_scope=create_scope, found=found
+            )
             now += _MICROSECOND
             # The whole batch uses the first spelling of a scope that does not exist yet.
             memory = _set_scope(memory, spelling.setdefault(fold_name(memory.scope), memory.scope))
@@ -167,7 +170,8 @@ def _prepare_memories(
                 raise
             raise type(error)(f"memory {position} of {len(drafts)}: {error}") from error
         supersedes = check_labels(draft.supersedes, "supersedes")
-        wanted.append(NewMemory(memory, timed, draft.id is not None, supersedes))
+        named = draft.id is not None
+        wanted.append(NewMemory(memory, timed, named, supersedes, secrets=found[-1]))
     return wanted
 
 
@@ -223,7 +227,11 @@ def _embed_batch(
             progress(len(receipts))
     duplicates = _count_duplicates(services, batch.duplicates, receipts)
     ids = [item.memory.id for item in wanted]
-    return _order_receipts(ids, {**receipts, **batch.earlier, **duplicates})
+    ordered = _order_receipts(ids, {**receipts, **batch.earlier, **duplicates})
+    for at, item in enumerate(wanted):
+        if item.secrets is not NO_SECRETS:
+            ordered[at] = item.secrets.tell(ordered[at])
+    return ordered
 
 
 def _embed_part(

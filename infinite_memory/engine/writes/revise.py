@@ -8,6 +8,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from infinite_memory.core.errors import Conflict, InvalidInput
+from infinite_memory.core.secrets import mask_secrets
 from infinite_memory.core.values.checks import check_count, check_labels
 from infinite_memory.core.values.commit import Commit, Expect, Put, merge_commits
 from infinite_memory.core.values.conversation.attachment import is_reference
@@ -31,7 +32,12 @@ from infinite_memory.engine.writes.attachments import follow_revision
 from infinite_memory.engine.writes.receipts import has_vectors, receipt_of
 from infinite_memory.engine.writes.supersession import Placement, Supersession
 from infinite_memory.engine.writes.topic_summaries import forget_strayed_topics
-from infinite_memory.engine.writes.validation import check_fields, check_validity, resolve_scope
+from infinite_memory.engine.writes.validation import (
+    Found,
+    check_fields,
+    check_validity,
+    resolve_scope,
+)
 from infinite_memory.search.document import count_long_text
 
 
@@ -91,7 +97,8 @@ def _try_to_revise(
     if before.revision != revision + 1:
         _check_revision(services, before, revision, changes)
     scopes = services.storage.scopes()
-    values = _check_changes(services, request, scopes)
+    found: list[Found] = []
+    values = _check_changes(services, request, scopes, before.scope, found)
     if before.revision == revision + 1:
         receipt = _make_receipt_of_same_change(services, record, revision, values)
         if _settle_superseded(services, before, supersedes).superseded:
@@ -115,7 +122,7 @@ def _try_to_revise(
         count_long_text(after.text)
         services.storage.commit(with_entry(services, request.operation, commit, links=links))
         receipt = _embed_change(services, record, after)
-        return evolve(receipt, superseded=superseded)
+        return evolve(found[0].tell(receipt) if found else receipt, superseded=superseded)
     return None
 
 
@@ -222,19 +229,24 @@ def _make_receipt_of_same_change(
 
 
 def _check_changes(
-    services: Services, request: _Request, scopes: Mapping[str, Scope]
+    services: Services,
+    request: _Request,
+    scopes: Mapping[str, Scope],
+    scope: str,
+    found: list[Found],
 ) -> dict[str, Any]:
+    """Return the new values of a memory in `scope`; `found` receives what the guard found."""
     changes = request.changes
     if not changes and request.supersedes:
         return {}
     if not changes:
         raise InvalidInput("nothing to revise: give at least one field and its new value")
-    values = check_fields({k: v for k, v in changes.items() if k != "scope"}, services)
+    moved = {}
     if "scope" in changes:
-        values["scope"] = resolve_scope(
-            changes["scope"], scopes, services, create=request.create_scope
-        )
-    return values
+        scope = resolve_scope(changes["scope"], scopes, services, create=request.create_scope)
+        moved = {"scope": scope}
+    given = {name: value for name, value in changes.items() if name != "scope"}
+    return {**check_fields(given, services, scope, found), **moved}
 
 
 def _keep_feedback(before: Memory, values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -259,7 +271,9 @@ def _make_revision_conflict(
     services: Services, memory: Memory, revision: int, changes: Mapping[str, Any]
 ) -> Conflict:
     text = quote_text(services, memory, max_chars=500)
-    yours = f" and yours {changes['text']!r:.500}" if "text" in changes else ""
+    yours = ""
+    if isinstance(changes.get("text"), str):
+        yours = f" and yours {mask_secrets(changes['text'])[0]!r:.500}"
     return Conflict(
         f"memory {memory.id!r} now has revision {memory.revision}, not {revision}; its text"
         f" is {text}{yours}: read it again and decide"

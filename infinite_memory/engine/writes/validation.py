@@ -1,16 +1,28 @@
-"""Validation: build a memory from the values of a caller."""
+"""Validation: build a memory from the values of a caller, past the guard against secrets.
+
+What somebody stores by a call is kept with its secrets, and the receipt says so. What comes in
+unattended, from hooks, sessions and imports, is masked. The configuration decides for a scope.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from infinite_memory.core.config import Limits
-from infinite_memory.core.errors import InvalidInput, ScopeNotCreated
+from infinite_memory.core.config import Limits, SecretPolicy
+from infinite_memory.core.errors import InvalidInput, ScopeNotCreated, SecretRefused
+from infinite_memory.core.secrets import (
+    Masker,
+    is_unattended,
+    mask_secrets,
+    may_hold_secret,
+    note_masked,
+)
+from infinite_memory.core.values.access.scope_pattern import ScopePattern
 from infinite_memory.core.values.checks import (
     check_choice,
     check_context,
@@ -26,7 +38,7 @@ from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType, MemoryF
 from infinite_memory.core.values.ids import check_id, new_id
 from infinite_memory.core.values.memory import Kind, Memory
 from infinite_memory.core.values.messages import suggest_name
-from infinite_memory.core.values.scope import Scope, find_spelling
+from infinite_memory.core.values.scope import Scope, find_spelling, fold_name
 from infinite_memory.engine.conversation_scopes import choose_project_scope, unnamed_scope
 from infinite_memory.engine.scopes import (
     check_new_scope_name,
@@ -39,7 +51,13 @@ from infinite_memory.engine.visibility import visible_names
 from infinite_memory.search.text.keys import check_key
 from infinite_memory.search.text.typos import find_near_names
 
+if TYPE_CHECKING:
+    from infinite_memory.core.values.conversation.message import ChatMessage
+    from infinite_memory.core.values.receipt import Receipt
+
 _MAX_TITLE_CHARS = 500
+GUARDED = ("text", "title", "tags", "attachments", "context")
+"""The fields that may hold a secret."""
 _ASSIGNED = {"id", "scope", "stored_at", "revision"}
 # The fields that a caller gives as such; the operations set the rest of them.
 _GIVEN = {field.name: field for field in MEMORY_FIELDS if field.name not in _ASSIGNED}
@@ -49,6 +67,97 @@ _DRAFT_FIELDS = tuple(
 _read_fields = attrgetter(*_DRAFT_FIELDS)
 
 
+@attrs.frozen
+class Found:
+    """The kinds of the secrets in a write, once for each: those `kept`, and those `masked`."""
+
+    kept: tuple[str, ...] = ()
+    masked: tuple[str, ...] = ()
+
+    def tell(self, receipt: Receipt) -> Receipt:
+        """Return a receipt that says what was found."""
+        if not self.kept and not self.masked:
+            return receipt
+        return attrs.evolve(receipt, secrets=self.kept, masked=self.masked)
+
+
+NO_SECRETS = Found()
+"""Nearly always what the guard finds."""
+
+
+def guard_fields(services: Services, values: dict[str, Any], scope: str | None = None) -> Found:
+    """Look for secrets in the fields of a memory, and mask them in `values` where they are masked.
+
+    Raises:
+        SecretRefused: the scope takes no secrets.
+    """
+    context = values.get("context") or {}
+    # Stored bytes are no text, and to mask them would damage them.
+    if context and context.get("indexed") is False and isinstance(context.get("content"), Mapping):
+        return NO_SECRETS
+    texts = [values.get("text") or "", values.get("title") or "", *values.get("tags", ())]
+    if context:
+        texts.append(str(context))
+    if values.get("attachments"):
+        texts += values["attachments"]
+    if not may_hold_secret("\n".join(texts)):
+        return NO_SECRETS
+    masker = Masker()
+    changed = {name: masker.mask(values[name], name) for name in GUARDED if values.get(name)}
+    if not masker.found:
+        return NO_SECRETS
+    kinds = tuple([kind for kind, _, _ in masker.found])
+    policy = choose_policy(services, scope)
+    if policy is SecretPolicy.REFUSE:
+        kind, place, _ = masker.found[0]
+        raise SecretRefused(
+            f"there is a secret of the kind {kind!r} in {mask_secrets(place)[0]}, and the scope"
+            f" {scope!r:.160} takes none: write [secret: {kind}] in its place, or change `secrets`"
+            " of the configuration; nothing was stored"
+        )
+    if policy is SecretPolicy.ALLOW:
+        return NO_SECRETS
+    if policy is None:
+        return Found(kept=kinds)
+    for kind, _, value in masker.found:
+        note_masked(kind, value)
+    values.update(changed)
+    return Found(masked=kinds)
+
+
+def tell_of(services: Services, receipt: Receipt, memory: Memory) -> Receipt:
+    """Return the receipt of a memory that passed the guard, with the secrets that it holds."""
+    values = {name: getattr(memory, name) for name in GUARDED}
+    return guard_fields(services, values, memory.scope).tell(receipt)
+
+
+def guard_messages(
+    services: Services, messages: Sequence[ChatMessage], scope: str
+) -> tuple[tuple[ChatMessage, ...], Found]:
+    """Return messages as they are to be stored, so that they are known again, and what was found.
+
+    Raises:
+        SecretRefused: the scope takes no secrets.
+    """
+    guarded: list[ChatMessage] = []
+    masked: list[str] = []
+    for message in messages:
+        values: dict[str, Any] = {"text": message.content}
+        masked += guard_fields(services, values, scope).masked
+        is_same = values["text"] == message.content
+        guarded.append(message if is_same else attrs.evolve(message, content=values["text"]))
+    return tuple(guarded), Found(masked=tuple(masked))
+
+
+def choose_policy(services: Services, scope: str | None) -> SecretPolicy | None:
+    """Return what the configuration says of a scope; None keeps the secret, and says so."""
+    folded = fold_name(scope or "")
+    for pattern, policy in services.config.secrets.items():
+        if ScopePattern(pattern).matches(folded):
+            return policy
+    return SecretPolicy.MASK if is_unattended() else None
+
+
 def build_memory(
     draft: Draft,
     services: Services,
@@ -56,11 +165,15 @@ def build_memory(
     now: datetime,
     *,
     create_scope: bool | None = None,
+    found: list[Found] | None = None,
 ) -> Memory:
     """Return the memory that `draft` describes; `create_scope` is as in `resolve_scope`.
 
+    `found`, if given, receives what the guard says of its secrets.
+
     Raises:
         InvalidInput: a field cannot be used.
+        SecretRefused: it has a secret, and its scope takes none.
         UnknownScope: scopes are strict and no scope has that name.
     """
     fields = dict(zip(_DRAFT_FIELDS, _read_fields(draft), strict=True))
@@ -68,30 +181,40 @@ def build_memory(
         fields["happened_at"] = now
     values = _normalize_fields(fields, services.config.limits)
     check_validity(values["valid_from"], values["valid_to"])
+    scope = _resolve_draft_scope(
+        draft, values["conversation_id"], values["kind"], scopes, services, create=create_scope
+    )
+    secrets = guard_fields(services, values, scope)
+    if found is not None:
+        found.append(secrets)
     return Memory(
         id=new_id(now, services.random_bytes) if draft.id is None else check_id(draft.id),
-        scope=_resolve_draft_scope(
-            draft,
-            values["conversation_id"],
-            values["kind"],
-            scopes,
-            services,
-            create=create_scope,
-        ),
+        scope=scope,
         stored_at=now,
         **values,
     )
 
 
-def check_fields(values: Mapping[str, Any], services: Services) -> dict[str, Any]:
-    """Return `values`, which are fields of a memory, in their stored form.
+def check_fields(
+    values: Mapping[str, Any],
+    services: Services,
+    scope: str | None = None,
+    found: list[Found] | None = None,
+) -> dict[str, Any]:
+    """Return `values`, which are fields of a memory in `scope`, in their stored form.
+
+    `found` is as in `build_memory`.
 
     Raises:
         InvalidInput: a field cannot be used.
     """
     for name in values:
         check_field(name, _GIVEN)
-    return _normalize_fields(values, services.config.limits)
+    normalized = _normalize_fields(values, services.config.limits)
+    secrets = guard_fields(services, normalized, scope)
+    if found is not None:
+        found.append(secrets)
+    return normalized
 
 
 def _normalize_fields(values: Mapping[str, Any], limits: Limits) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from infinite_memory.engine.scopes import read_scope_name
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.attachments import make_reference
 from infinite_memory.engine.writes.receipts import has_vectors, receipt_of
-from infinite_memory.engine.writes.validation import build_memory
+from infinite_memory.engine.writes.validation import build_memory, tell_of
 from infinite_memory.features.attachments.data_uri import DataUri
 from infinite_memory.features.attachments.draft import AttachmentDraft, check_attachments
 from infinite_memory.features.attachments.similarity import check_dimensions
@@ -187,8 +187,8 @@ class _Planner:
         memory = evolve(memory, id=self._make_attachment_id(draft, memory.scope))
         if draft.data is not None:
             content_id = self._store_content(draft.data, memory)
-            values = {**_make_values(draft), "content": content_id}
-            memory = evolve(memory, context={"attachment": values})
+            values: Any = memory.context["attachment"]
+            memory = evolve(memory, context={"attachment": {**values, "content": content_id}})
             self._link_memories(memory.id, content_id)
         stored = self._services.storage.get([memory.id]).get(memory.id)
         plan.ids.append(memory.id)
@@ -375,6 +375,7 @@ def _make_receipts(services: Services, plan: _Plan) -> list[Receipt]:
         has_meaning = embedded is not None and memory_id in embedded
         outcome = Outcome.STORED if memory_id in plan.new else Outcome.REVISED
         receipt = receipt_of(memory, outcome, _choose_searchable(has_meaning))
+        receipt = tell_of(services, receipt, memory)
         failure = None if embedded is None else embedded.failure
         receipts[memory_id] = receipt if failure is None else evolve(receipt, pending=(failure,))
     for memory_id, record in plan.same.items():

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from attrs import evolve
 
 from infinite_memory.core.errors import Conflict, InvalidInput
+from infinite_memory.core.secrets import mask_secrets
 from infinite_memory.core.values.checks import check_choice, check_label
 from infinite_memory.core.values.commit import Commit, Expect
 from infinite_memory.core.values.conversation.attachment import ATTACHMENT_REASON, is_reference
@@ -153,7 +154,8 @@ def _check_weight(value: object) -> float:
 def _check_reason(value: object) -> str:
     if value == "":
         return ""
-    reason = check_label(value, "reason", max_chars=_MAX_REASON_CHARS)
+    # The journal keeps it for good.
+    reason, _ = mask_secrets(check_label(value, "reason", max_chars=_MAX_REASON_CHARS))
     if reason == ATTACHMENT_REASON:
         raise InvalidInput(
             f"reason {reason!r} marks attachments: attach a file with attachments.attach, or give"

@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from infinite_memory.core.errors import (
     Conflict,
@@ -20,6 +20,7 @@ from infinite_memory.core.errors import (
 )
 from infinite_memory.core.paths import expand_path
 from infinite_memory.core.plain import PlainData
+from infinite_memory.core.secrets import unattended
 from infinite_memory.core.values.draft import Draft
 from infinite_memory.core.values.ids import import_id
 from infinite_memory.core.values.memory import Memory, Origin, Status, shorten
@@ -77,12 +78,14 @@ class SessionChunk(PlainData):
 class IngestedSessions(PlainData):
     """The chunks of session files, in the order of the files and of time.
 
-    `skipped` are sentences on files, or on repositories that are not enabled.
+    `skipped` are sentences on files, or on repositories that are not enabled. `masked` counts the
+    secrets in the files by their kinds; they are stored nowhere.
     """
 
     files: int
     chunks: tuple[SessionChunk, ...] = ()
     skipped: tuple[str, ...] = ()
+    masked: Mapping[str, int] = field(factory=dict)
 
     def count(self, outcome: str) -> int:
         """Return the number of chunks with an outcome."""
@@ -103,12 +106,13 @@ def ingest_sessions(
         StorageError: the chunks cannot be stored at the moment.
     """
     result, seen = IngestedSessions(files=0), dict[str, str]()
-    for path in paths:
-        for file in find_session_files(_check_existing(path)):
-            if stop is not None and stop():
-                return result
-            result = _add_file(services, result, file, seen, dry_run=dry_run)
-    return result
+    with unattended() as tally:
+        for path in paths:
+            for file in find_session_files(_check_existing(path)):
+                if stop is not None and stop():
+                    break
+                result = _add_file(services, result, file, seen, dry_run=dry_run)
+    return evolve(result, masked=dict(tally))
 
 
 def _check_existing(path: Path) -> Path:

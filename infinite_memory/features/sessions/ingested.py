@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from collections.abc import Mapping
+
+from attrs import field, frozen
 
 from infinite_memory.core.plain import PlainData
 
@@ -12,7 +14,8 @@ class Ingested(PlainData):
     """A count of new `messages` that were taken in, of so many `conversations`.
 
     `skipped` are sentences on transcripts that cannot be read any more, and `failed` on those that
-    are tried again the next time. `finished` is False if it was stopped; the rest is kept.
+    are tried again the next time. `finished` is False if it was stopped; the rest is kept. `masked`
+    counts the secrets in what was read, by their kinds, in whose place masks were stored.
     """
 
     messages: int = 0
@@ -20,3 +23,4 @@ class Ingested(PlainData):
     skipped: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
     finished: bool = True
+    masked: Mapping[str, int] = field(factory=dict)

@@ -13,6 +13,7 @@ from attrs import evolve
 
 from infinite_memory.core.errors import Conflict, InfiniteMemoryError, InvalidInput
 from infinite_memory.core.files.locks import FileLock
+from infinite_memory.core.secrets import unattended
 from infinite_memory.core.values.draft import Draft
 from infinite_memory.core.values.ids import import_id
 from infinite_memory.core.values.memory import INFERRED, Kind
@@ -66,7 +67,9 @@ def ingest_spool(
     if not lock.acquire(wait_seconds):
         return Ingested(finished=not wait_seconds)
     try:
-        return _ingest_claimed(services, spool, stop, on_read)
+        with unattended() as tally:
+            ingested = _ingest_claimed(services, spool, stop, on_read)
+        return evolve(ingested, masked=dict(tally))
     finally:
         lock.release()
 

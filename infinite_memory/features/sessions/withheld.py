@@ -12,7 +12,7 @@ from datetime import datetime
 
 from attrs import evolve, field, frozen
 
-from infinite_memory.core.secrets import MASK, find_secrets, mask_secrets
+from infinite_memory.core.secrets import MASK, find_secrets, mask_secrets, note_masked
 from infinite_memory.features.sessions.events.event import Event
 
 PRIVATE = "[private]"
@@ -94,6 +94,7 @@ def _mask_event(event: Event, values: dict[str, str]) -> Event:
         secrets = find_secrets(text)
         for secret in secrets:
             value = text[secret.start : secret.end]
+            note_masked(secret.kind, value)
             if _LEAST_REPEATED <= len(value) <= _MOST_REPEATED and len(values) < _MOST_VALUES:
                 values.setdefault(value, secret.kind)
         return mask_secrets(text, secrets)[0]

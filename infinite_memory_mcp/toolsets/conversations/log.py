@@ -14,6 +14,7 @@ from infinite_memory.search.text.token_estimate import estimate_tokens
 from infinite_memory_mcp.arguments import Arguments, Limit, Tokens
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, fit_count
 from infinite_memory_mcp.data import compact, object_schema
+from infinite_memory_mcp.render import render_secrets
 from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.toolsets.conversations.arguments import (
     Attachments,
@@ -95,6 +96,7 @@ def log_conversation(store: MemoryStore, arguments: LogConversation) -> Answer:
         text += say("by_words", language, count=logged.unembedded)
     if logged.attachments:
         text += say("attached", language, ids=", ".join(logged.attachments))
+    text += render_secrets(logged)
     return Answer(text=text, data=logged.to_dict())
 
 

@@ -15,7 +15,7 @@ from infinite_memory_mcp.arguments import Arguments, MemoryId, Tokens, list_choi
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import RECEIPT, object_schema, receipt_to_data
 from infinite_memory_mcp.foreign.arguments import decode_json
-from infinite_memory_mcp.render import render_receipt
+from infinite_memory_mcp.render import render_receipt, render_secrets
 from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.toolsets.conversations.arguments import (
     ATTACHMENTS,
@@ -276,6 +276,7 @@ def _render_write(
         id=view_of_ids(store, [receipt.id]).shorten(receipt.id),
         revision=receipt.revision,
     )
+    text += render_secrets(receipt)
     return Answer(text=text, data=receipt_to_data(receipt))
 
 

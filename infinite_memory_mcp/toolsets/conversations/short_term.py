@@ -12,6 +12,7 @@ from infinite_memory.search.text.quotation import quote_label
 from infinite_memory_mcp.arguments import Arguments, Tokens
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import RECEIPT, compact, object_schema, receipt_to_data
+from infinite_memory_mcp.render import render_secrets
 from infinite_memory_mcp.tool import Answer, tool
 from infinite_memory_mcp.toolsets.conversations.arguments import (
     ATTACHMENTS,
@@ -109,6 +110,7 @@ def add_short_term_memory(store: MemoryStore, arguments: AddShortTermMemory) -> 
         id=view.shorten(receipt.id),
         keywords=_join_words(written),
     )
+    text += render_secrets(receipt)
     data = {**receipt_to_data(receipt), "keywords": keywords}
     if memory.attachments:
         text += say("attached", language, ids=", ".join(memory.attachments))

@@ -26,6 +26,7 @@ from infinite_memory.core.values.exchange import (
 )
 from infinite_memory.core.values.memory import Kind
 from infinite_memory.core.values.messages import format_count
+from infinite_memory.core.values.receipt import describe_secrets
 from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.features.archive.exchange.table import FORMATS
 from infinite_memory.search.text.lines import one_line
@@ -266,6 +267,8 @@ def _remark_import(imported: Imported) -> None:
         if count:
             number = format_count(count, "memory that was", "memories that were")
             remark(f"Left out {number} {what} here.")
+    if imported.masked:
+        remark(f"Masked: {describe_secrets(imported.masked)}.")
     if imported.loose_links:
         number = format_count(imported.loose_links, "link")
         remark(f"Left out {number} to what is not in the source.")

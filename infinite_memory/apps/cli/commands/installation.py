@@ -8,13 +8,17 @@ from pathlib import Path
 import click
 from attrs import asdict
 
+from infinite_memory.apps.cli.completions import complete_ids
 from infinite_memory.apps.cli.exits import ExitCode
+from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, refuse_scopes, wants_json
-from infinite_memory.apps.cli.output import emit_json, emit_table
+from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, emit_table, remark
 from infinite_memory.apps.cli.settings import load_settings, read_platform, server_arguments
 from infinite_memory.apps.connect.entry import ServerEntry
 from infinite_memory.core.errors import ConfigurationError
 from infinite_memory.core.values.address import masked
+from infinite_memory.core.values.messages import format_count
+from infinite_memory.core.values.receipt import describe_secrets
 from infinite_memory.core.values.verification import Diagnosis, State
 
 
@@ -51,16 +55,34 @@ def _mask_value(value: object) -> object:
 
 
 @click.command("doctor")
+@click.option("--secrets", is_flag=True, help="Mask the secrets that are stored, for good.")
+@click.option(
+    "--id",
+    "ids",
+    multiple=True,
+    metavar="ID",
+    shell_complete=complete_ids,
+    help="With --secrets: only in this memory. May be repeated.",
+)
+@click.option("--dry-run", is_flag=True, help="With --secrets: only say what would be masked.")
 @common_options
 @click.pass_context
-def doctor_command(context: click.Context) -> int:
+def doctor_command(
+    context: click.Context, /, *, secrets: bool, ids: tuple[str, ...], dry_run: bool
+) -> int:
     """Check the installation, the settings, the store, the model and the clients.
 
     The server of each connected client is started as that client would, with a store in memory, and
     asked for its tools. Nothing is changed, and a store that does not exist is not created. Exits
-    with 1 if there is a problem.
+    with 1 if there is a problem. With --secrets nothing of this is checked: keys, tokens, passwords
+    and numbers of cards and accounts in the store are masked, in the history too. That cannot be
+    undone.
     """
     refuse_scopes(context, "doctor")
+    if secrets:
+        return _mask_secrets(context, ids, dry_run=dry_run)
+    if ids or dry_run:
+        raise click.UsageError("--id and --dry-run go with --secrets", context)
     diagnoses = [*_diagnose_installation(context), *_diagnose_clients(context)]
     is_healthy = all(diagnosis.state is not State.PROBLEM for diagnosis in diagnoses)
     if wants_json(context):
@@ -70,6 +92,28 @@ def doctor_command(context: click.Context) -> int:
         rows = [(str(item.state), item.about, item.sentence) for item in diagnoses]
         emit_table(("State", "About", "Finding"), rows)
     return ExitCode.DONE if is_healthy else ExitCode.NO
+
+
+def _mask_secrets(context: click.Context, ids: tuple[str, ...], *, dry_run: bool) -> int:
+    with open_store(context) as store:
+        found = store.bulk.mask_secrets([store.ids.resolve(i) for i in ids], dry_run=dry_run)
+        backups = [backup.path for backup in store.backups.list()] if found.ids else []
+    if wants_json(context):
+        emit_json({**found.to_dict(), "backups": backups})
+    elif not found.ids:
+        emit_lines([Line([("No secret is stored.", "")])])
+    else:
+        number = format_count(len(found.ids), "memory", "memories")
+        effect = "would be masked" if dry_run else "are masked"
+        emit_lines([Line([(f"{describe_secrets(found.secrets)} in {number} {effect}:", "")])])
+        emit_lines(Line([(memory_id, "")], 2) for memory_id in found.ids)
+    for sentence in (*found.unreadable, *found.pending):
+        remark(f"Still to be done: {sentence}.")
+    if backups:
+        made = format_count(len(backups), "backup was", "backups were")
+        remark(f"{made} made before and may hold them: `infinite-memory backup list`.")
+    is_done = not found.unreadable and not (dry_run and found.ids)
+    return ExitCode.DONE if is_done else ExitCode.NO
 
 
 def _diagnose_clients(context: click.Context) -> Iterator[Diagnosis]:

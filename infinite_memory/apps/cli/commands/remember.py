@@ -35,7 +35,12 @@ from infinite_memory.core.values.draft import Draft
 from infinite_memory.core.values.ids import give_import_ids
 from infinite_memory.core.values.memory import Kind, Origin, Status
 from infinite_memory.core.values.messages import format_count
-from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
+from infinite_memory.core.values.receipt import (
+    Outcome,
+    Receipt,
+    Searchable,
+    describe_secrets,
+)
 from infinite_memory.core.values.scope import fold_name
 from infinite_memory.core.values.timestamps import read_moment
 from infinite_memory.features.sessions.scope_names import PREFIX
@@ -243,6 +248,12 @@ def _report_receipts(receipts: Sequence[Receipt], *, as_json: bool) -> None:
             f"{number} forgotten since an earlier import, and stay so: `infinite-memory undo` of"
             " that change brings them back, see `infinite-memory log`."
         )
+    secrets = [kind for receipt in receipts for kind in receipt.secrets]
+    if secrets:
+        held = f"{describe_secrets(secrets)} in clear"
+        remark(f"They hold {held}: `infinite-memory doctor --secrets` masks them for good.")
+    if masked := [kind for receipt in receipts for kind in receipt.masked]:
+        remark(f"Masked: {describe_secrets(masked)}.")
     conflicts = sum(bool(receipt.conflicts) for receipt in receipts)
     if conflicts:
         number = format_count(conflicts, "memory conflicts", "memories conflict")

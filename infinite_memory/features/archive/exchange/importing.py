@@ -257,5 +257,6 @@ class _Store:
             samples=tuple(self._samples[:_SAMPLES]),
             pending=len(pending),
             entries=tuple(self._entries),
+            masked={},
             **self._counts,
         )

@@ -28,6 +28,8 @@ class LoggedMessages(PlainData):
     trivial: int
     unembedded: int = 0
     attachments: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    masked: tuple[str, ...] = ()
 
 
 @frozen(kw_only=True)

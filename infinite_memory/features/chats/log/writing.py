@@ -28,6 +28,7 @@ from infinite_memory.engine.scopes import choose_scope
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.trivial import is_trivial
 from infinite_memory.engine.writes.remember import remember_many
+from infinite_memory.engine.writes.validation import guard_messages
 from infinite_memory.features.attachments.attaching import attach_all, prepare_attachments
 from infinite_memory.features.attachments.draft import AttachmentDraft
 from infinite_memory.features.chats.log.values import LoggedMessages
@@ -73,6 +74,7 @@ def log_messages(
     if not given:
         raise InvalidInput("messages is empty: give at least one message with role and content")
     name = choose_scope(scope, services, conversation_id)
+    given, found = guard_messages(services, given, name)
     logged = load_last(services, name, conversation_id, given[:1], besides=len(given))
     named = list(_name_messages(services, given, logged, conversation_id, name))
     ids = [message.id for message in named]
@@ -93,6 +95,8 @@ def log_messages(
         trivial=sum(is_trivial(message.message.content) for message in new),
         unembedded=sum(receipt.searchable is Searchable.WORDS for receipt in receipts),
         attachments=attached_ids,
+        secrets=tuple([kind for receipt in receipts for kind in receipt.secrets]),
+        masked=found.masked,
     )
 
 

@@ -29,6 +29,7 @@ from infinite_memory.engine.services import Services
 from infinite_memory.engine.trivial import is_trivial
 from infinite_memory.engine.writes.receipts import has_vectors, receipt_of
 from infinite_memory.engine.writes.remember import remember
+from infinite_memory.engine.writes.validation import guard_messages
 from infinite_memory.features.attachments.attaching import attach_after, prepare_attachments
 from infinite_memory.features.chats.log.writing import load_last
 from infinite_memory.features.chats.short_term.entry import (
@@ -61,9 +62,10 @@ def add_short_term(
     checked = check_recent(services, messages, "messages")
     role_weights = check_role_weights(role_weights)
     entries = _load_entries(services, conversation_id, scope)
+    here = choose_scope(scope, services, conversation_id)
+    checked, found = guard_messages(services, checked, here)
     text = render_messages(checked)
     now = services.clock()
-    here = choose_scope(scope, services, conversation_id)
     same = [
         entry.memory
         for entry in entries
@@ -86,7 +88,8 @@ def add_short_term(
         happened_at=checked[-1].said_at or now,
         context=short_term_context(keywords),
     )
-    return attach_after(services, remember(services, draft, similar=False), files)
+    receipt = remember(services, draft, similar=False)
+    return attach_after(services, found.tell(receipt) if found.masked else receipt, files)
 
 
 def _find_logged(

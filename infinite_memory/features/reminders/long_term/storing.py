@@ -25,7 +25,7 @@ from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.forget import forget
 from infinite_memory.engine.writes.receipts import receipt_of
 from infinite_memory.engine.writes.revise import revise
-from infinite_memory.engine.writes.validation import build_memory
+from infinite_memory.engine.writes.validation import build_memory, tell_of
 from infinite_memory.features.attachments.attaching import attach_after, prepare_attachments
 from infinite_memory.features.reminders.long_term.book import (
     TrackedMemory,
@@ -255,6 +255,7 @@ def _store_memory(services: Services, memory: Memory) -> Receipt:
     is_embedded = memory.id in embedded
     found_by = Searchable.MEANING if is_embedded else Searchable.WORDS
     receipt = receipt_of(memory, Outcome.STORED, found_by)
+    receipt = tell_of(services, receipt, memory)
     return receipt if embedded.failure is None else evolve(receipt, pending=(embedded.failure,))
 
 

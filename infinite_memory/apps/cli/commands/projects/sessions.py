@@ -17,6 +17,7 @@ from infinite_memory.apps.cli.waiting import end_waiting
 from infinite_memory.core.errors import NotFound, StorageError
 from infinite_memory.core.paths import expand_path, find_user_home
 from infinite_memory.core.values.messages import format_count
+from infinite_memory.core.values.receipt import describe_secrets
 from infinite_memory.features.projects.session_chunks import IngestedSessions, SessionChunk
 from infinite_memory.features.projects.watching import SessionWatch, default_folders
 from infinite_memory.features.sessions.scope_names import PREFIX
@@ -97,6 +98,8 @@ def _emit_report(report: IngestedSessions, *, is_dry: bool) -> None:
     emit_lines(_format_chunk(chunk) for chunk in _list_changed(report))
     for sentence in report.skipped:
         remark(f"Left out: {one_line(sentence, max_chars=200)}")
+    if report.masked:
+        remark(f"Masked: {describe_secrets(report.masked)}.")
     files = format_count(report.files, "session file")
     if not report.files:
         remark("No session file of Claude Code, Codex or Gemini CLI was found.")

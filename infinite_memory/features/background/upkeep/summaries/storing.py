@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from typing import Any
 
 from attrs import evolve
 
@@ -19,6 +20,7 @@ from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.retry import attempts
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.receipts import receipt_of
+from infinite_memory.engine.writes.validation import guard_fields
 from infinite_memory.features.background.upkeep.context import JobContext
 from infinite_memory.features.background.upkeep.summaries.candidates import (
     load_finished,
@@ -58,7 +60,9 @@ def store_summary(
         raise InvalidInput(f"sources has {len(set(ids)):,} ids: give 1 to {MOST_SOURCES}")
     for attempt in attempts():
         material = _load_material(services, ids)
-        summary = _build_summary(services, material, checked, heading)
+        values: dict[str, Any] = {"text": checked, "title": heading}
+        found = guard_fields(services, values, material.scope)
+        summary = _build_summary(services, material, values["text"], values["title"])
         present = services.storage.get([summary.id], models=()).get(summary.id)
         if present is not None:
             is_forgotten = present.memory.status is Status.FORGOTTEN
@@ -76,7 +80,7 @@ def store_summary(
     if embedded is None:
         raise NotFound("a source was erased or moved at the same moment: the summary is erased")
     found_by = Searchable.MEANING if summary.id in embedded else Searchable.WORDS
-    receipt = receipt_of(summary, Outcome.STORED, found_by)
+    receipt = found.tell(receipt_of(summary, Outcome.STORED, found_by))
     pending = () if embedded.failure is None else (embedded.failure,)
     return evolve(receipt, superseded=tuple([memory.id for memory in replaced]), pending=pending)
 
