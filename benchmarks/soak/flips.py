@@ -33,7 +33,7 @@ from infinite_memory.testing.embedders import HashingEmbedder
 
 _WORDS = "red blue green harbour deadline birthday coffee train garden window paper river".split()
 _TABLES = (
-    "ledger memories memory_tags vectors revisions erased scopes "
+    "ledger memories memory_tags embeddings revisions erased scopes "
     "journal journal_memories links usage activations"
 ).split()
 _DIMENSIONS = 32

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
+from itertools import accumulate
 
 import numpy as np
 from attrs import evolve, frozen
@@ -16,7 +17,7 @@ from infinite_memory.core.values.checks import check_count
 from infinite_memory.core.values.commit import Attach, Commit, Detach
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.messages import format_count
-from infinite_memory.core.values.record import Embedding
+from infinite_memory.core.values.record import Embedding, from_steps, to_steps
 from infinite_memory.engine.after_commit import AfterCommit
 from infinite_memory.engine.services import Services
 from infinite_memory.search.embedding import CheckedEmbedder
@@ -57,13 +58,15 @@ def embed_memories(
 ) -> list[Embedding]:
     """Return the embeddings of the texts of `memories`, in order.
 
-    A memory that is not indexed gets an embedding without passages.
+    The vectors are rounded to 16 bits a component, in which the index compares them. A memory that
+    is not indexed gets an embedding without passages.
 
     Raises:
         EmbedderError: the model cannot be loaded or run.
         Stopped: `stop` returned True; it is called every 16 passages, which take up to a second.
     """
-    embedder = CheckedEmbedder(embedder)
+    if not isinstance(embedder, CheckedEmbedder):
+        embedder = CheckedEmbedder(embedder)
     spans = [embedder.spans(memory.text) if memory.is_indexed else _NO_SPANS for memory in memories]
     passages = [
         memory.text[start:end]
@@ -75,11 +78,11 @@ def embed_memories(
         if stop():
             raise Stopped
         parts.append(embedder.embed(passages[start : start + _PASSAGES_BETWEEN_STOPS]))
-    vectors = np.concatenate(parts)
-    ends = np.cumsum([len(cuts) for cuts in spans])[:-1]
+    vectors = from_steps(*to_steps(np.concatenate(parts)))
+    ends = accumulate(map(len, spans))
     return [
-        Embedding(model=embedder.model, spans=cuts, vectors=rows)
-        for cuts, rows in zip(spans, np.split(vectors, ends), strict=True)
+        Embedding(model=embedder.model, spans=cuts, vectors=vectors[end - len(cuts) : end])
+        for cuts, end in zip(spans, ends, strict=True)
     ]
 
 

@@ -15,14 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infinite_memory.core.errors import StorageUnavailable
+from infinite_memory.core.values.record import to_steps
 
 Bytes = NDArray[np.int8]
 Scores = NDArray[np.float32]
-
-# 127 * 256 + 127; a greater value would round to a `high` of 128.
-_GREATEST = 32_639
-# A vector with a smaller scale counts as 0, because float32 could not represent its components.
-_NOTHING = np.float32(1e-34)
 
 
 def quantize(vectors: NDArray[np.floating]) -> tuple[Bytes, Bytes, Scores]:
@@ -31,11 +27,7 @@ def quantize(vectors: NDArray[np.floating]) -> tuple[Bytes, Bytes, Scores]:
     `vectors` must be finite, shape (v, dimensions). The planes of a vector do not depend on the
     rest of the batch.
     """
-    vectors = vectors.astype(np.float32, copy=False)
-    scale = np.abs(vectors).max(axis=1, initial=0)
-    scale /= np.float32(_GREATEST)
-    scale[scale < _NOTHING] = 1
-    steps = np.rint(vectors / scale[:, np.newaxis]).astype(np.int32)
+    steps, scale = to_steps(vectors)
     # Half a step of `high` is added, so that the residual lies on both sides of 0.
     high = (steps + 128) >> 8
     low = steps - (high << 8)

@@ -320,7 +320,7 @@ def test_what_is_damaged_is_left_out_and_named_and_the_rest_is_copied(
     spoil(source, "UPDATE revisions SET body = '{}' WHERE id = 'history' AND revision = 2")
     spoil(
         source,
-        "UPDATE vectors SET vectors = zeroblob(length(vectors)) WHERE number ="
+        "UPDATE embeddings SET vectors = zeroblob(length(vectors)) WHERE number ="
         " (SELECT number FROM memories WHERE id = 'plain-000007')",
     )
     spoil(source, "UPDATE scopes SET description = 'Spoilt.' WHERE name = 'diary'")

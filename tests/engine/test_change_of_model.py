@@ -384,7 +384,7 @@ def test_what_was_damaged_by_either_model_is_made_anew_in_the_middle_of_a_change
     ) as store:
         assert store.models.catch_up(limit=2) == 2
         connection = apsw.Connection(str(tmp_path / "memory.db"))
-        connection.execute("UPDATE vectors SET checksum = zeroblob(16) WHERE number = 2")
+        connection.execute("UPDATE embeddings SET checksum = zeroblob(16) WHERE number = 2")
         connection.close()
         wrong = [finding.what for finding in store.verify().findings]
         assert sorted(what for what in wrong if "index" not in what) == [

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import apsw
 
-OLDER_SCHEMAS = (1, 2, 3)
+OLDER_SCHEMAS = (1, 2, 3, 4)
 """The versions of the schema of which there is a dump."""
 
 _DUMPS = Path(__file__).parents[1] / "storage"

@@ -99,10 +99,10 @@ def test_a_sound_store_is_counted_and_nothing_is_found(store: MemoryStore) -> No
         ("UPDATE revisions SET body = '{}'", (RecordKind.REVISION, "m0")),
         ("UPDATE revisions SET id = 'm7'", (RecordKind.REVISION, "m7")),
         (
-            "UPDATE vectors SET vectors = zeroblob(64) WHERE number = 2",
+            "UPDATE embeddings SET vectors = zeroblob(64) WHERE number = 2",
             (RecordKind.EMBEDDING, "m1"),
         ),
-        ("DELETE FROM vectors WHERE number = 2", (RecordKind.EMBEDDING, "m1")),
+        ("DELETE FROM embeddings WHERE number = 2", (RecordKind.EMBEDDING, "m1")),
         ("DELETE FROM memory_tags WHERE id = 'm1' AND folded = 'a'", (RecordKind.TAGS, "m1")),
         (
             "UPDATE memory_tags SET folded = 'z' WHERE id = 'm1' AND folded = 'a'",
@@ -222,7 +222,7 @@ def test_columns_of_another_type_are_damage_like_any_other(store: MemoryStore, h
 
 def test_a_damaged_vector_is_mended_from_the_text(store: MemoryStore, home: Path) -> None:
     good = store._services.storage.get(["m1"])["m1"]
-    damage = "UPDATE vectors SET vectors = zeroblob(64) WHERE number = 2"
+    damage = "UPDATE embeddings SET vectors = zeroblob(64) WHERE number = 2"
     alter(home, damage)
     assert parts_of(store.verify()) == [(RecordKind.EMBEDDING, "m1")]
     assert store.models.catch_up() == 1

@@ -17,6 +17,7 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
 from infinite_memory.core.errors import StorageUnavailable
+from infinite_memory.core.values.record import from_steps, to_steps
 from infinite_memory.search.cosine import (
     QueryVector,
     approximate_cosines,
@@ -94,6 +95,22 @@ def test_two_planes_have_sixteen_bits_of_every_component(vectors: Floats) -> Non
     half_a_step = 0.51 * np.where(scale < 1, scale, 0)[:, np.newaxis]
     assert (np.abs(again - vectors) <= half_a_step + 1e-29).all()
     assert (quantize(vectors[::-1])[0] == high[::-1]).all()
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    arrays.arrays(
+        np.float32,
+        st.tuples(st.integers(1, 5), st.integers(1, 20)),
+        elements=st.floats(-2, 2, width=32, allow_subnormal=False),
+    )
+)
+def test_rounded_vectors_make_the_same_planes_as_those_that_were_rounded(vectors: Floats) -> None:
+    planes = quantize(vectors)
+    for _ in range(2):
+        vectors = from_steps(*to_steps(vectors))
+        again = quantize(vectors)
+        assert all((a == b).all() for a, b in zip(again, planes, strict=True))
 
 
 @pytest.mark.thorough

@@ -160,14 +160,15 @@ def test_a_damaged_memory_cannot_pass_into_the_history_and_can_be_erased(
 @pytest.mark.parametrize(
     "damage",
     [
-        "UPDATE vectors SET vectors = zeroblob(64) WHERE number = 1",
-        "UPDATE vectors SET vectors = zeroblob(63) WHERE number = 1",
-        "UPDATE vectors SET spans = zeroblob(16) WHERE number = 1",
-        "UPDATE vectors SET dimensions = 4 WHERE number = 1",
-        "UPDATE vectors SET model = 'model-b' WHERE number = 1",
-        "UPDATE vectors SET checksum = zeroblob(16) WHERE number = 1",
-        "DELETE FROM vectors WHERE number = 1",
-        "UPDATE vectors SET number = number + 10; UPDATE vectors SET number = 1 WHERE number = 12",
+        "UPDATE embeddings SET vectors = zeroblob(64) WHERE number = 1",
+        "UPDATE embeddings SET vectors = zeroblob(63) WHERE number = 1",
+        "UPDATE embeddings SET spans = zeroblob(16) WHERE number = 1",
+        "UPDATE embeddings SET dimensions = 4 WHERE number = 1",
+        "UPDATE embeddings SET model = 'model-b' WHERE number = 1",
+        "UPDATE embeddings SET checksum = zeroblob(16) WHERE number = 1",
+        "DELETE FROM embeddings WHERE number = 1",
+        "UPDATE embeddings SET number = number + 10;"
+        " UPDATE embeddings SET number = 1 WHERE number = 12",
     ],
 )
 def test_a_damaged_embedding_counts_as_none_and_waits_to_be_made_anew(
@@ -188,7 +189,9 @@ def test_of_two_embeddings_only_the_damaged_one_counts_as_none(
 ) -> None:
     one, two = make_embedding(1), make_embedding(5, model="model-b")
     storage.commit(Commit(attaches=[Attach(id="a", revision=1, embedding=two)]))
-    _alter(home, "UPDATE vectors SET vectors = zeroblob(64) WHERE number = 1 AND model = 'model-a'")
+    _alter(
+        home, "UPDATE embeddings SET vectors = zeroblob(64) WHERE number = 1 AND model = 'model-a'"
+    )
     assert storage.get(["a"])["a"].embeddings == (two,)
     assert storage.pending("model-a", limit=9) == ["a"]
     assert storage.pending("model-b", limit=9) == ["b"]
@@ -208,7 +211,7 @@ def test_a_damaged_embedding_of_a_model_that_is_given_up_is_taken_away(
     storage.commit(
         Commit(attaches=[Attach(id="a", revision=1, embedding=make_embedding(5, model="model-b"))])
     )
-    _alter(home, "UPDATE vectors SET vectors = zeroblob(64) WHERE model = 'model-a'")
+    _alter(home, "UPDATE embeddings SET vectors = zeroblob(64) WHERE model = 'model-a'")
     storage.commit(
         Commit(detaches=[Detach(id="a", keep="model-b"), Detach(id="b", keep="model-b")])
     )
@@ -221,21 +224,35 @@ def test_an_embedding_that_its_memory_does_not_know_of_is_not_returned(
 ) -> None:
     _alter(
         home,
-        "INSERT INTO vectors SELECT number, 'model-x', dimensions, spans, vectors, checksum "
-        "FROM vectors WHERE number = 1",
+        "INSERT INTO embeddings SELECT number, 'model-x', dimensions, spans, vectors, checksum "
+        "FROM embeddings WHERE number = 1",
     )
     assert storage.get(["a"])["a"].embeddings == (make_embedding(1),)
     assert _unlike(storage) == ["memory 'a' has an embedding that its record does not list"]
 
 
-def test_vectors_that_are_not_finite_are_not_returned_even_with_a_good_checksum() -> None:
-    nan = evolve(make_embedding(), vectors=np.full((2, 8), np.nan, dtype=np.float32))
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_vectors_that_are_not_finite_are_not_returned_even_with_a_good_checksum(
+    number: float,
+) -> None:
+    whole = np.full((2, 8), number, "<f4").tobytes()
+    steps = np.ones((2, 8), "<i2").tobytes() + np.full(2, number, "<f4").tobytes()
+    for vectors in (whole, steps, steps[4:], whole[4:]):
+        assert decode_embedding("a", 1, _seal_vectors(vectors)) is None
+
+
+def test_the_greatest_vectors_come_back_and_too_few_do_not() -> None:
     huge = evolve(make_embedding(), vectors=np.full((2, 8), 3e38, dtype=np.float32))
     short = evolve(make_embedding(), vectors=np.zeros((1, 8), dtype=np.float32))
-    for embedding, expected in ((nan, None), (short, None), (huge, huge)):
+    for embedding, expected in ((short, None), (huge, huge)):
         model, *rest = encode_embedding("a", 1, embedding)
-        found = decode_embedding("a", 1, (model.encode(), *rest))
-        assert found == expected
+        assert decode_embedding("a", 1, (model.encode(), *rest)) == expected
+
+
+def _seal_vectors(vectors: bytes) -> tuple[bytes, int, bytes, bytes, bytes]:
+    """Return a row of two passages, sealed by a faulty writer."""
+    spans = np.zeros((2, 2), "<i4").tobytes()
+    return b"m", 8, spans, vectors, seal(b"embedding", (1, 8), (b"a", b"m", spans, vectors))
 
 
 def test_a_damaged_revision_is_not_returned(storage: SqliteStorage, home: Path) -> None:

@@ -1,7 +1,8 @@
 """A store of an older schema is brought forward and keeps everything.
 
-Schema 1 had no access keys, schema 2 no activations and schema 3 no counts. The store of schema 2
-has an access key and recalls, that of schema 3 an activation too; otherwise they are the same.
+Schema 1 had no access keys, schema 2 no activations, schema 3 no counts, and schema 4 every vector
+in single precision. The store of schema 2 has an access key and recalls, those of schema 3 and 4 an
+activation too; otherwise they are the same.
 """
 
 from __future__ import annotations
@@ -30,13 +31,15 @@ MEMORIES = {
     "job": "Alice works at Acme",
 }
 _KEY = {"aaaaaaaa": make_access_key("aaaaaaaa")}
-KEYS = {1: {}, 2: _KEY, 3: _KEY}
+KEYS = {1: {}, 2: _KEY, 3: _KEY, 4: _KEY}
 _DAY = datetime(2026, 6, 5, 9, tzinfo=UTC)
 _ACTIVATED = Usage(count=1, last=_DAY, activation=2.5, activated_at=_DAY + timedelta(days=1))
+_USED = {"deadline": Usage(count=3, last=_DAY), "job": _ACTIVATED}
 USED = {
     1: {},
     2: {"deadline": Usage(count=3, last=_DAY), "job": Usage(count=1, last=_DAY)},
-    3: {"deadline": Usage(count=3, last=_DAY), "job": _ACTIVATED},
+    3: _USED,
+    4: _USED,
 }
 TABLES = (
     "SELECT group_concat(type || name || ifnull(sql, ''), ';') FROM "

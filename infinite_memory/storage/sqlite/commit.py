@@ -217,7 +217,7 @@ class CommitWriter:
         else:
             self._archive_revision(number, memory.id)
             self._connection.execute("DELETE FROM memory_tags WHERE number = ?", (number,))
-            self._connection.execute("DELETE FROM vectors WHERE number = ?", (number,))
+            self._connection.execute("DELETE FROM embeddings WHERE number = ?", (number,))
             self._connection.execute(UPDATE, (*bindings, number))
         self._index_tags(memory, number)
         for embedding in put.embeddings:
@@ -241,7 +241,7 @@ class CommitWriter:
             return
         self._name_models(detach.id, number, row, models & {detach.keep})
         self._connection.execute(
-            "DELETE FROM vectors WHERE number = ? AND model <> ?", (number, detach.keep)
+            "DELETE FROM embeddings WHERE number = ? AND model <> ?", (number, detach.keep)
         )
 
     def _name_models(

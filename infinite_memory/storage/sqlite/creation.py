@@ -28,7 +28,7 @@ from infinite_memory.storage.sqlite.files.preflight import inspect_store, look_w
 from infinite_memory.storage.sqlite.metadata import Ledger, insert_ledger
 from infinite_memory.storage.sqlite.schema import create_tables
 
-PAGE_BYTES = 2048
+PAGE_BYTES = 1024
 """The page size of a new database. A commit writes all of every page that it changes, about ten."""
 
 

@@ -15,6 +15,7 @@ from infinite_memory.storage.sqlite.schema import (
     create_access_keys,
     create_activations,
     create_counts,
+    rename_vectors,
 )
 
 Step = Callable[[apsw.Connection], None]
@@ -24,7 +25,12 @@ A step renames every table whose meaning it changes, so that a process of the ol
 still runs is refused and writes nothing wrong.
 """
 
-STEPS: dict[int, Step] = {1: create_access_keys, 2: create_activations, 3: create_counts}
+STEPS: dict[int, Step] = {
+    1: create_access_keys,
+    2: create_activations,
+    3: create_counts,
+    4: rename_vectors,
+}
 """The step from every older version to its next."""
 
 

@@ -21,7 +21,7 @@ from infinite_memory.storage.sqlite.vectors import SELECTED_EMBEDDING, decode_em
 _KIND = b"revision"
 _NUMBER = SELECTED_COUNT
 _MODEL = _NUMBER + 1
-_JOINED = "LEFT JOIN vectors e ON e.number = m.number"
+_JOINED = "LEFT JOIN embeddings e ON e.number = m.number"
 
 SELECTED_REVISION = "CAST(revision AS INTEGER), CAST(body AS BLOB), CAST(checksum AS BLOB)"
 """The columns of `revisions` that `revision_fits` takes after the id."""

@@ -30,8 +30,10 @@ APPLICATION_ID = 0x494D454D
 EARLIER_APPLICATION_ID = 0x494E464D
 """The number of the development versions before schema 1: INFM."""
 
-SCHEMA_VERSION = 4
-"""Schema 1 had no access keys, schema 2 no activations, schema 3 no counts."""
+SCHEMA_VERSION = 5
+"""Schema 1 had no access keys, schema 2 no activations, schema 3 no counts.
+
+Schema 4 had all vectors in single precision."""
 
 _INDEX_EMBEDDED = """
 CREATE INDEX memories_by_embedding ON memories (embedded_by, status = 'forgotten', sequence);
@@ -302,6 +304,11 @@ def create_counts(connection: apsw.Connection) -> None:
     connection.execute("".join(_COUNTS))
 
 
+def rename_vectors(connection: apsw.Connection) -> None:
+    """Rename the table of vectors, so that no older program takes the shorter form for damage."""
+    connection.execute("ALTER TABLE vectors RENAME TO embeddings")
+
+
 def create_tables(connection: apsw.Connection) -> None:
     """Create every table in a new database, inside the transaction of the caller."""
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -310,3 +317,4 @@ def create_tables(connection: apsw.Connection) -> None:
     create_access_keys(connection)
     create_activations(connection)
     create_counts(connection)
+    rename_vectors(connection)

@@ -83,7 +83,7 @@ _SCALES = (
         "the history of {!r} has a revision that its memory does not follow",
     ),
     (
-        "SELECT CAST(m.id AS BLOB) FROM memories m JOIN vectors e ON e.number = m.number WHERE "
+        "SELECT CAST(m.id AS BLOB) FROM memories m JOIN embeddings e ON e.number = m.number WHERE "
         "instr(char(10) || ifnull(m.embedded_by, '') || char(10), char(10) || e.model || char(10))"
         " = 0",
         "memory {!r} has an embedding that its record does not list",
