@@ -152,8 +152,9 @@ def choose_scopes(
     *,
     named: frozenset[str] = frozenset(),
     may_miss: bool = False,
+    scopes: Mapping[str, Scope] | None = None,
 ) -> ScopeChoice:
-    """Return the scopes that a search reads.
+    """Return the scopes that a search reads; `scopes` are all of the store, None to read them.
 
     `asked` may be a text with commas between names. A scope in it opens itself, its parents and
     `Global`. ALL opens every scope that is neither private nor inactive; private and inactive
@@ -166,7 +167,7 @@ def choose_scopes(
     Raises:
         UnknownScope: there is no such scope, and `may_miss` is False or it lies outside.
     """
-    scopes = services.storage.scopes()
+    scopes = services.storage.scopes() if scopes is None else scopes
     if asked is None:
         return _choose_unasked(named, services, conversation_id, scopes)
     listed = _split_names(asked, scopes) if isinstance(asked, str) else asked
@@ -207,7 +208,7 @@ def _choose_unasked(
         # An active scope need not exist before something is stored in it.
         own = own | named or frozenset({GLOBAL})
         return ScopeChoice(scopes=_add_visible(own, scopes), own=own, active=active, named=named)
-    everything = list_open_scopes(services)
+    everything = list_open_scopes(services, scopes)
     whole = None if len(everything) == len(scopes) else everything
     return ScopeChoice(scopes=whole, named=named)
 
@@ -220,17 +221,19 @@ def _find_home_scopes(
     return frozenset(find_spelling(name, scopes) or GLOBAL for name in names)
 
 
-def list_open_scopes(services: Services) -> frozenset[str]:
+def list_open_scopes(
+    services: Services, scopes: Mapping[str, Scope] | None = None
+) -> frozenset[str]:
     """Return the names of the scopes that a search may read without being asked to by name.
 
-    They are neither private nor inactive, nor the scopes of conversations that the configuration
-    keeps apart.
+    `scopes` are all of the store, None to read them. The open scopes are neither private nor
+    inactive, nor the scopes of conversations that the configuration keeps apart.
     """
-    scopes = ScopeTable.of(services.storage.scopes())
-    opened = scopes.derive(_find_open)
+    table = ScopeTable.of(services.storage.scopes() if scopes is None else scopes)
+    opened = table.derive(_find_open)
     if not services.config.conversation_scopes:
         return opened
-    return opened.difference(scopes.names_by(_group_conversations).get(True, ()))
+    return opened.difference(table.names_by(_group_conversations).get(True, ()))
 
 
 def _add_visible(names: Iterable[str], scopes: Mapping[str, Scope]) -> frozenset[str]:

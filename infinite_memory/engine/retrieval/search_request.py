@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -244,8 +244,11 @@ def _criteria(
         raise InvalidInput(f"until {end.isoformat()} must be later than since {start.isoformat()}")
     if conversation_id is not None:
         conversation_id = check_label(conversation_id, "conversation_id")
-    named = find_named_scopes(services, question) if scope is None else frozenset()
-    choice = choose_scopes(scope, services, conversation_id, named=named, may_miss=may_miss)
+    scopes = services.storage.scopes()
+    named = find_named_scopes(services, question, scopes) if scope is None else frozenset()
+    choice = choose_scopes(
+        scope, services, conversation_id, named=named, may_miss=may_miss, scopes=scopes
+    )
     return Criteria(
         scopes=choice.scopes,
         active=choice.active,
@@ -262,21 +265,25 @@ def _criteria(
     )
 
 
-def find_named_scopes(services: Services, text: str) -> frozenset[str]:
+def find_named_scopes(
+    services: Services, text: str, scopes: Mapping[str, Scope] | None = None
+) -> frozenset[str]:
     """Return the names of the open scopes that occur in `text` word by word, in any letter case.
 
-    A scope is called by its name, by the last part of a name with slashes, and by its keywords.
+    `scopes` are all of the store, None to read them. A scope is called by its name, by the last
+    part of a name with slashes, and by its keywords.
     """
-    words, scopes = _list_words(text), ScopeTable.of(services.storage.scopes())
-    called = scopes.names_by(_list_calls)
+    words = _list_words(text)
+    table = ScopeTable.of(services.storage.scopes() if scopes is None else scopes)
+    called = table.names_by(_list_calls)
     said = (
         " ".join(words[start : start + length])
-        for length in scopes.names_by(_list_lengths)
+        for length in table.names_by(_list_lengths)
         if isinstance(length, int)
         for start in range(len(words) - length + 1)
     )
     named = frozenset(n for phrase in said if phrase in called for n in called[phrase])
-    return named & list_open_scopes(services) if named else named
+    return named & list_open_scopes(services, table) if named else named
 
 
 def _list_calls(scope: Scope) -> list[str]:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from pymongo.client_session import ClientSession
@@ -36,7 +37,7 @@ from infinite_memory.storage.mongodb.metadata import (
     encode_end,
     end_in,
     sequence_in,
-    store_document,
+    take_turn,
 )
 from infinite_memory.storage.mongodb.schema import ERASED, MEMORIES, METADATA, STORE, USAGE
 from infinite_memory.storage.mongodb.scopes import ScopeReader
@@ -46,6 +47,7 @@ from infinite_memory.storage.preconditions import refuse_changes
 
 _IDS_AT_ONCE = 1000
 _Document = dict[str, Any]
+_MakePlan = Callable[[ClientSession, _Document], Plan]
 
 
 class Committer:
@@ -67,15 +69,15 @@ class Committer:
 
     def commit(self, commit: Commit) -> int:
         """Carry out all of `commit`, or nothing; see `Storage.commit`."""
-        position = self._carry_out(lambda session: self._prepare_commit(commit, session))
+        position = self._carry_out(partial(self._prepare_commit, commit))
         note_change(commit)
         return position
 
     def count_usage(self, used: Mapping[str, Usage]) -> None:
         """Add the counts of `used`; see `Storage.count_usage`."""
-        self._carry_out(lambda session: self._prepare_usage(used, session))
+        self._carry_out(partial(self._prepare_usage, used))
 
-    def _carry_out(self, make_plan: Callable[[ClientSession], Plan]) -> int:
+    def _carry_out(self, make_plan: _MakePlan) -> int:
         """Make a plan and write it in one transaction; return the number of the last change."""
         # One commit at a time in this process: parallel commits would only cause write conflicts.
         with self._hold_commit_lock():
@@ -104,43 +106,44 @@ class Committer:
         finally:
             self._commit_lock.release()
 
-    def _write_plan(
-        self, make_plan: Callable[[ClientSession], Plan], session: ClientSession
-    ) -> int:
-        metadata = self._database.get_collection(METADATA)
-        # First, so that a parallel commit fails here with a write conflict.
-        metadata.update_one({"_id": STORE}, {"$inc": {"turns": 1}}, session=session)
-        plan = make_plan(session)
+    def _write_plan(self, make_plan: _MakePlan, session: ClientSession) -> int:
+        plan = make_plan(session, take_turn(self._database, self._connection.place, session))
         plan.writes.carry_out(self._database, session=session)
         after = {"sequence": plan.sequence, "journal": encode_end(plan.journal)}
         if plan.active_model is not None:
             after["active_model"] = plan.active_model
-        metadata.update_one({"_id": STORE}, {"$set": after}, session=session)
+        self._database.get_collection(METADATA).update_one(
+            {"_id": STORE}, {"$set": after}, session=session
+        )
         return plan.sequence
 
-    def _prepare_commit(self, commit: Commit, session: ClientSession) -> Plan:
-        ids = written_ids(commit)
-        memories = self._find_documents(MEMORIES, ids, session)
+    def _prepare_commit(self, commit: Commit, session: ClientSession, store: _Document) -> Plan:
         place = self._connection.place
-        store = store_document(self._database, place, session)
+        found = self._look_up(commit, session)
+        memories = self._find_documents(MEMORIES, found[MEMORIES], session)
         before = Before(
             documents={document["_id"]: document for document in memories},
-            erased=self._find_ids(ERASED, ids, session),
-            ends=self._find_ids(MEMORIES, linked_ids(commit), session),
+            erased=frozenset(found[ERASED]),
+            ends=frozenset(found["ends"]),
             sequence=sequence_in(store, place),
             journal=end_in(store, place),
         )
-        refuse_changes(commit, self._read_current_state(before, session, lease_number_in(store)))
+        state = _CurrentState(
+            self._database,
+            self._scopes,
+            self._damage,
+            before,
+            session,
+            lease=lease_number_in(store),
+            has_content=bool(found["contents"]),
+        )
+        refuse_changes(commit, state)
         return plan_commit(commit, before, refuse=self._damage.refuse_record)
 
-    def _read_current_state(
-        self, before: Before, session: ClientSession, lease: int
-    ) -> _CurrentState:
-        return _CurrentState(self._database, self._scopes, self._damage, before, session, lease)
-
-    def _prepare_usage(self, used: Mapping[str, Usage], session: ClientSession) -> Plan:
+    def _prepare_usage(
+        self, used: Mapping[str, Usage], session: ClientSession, store: _Document
+    ) -> Plan:
         place = self._connection.place
-        store = store_document(self._database, place, session)
         existing = self._find_ids(MEMORIES, list(used), session)
         counts = {memory_id: usage for memory_id, usage in used.items() if memory_id in existing}
         known = self._find_documents(USAGE, list(counts), session)
@@ -149,6 +152,42 @@ class Committer:
             sequence=sequence_in(store, place),
             journal=end_in(store, place),
         )
+
+    def _look_up(self, commit: Commit, session: ClientSession) -> dict[str, list[str]]:
+        """Return which ids there are of those that a commit depends on, by what they are.
+
+        A round trip takes as long as ten writes, so all are looked up in one: the memories and the
+        erased ids that it writes, the ends of its links, and some memory with a content that it
+        expects.
+        """
+        written, linked = written_ids(commit), linked_ids(commit)
+        alike = [_where_content(expected) for expected in commit.expect.contents]
+        found: dict[str, list[str]] = {MEMORIES: [], ERASED: [], "ends": [], "contents": []}
+        for start in range(0, max(len(written), len(linked), 1), _IDS_AT_ONCE):
+            ids, ends = (each[start : start + _IDS_AT_ONCE] for each in (written, linked))
+            stages: list[_Document] = [
+                {"$match": {"_id": STORE}},
+                {"$project": {"_id": 1}},
+                self._look_up_in(MEMORIES, MEMORIES, {"_id": {"$in": ids}}),
+                self._look_up_in(ERASED, ERASED, {"_id": {"$in": ids}}),
+                self._look_up_in("ends", MEMORIES, {"_id": {"$in": ends}}),
+            ]
+            if alike and not start:
+                stages.append(self._look_up_in("contents", MEMORIES, {"$or": alike}, limit=1))
+            metadata = self._database.get_collection(METADATA)
+            for answer in metadata.aggregate(stages, session=session):
+                for name, documents in answer.items():
+                    if name in found:
+                        found[name] += [document["_id"] for document in documents]
+        return found
+
+    def _look_up_in(
+        self, name: str, collection: str, where: _Document, limit: int = 2 * _IDS_AT_ONCE
+    ) -> _Document:
+        """Return the stage that adds the ids of the documents under `where` as the field `name`."""
+        stages = [{"$match": where}, {"$limit": limit}, {"$project": {"_id": 1}}]
+        source = self._database.get_collection(collection).name
+        return {"$lookup": {"from": source, "pipeline": stages, "as": name}}
 
     def _find_documents(
         self,
@@ -177,10 +216,13 @@ class _CurrentState:
         damage: DamageLog,
         before: Before,
         session: ClientSession,
+        *,
         lease: int,
+        has_content: bool,
     ) -> None:
         self.journal_end = before.journal
         self._lease = lease
+        self._has_content = has_content
         self._database = database
         self._damage = damage
         self._memories = database.get_collection(MEMORIES)
@@ -216,15 +258,17 @@ class _CurrentState:
         )
 
     def with_content(self, expected: ExpectContent) -> list[str]:
-        return self._find_undamaged_ids(
-            {
-                "content_hash": {"$in": sorted(expected.content_hashes)},
-                "scope": {"$in": sorted(expected.scopes)},
-                "status": {"$eq": Status.CURRENT.value},
-            }
-        )
+        return self._find_undamaged_ids(_where_content(expected)) if self._has_content else []
 
     def _find_undamaged_ids(self, where: Mapping[str, Any]) -> list[str]:
         """Return the ids of the undamaged memories that meet `where`."""
         documents = self._memories.find(where, session=self._session)
         return [memory.id for memory in map(decode_memory, documents) if memory is not None]
+
+
+def _where_content(expected: ExpectContent) -> _Document:
+    return {
+        "content_hash": {"$in": sorted(expected.content_hashes)},
+        "scope": {"$in": sorted(expected.scopes)},
+        "status": {"$eq": Status.CURRENT.value},
+    }

@@ -23,17 +23,21 @@ class SwapUnfinished(StorageUnavailable):
     """The content of the store is being replaced: finish that, then repeat the call."""
 
 
-def store_document(
-    database: Database[dict[str, Any]], place: str, session: ClientSession | None
+def take_turn(
+    database: Database[dict[str, Any]], place: str, session: ClientSession
 ) -> dict[str, Any]:
-    """Return the store document, read in the transaction of a commit.
+    """Return the store document after adding one to its `turns`, in the transaction of a commit.
+
+    It is the first that a commit does, so that a parallel commit fails here with a write conflict.
 
     Raises:
         SchemaTooNew: a newer version of this package has changed the store while it was open.
         StorageUnavailable: the document is gone.
         SwapUnfinished: the content of the store is being replaced.
     """
-    found = database.get_collection(METADATA).find_one({"_id": STORE}, session=session)
+    found = database.get_collection(METADATA).find_one_and_update(
+        {"_id": STORE}, {"$inc": {"turns": 1}}, session=session
+    )
     if found is None:
         raise StorageUnavailable(f"{place} was dropped while it was open")
     refuse_newer(found, place)

@@ -30,7 +30,7 @@ from infinite_memory.storage.mongodb.metadata import (
     encode_end,
     end_in,
     sequence_in,
-    store_document,
+    take_turn,
 )
 from infinite_memory.storage.mongodb.schema import COLLECTIONS, METADATA, RESTORING, STORE
 from infinite_memory.storage.mongodb.transactions import end_abandoned, in_transaction
@@ -104,10 +104,8 @@ def _note_swap(
     entries: int,
 ) -> None:
     metadata = connection.database.get_collection(METADATA)
-    # First, so that a parallel commit fails here with a write conflict.
-    metadata.update_one({"_id": STORE}, {"$inc": {"turns": 1}}, session=session)
     place = connection.place
-    store = store_document(connection.database, place, session)
+    store = take_turn(connection.database, place, session)
     refuse_replacement(position, entries, sequence_in(store, place), end_in(store, place))
     claim = metadata.find_one({"_id": RESTORING}, session=session)
     if claim is None or claim.get("prefix") != note["prefix"]:
