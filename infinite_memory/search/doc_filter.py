@@ -64,12 +64,12 @@ class DocFilter:
         if self.docs is None:
             return docs
         if len(docs) < _LOOK_UP_BELOW * self.size:
-            return np.searchsorted(self.docs, docs)
+            return self.docs.searchsorted(docs)
         return self._positions[docs]
 
     @cached_property
     def _positions(self) -> NDArray[np.int32]:
         mask = np.ones(self.size, np.bool_) if self.mask is None else self.mask
-        counted: NDArray[np.int32] = np.cumsum(mask, dtype=np.int32)
+        counted: NDArray[np.int32] = mask.cumsum(dtype=np.int32)
         counted -= 1
         return counted

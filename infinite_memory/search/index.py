@@ -99,8 +99,8 @@ class SearchIndex:
         with self._refreshing:
             if self._reader is not None and self._reader.cursor == position - 1:
                 document = describe(record, model=model, dimensions=dimensions)
-                self._reader = self._reader.apply_changes(
-                    [document], [], cursor=position, dimensions=dimensions
+                self._reader = self._reader.add_new(
+                    document, cursor=position, dimensions=dimensions
                 )
                 self._taken_in = document.id
 
@@ -359,7 +359,7 @@ class SearchIndex:
         with self._refreshing:
             if self._reader is None:
                 return
-            self._reader = reader = evolve(self._reader, sealed=len(self._reader.segment_readers))
+            self._reader = reader = self._reader.seal()
             self._folded_at = reader.cursor
         snapshot = self._snapshot
         if snapshot is not None and self._fold_is_spared(snapshot, reader):

@@ -36,6 +36,8 @@ MERGED_AT_ONCE = 16_384
 """A search waits for the merge of segments with at most this many documents in all."""
 
 _COMPARED_ONE_BY_ONE = 8
+_MOST_RECENT = 8
+"""To build a segment of so many documents anew takes less than to merge two segments."""
 
 Bools = NDArray[np.bool_]
 
@@ -90,12 +92,14 @@ class Reader:
     """Segments, oldest first, and the cursor of the change feed up to which they are current.
 
     A background thread is merging the first `sealed` segments. Until it has finished, only their
-    masks of live documents change.
+    masks of live documents change. `recent` are the documents of the last segment if `add_new` made
+    it and may build it anew.
     """
 
     segment_readers: tuple[SegmentReader, ...] = ()
     cursor: int = 0
     sealed: int = 0
+    recent: tuple[Document, ...] = ()
 
     def __len__(self) -> int:
         return sum(segment_reader.live_count for segment_reader in self.segment_readers)
@@ -126,9 +130,28 @@ class Reader:
             segment_readers.append(
                 SegmentReader(segment=segment, live_docs=np.ones(len(segment), np.bool_))
             )
-        return evolve(
-            self, segment_readers=tuple(_balance(segment_readers, self.sealed)), cursor=cursor
+        balanced = tuple(_balance(segment_readers, self.sealed))
+        return evolve(self, segment_readers=balanced, cursor=cursor, recent=())
+
+    def add_new(self, document: Document, *, cursor: int, dimensions: int) -> Reader:
+        """Return a reader with a document whose id no other document has."""
+        recent = (*self.recent, document)
+        older = self.segment_readers[:-1] if self.recent else self.segment_readers
+        part = SegmentReader(
+            segment=build(recent, dimensions=dimensions),
+            live_docs=np.ones(len(recent), np.bool_),
+            live_count=len(recent),
         )
+        parts = [*older, part]
+        if len(recent) == _MOST_RECENT:
+            parts, recent = _balance(parts, self.sealed), ()
+        return Reader(
+            segment_readers=tuple(parts), cursor=cursor, sealed=self.sealed, recent=recent
+        )
+
+    def seal(self) -> Reader:
+        """Return a reader whose present segments a background thread may merge."""
+        return evolve(self, sealed=len(self.segment_readers), recent=())
 
     def compact(self) -> Reader:
         """Return a reader with the live documents in a single segment."""
@@ -143,6 +166,7 @@ class Reader:
             if self.segment_readers
             else (),
             sealed=0,
+            recent=(),
         )
 
     def replace_folded(self, before: Reader, compact: Reader) -> Reader:

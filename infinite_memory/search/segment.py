@@ -6,7 +6,7 @@ instead of a dictionary, so that a segment can be mapped from a file without dec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -104,7 +104,7 @@ class Segment:
     def find(self, memory_id: str) -> int | None:
         """Return the document number of a memory, None if the segment does not have the memory."""
         wanted = np.uint64(hash_id(memory_id))
-        position = int(np.searchsorted(self.id_hash, wanted, sorter=self.id_order))
+        position = int(self.id_hash.searchsorted(wanted, sorter=self.id_order))
         while position < len(self) and self.id_hash[self.id_order[position]] == wanted:
             doc = int(self.id_order[position])
             if self.id_of(doc) == memory_id:
@@ -116,7 +116,7 @@ class Segment:
         """Return for every hash of an id whether a document has it: bool, of the same shape."""
         if not len(self):
             return np.zeros(len(hashes), np.bool_)
-        positions = np.searchsorted(self.id_hash, hashes, sorter=self.id_order)
+        positions = self.id_hash.searchsorted(hashes, sorter=self.id_order)
         positions[positions == len(self)] = 0
         held: NDArray[np.bool_] = self.id_hash[self.id_order[positions]] == hashes
         return held
@@ -141,12 +141,12 @@ class Segment:
     def postings_of(self, terms: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
         """Return each pair of one of the hashes `terms`, by its number, and a document with it."""
         terms = terms if len(self.term_hash) else terms[:0]
-        places = np.searchsorted(self.term_hash[:-1], terms)
-        known = np.flatnonzero(self.term_hash[places] == terms)
+        places = self.term_hash[:-1].searchsorted(terms)
+        known = (self.term_hash[places] == terms).nonzero()[0]
         starts = self.term_start[places[known]]
         sizes = self.term_start[places[known] + 1] - starts
-        offsets = np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
-        return np.repeat(known, sizes), self.posting_doc[offsets + np.arange(len(offsets))]
+        offsets = (starts - sizes.cumsum() + sizes).repeat(sizes)
+        return known.repeat(sizes), self.posting_doc[offsets + np.arange(len(offsets))]
 
     def low_of(self, rows: NDArray[np.integer]) -> NDArray[np.int8]:
         """Return rows of `low`, from the file if `low` is not mapped."""
@@ -210,7 +210,7 @@ class Segment:
     @cached_property
     def unembedded_docs(self) -> Codes:
         """The documents that have no vector, ascending."""
-        return np.flatnonzero(np.diff(self.passage_start) == 0)
+        return np.asarray(self.passage_start[1:] == self.passage_start[:-1]).nonzero()[0]
 
     @cached_property
     def second_alone(self) -> NDArray[np.bool_]:
@@ -268,7 +268,7 @@ def build(documents: Sequence[Document], *, dimensions: int) -> Segment:
                 np.arange(len(documents), dtype=np.int32),
                 [len(d.terms) + len(d.labels) for d in documents],
             ),
-            np.array([min(c, _MOST) for d in documents for c in _posting_counts(d)], np.uint16),
+            np.minimum([c for d in documents for c in _posting_counts(d)], _MOST).astype(np.uint16),
         ),
     )
 
@@ -283,14 +283,13 @@ def are_second_alone(
     return np.asarray(~high[:, :_TELLING_DIMENSIONS][rows].any(axis=1), np.bool_)
 
 
-def _posting_counts(document: Document) -> Iterable[int]:
-    yield from document.terms.values()
+def _posting_counts(document: Document) -> list[int]:
     # A tag is a posting, too; its count is never read.
-    yield from (1 for _ in document.labels)
+    return [*document.terms.values(), *[1] * len(document.labels)]
 
 
 def _distinct_codes(codes: NDArray[np.integer]) -> Codes:
-    return np.flatnonzero(np.bincount(codes))
+    return np.bincount(codes).nonzero()[0]
 
 
 def _documents_with(
@@ -308,13 +307,13 @@ def _documents_with(
 
 def sort_order(values: NDArray[np.integer]) -> NDArray[np.int32]:
     """Return the stable sort order of `values`, int32."""
-    return np.argsort(values, kind="stable").astype(np.int32)
+    return values.argsort(kind="stable").astype(np.int32)
 
 
 def cumulate_sizes(sizes: Sequence[int] | NDArray[np.integer]) -> Ints:
     """Return the start of every slice of these sizes in an array, and the end of the last."""
     starts = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=starts[1:])
+    np.asarray(sizes).cumsum(out=starts[1:])
     return starts
 
 
@@ -325,12 +324,13 @@ def _invert(
 
     The triples are in the order of the documents, and the stable sort keeps it within a term.
     """
-    order = np.argsort(hashes, kind="stable")
+    order = hashes.argsort(kind="stable")
     ordered = hashes[order]
-    first = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(ordered)])
+    is_first = np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(ordered)]
+    first = is_first.nonzero()[0]
     return {
         "term_hash": ordered[first],
-        "term_start": np.append(first, len(ordered)).astype(np.int64),
+        "term_start": np.concatenate((first, [len(ordered)])).astype(np.int64),
         "posting_doc": docs[order],
         "posting_count": counts[order],
     }

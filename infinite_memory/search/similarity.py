@@ -210,7 +210,7 @@ def _nearest_cosines(
 def _closeness(
     cosines: Scores, words: Scores, background: float, model_background: float
 ) -> Scores:
-    meaning = np.clip((cosines - background) / (1 - model_background), 0, 1)
+    meaning = ((cosines - background) / (1 - model_background)).clip(0, 1)
     has_vector = cosines > ABSENT
     return np.where(has_vector, meaning + _WORDS * words, _WORDS_ALONE * words).astype(np.float32)
 
@@ -269,7 +269,7 @@ def _best(
     least = max(_CURVE.total(least_score), _ANY_MATCH)
     candidates: list[tuple[float, int, str]] = []
     for (segment, doc_filter), column in zip(filtered_segments, closeness, strict=True):
-        positions = np.flatnonzero(column >= least)
+        positions = (column >= least).nonzero()[0]
         if len(positions) > limit:
             order = np.argpartition(column[positions], -limit)[-limit:]
             positions = positions[order]

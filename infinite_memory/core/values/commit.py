@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from attrs import field, fields, frozen
@@ -120,6 +122,10 @@ class Expect:
     lease: int | None = None
 
 
+NO_EXPECTATION = Expect()
+"""What a commit expects where nothing else is given."""
+
+
 @frozen(kw_only=True)
 class Commit:
     """Everything that a storage writes in one transaction: all of it, or nothing.
@@ -143,7 +149,7 @@ class Commit:
     stored, once at most.
     """
 
-    expect: Expect = Expect()
+    expect: Expect = NO_EXPECTATION
     erases: Sequence[Erase] = ()
     puts: Sequence[Put] = ()
     attaches: Sequence[Attach] = ()
@@ -161,12 +167,12 @@ class Commit:
     def is_empty(self) -> bool:
         """Whether the commit neither writes nor expects anything."""
         writes = self.changes or self.active_model is not None or self.entry is not None
-        return self.expect == Expect() and not writes
+        return not writes and self.expect == NO_EXPECTATION
 
     @property
     def changes(self) -> tuple[Any, ...]:
         """Every item of the lists that the commit writes, in the order of application."""
-        return tuple([item for name in _LISTS for item in getattr(self, name)])
+        return tuple(chain.from_iterable(_read_lists(self)))
 
     def revisions(self) -> Iterator[tuple[str, int | None, int]]:
         """Yield id, expected revision and new revision, 0 for none, of each erased and put memory.
@@ -183,6 +189,8 @@ _SINGLE = {"expect", "active_model", "entry"}
 _LISTS = tuple([item.name for item in fields(Commit) if item.name not in _SINGLE])
 """The names of the fields with one value for each thing that is written."""
 
+_read_lists = attrgetter(*_LISTS)
+
 
 def merge_commits(*commits: Commit) -> Commit:
     """Return one commit with the writes and the expectations of all of them, in their order.
@@ -197,12 +205,13 @@ def merge_commits(*commits: Commit) -> Commit:
     models = {commit.active_model for commit in commits} - {None}
     if len(models) > 1:
         raise InvalidInput(f"a commit has one active model, not {len(models)}")
-    lists: dict[str, Any] = {
-        name: tuple([item for commit in commits for item in getattr(commit, name)])
-        for name in _LISTS
-    }
+    columns = zip(*map(_read_lists, commits), strict=True)
+    # Without a commit there are no columns.
+    lists: dict[str, Any] = dict(
+        zip(_LISTS, map(tuple, map(chain.from_iterable, columns)), strict=False)
+    )
     return Commit(
-        expect=_merge_expectations([commit.expect for commit in commits]),
+        expect=_merge_expectations([c.expect for c in commits if c.expect is not NO_EXPECTATION]),
         active_model=next(iter(models), None),
         entry=entries[0] if entries else None,
         **lists,
@@ -210,6 +219,8 @@ def merge_commits(*commits: Commit) -> Commit:
 
 
 def _merge_expectations(expectations: Sequence[Expect]) -> Expect:
+    if len(expectations) < 2:
+        return expectations[0] if expectations else NO_EXPECTATION
     scopes: dict[str, Scope | None] = {}
     for expect in expectations:
         for name, scope in expect.scopes.items():

@@ -30,7 +30,11 @@ def content_hash(memory: Memory) -> bytes:
         memory.speaker,
         memory.conversation_id,
     )
-    return sha256(b"".join(map(_encode_field, fields))).digest()
+    # Each field begins with its own length, so that no value runs into the next. A lone surrogate
+    # has no UTF-8; it must not make another hash impossible.
+    encoded = [None if f is None else f.encode("utf-8", "surrogatepass") for f in fields]
+    parts = [b"-" if field is None else b"%d:%s" % (len(field), field) for field in encoded]
+    return sha256(b"".join(parts)).digest()
 
 
 def normalize_content(text: str) -> str:
@@ -40,12 +44,3 @@ def normalize_content(text: str) -> str:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text.strip(_WHITE_SPACE)
-
-
-def _encode_field(value: str | None) -> bytes:
-    """Return bytes that begin with their own length, so that no value runs into the next."""
-    if value is None:
-        return b"-"
-    # A lone surrogate has no UTF-8; it must not make another hash impossible.
-    encoded = value.encode("utf-8", "surrogatepass")
-    return b"%d:%s" % (len(encoded), encoded)

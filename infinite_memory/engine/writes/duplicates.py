@@ -170,14 +170,20 @@ def find_duplicates(
     A message is always stored: a speaker who says "ok" again has said it twice. A memory whose id
     the caller gave is always stored as well.
     """
-    compared = [item.memory for item in new if _is_compared(item)]
-    candidates, expect = _find_candidates(services, compared, assume_none=assume_none)
+    hashes = {item.memory.id: content_hash(item.memory) for item in new}
+    compared = {i.memory.id: i.memory for i in new if _is_compared(i)}
+    candidates, expect = _find_candidates(
+        services,
+        frozenset(memory.scope for memory in compared.values()),
+        frozenset(hashes[memory_id] for memory_id in compared),
+        assume_none=assume_none,
+    )
     duplicates = Duplicates(expect=expect)
     last_stored = _LastStored(services, duplicates.fresh)
     holders: dict[tuple[str, str], str] = {}
     for item in new:
         memory = item.memory
-        same_content = candidates[content_hash(memory)]
+        same_content = candidates[hashes[memory.id]]
         if _is_compared(item):
             holder = None if memory.key is None else holders.get((memory.scope, memory.key))
             if (echoed := _find_echoed(services, item, last_stored)) is not None:
@@ -199,20 +205,17 @@ def _is_compared(item: NewMemory) -> bool:
 
 
 def _find_candidates(
-    services: Services, new: Sequence[Memory], *, assume_none: bool
+    services: Services, scopes: frozenset[str], hashes: frozenset[bytes], *, assume_none: bool
 ) -> tuple[defaultdict[bytes, list[Memory]], Expect]:
-    """Return the current memories with the content of `new` by content hash, oldest first.
+    """Return the current memories in `scopes` with any of `hashes`, by these, oldest first.
 
     The second value is the condition that no further memory has that content. If there are too many
     memories to compare, it is the number of the next journal entry instead.
     """
     candidates: defaultdict[bytes, list[Memory]] = defaultdict(list)
-    if not new:
+    if not hashes:
         return candidates, Expect()
-    condition = ExpectContent(
-        scopes=frozenset(memory.scope for memory in new),
-        content_hashes=frozenset(map(content_hash, new)),
-    )
+    condition = ExpectContent(scopes=scopes, content_hashes=hashes)
     if assume_none:
         return candidates, Expect(contents=(condition,))
     limit = _MAX_CANDIDATES * len(condition.content_hashes)

@@ -78,7 +78,8 @@ def remember(
     is_global = is_global and not may_have_own_scope(services, draft)
     scopes = {GLOBAL: Scope(name=GLOBAL)} if is_global else services.storage.scopes()
     wanted = _prepare_memories(services, [draft], scopes, create_scope=create_scope)
-    wanted = [evolve(item, related=related or {}) for item in wanted]
+    if related:
+        wanted = [evolve(item, related=related) for item in wanted]
     batch = _commit_batch(services, wanted, scopes)
     receipt = _embed_batch(services, wanted, batch)[0]
     memory = _set_scope(wanted[0].memory, receipt.scope)
@@ -400,8 +401,10 @@ def _order_receipts(ids: Sequence[str], receipts: Mapping[str, Receipt]) -> list
     seen: set[str] = set()
     ordered = []
     for memory_id in ids:
-        again = evolve(receipts[memory_id], outcome=Outcome.UNCHANGED)
-        ordered.append(again if memory_id in seen else receipts[memory_id])
+        receipt = receipts[memory_id]
+        if memory_id in seen:
+            receipt = evolve(receipt, outcome=Outcome.UNCHANGED)
+        ordered.append(receipt)
         seen.add(memory_id)
     return ordered
 

@@ -141,7 +141,7 @@ class CheckedEmbedder:
         if not np.isfinite(rows).all():
             raise self._refusal("returned a vector that is not finite")
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
-        wrong = np.flatnonzero(np.abs(lengths - 1) > _TOLERANCE)
+        wrong = (np.abs(lengths - 1) > _TOLERANCE).nonzero()[0]
         if len(wrong):
             raise self._refusal(
                 f"returned a vector of the length {lengths[wrong[0]]:.4g} instead of a unit vector:"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 
 from attrs import frozen
@@ -13,7 +14,7 @@ class Places:
 
     folder: Path
 
-    @property
+    @cached_property
     def database(self) -> Path:
         """The database itself."""
         return self.folder / "memory.db"
