@@ -107,7 +107,6 @@ def hash_tag(tag: str) -> int:
     return _hash("t", fold_name(tag))
 
 
-@lru_cache(maxsize=10_000)
 def hash_id(memory_id: str) -> int:
     """Return the 64-bit hash by which the index looks up the id of a memory."""
     return _hash("i", memory_id)

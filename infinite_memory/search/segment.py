@@ -7,7 +7,7 @@ instead of a dictionary, so that a segment can be mapped from a file without dec
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +21,7 @@ Ints = NDArray[np.int64]
 Codes = NDArray[np.intp]
 _MOST = np.iinfo(np.uint16).max
 _TELLING_DIMENSIONS = 32
+_hash_id = lru_cache(maxsize=10_000)(hash_id)
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
@@ -103,7 +104,7 @@ class Segment:
 
     def find(self, memory_id: str) -> int | None:
         """Return the document number of a memory, None if the segment does not have the memory."""
-        wanted = np.uint64(hash_id(memory_id))
+        wanted = np.uint64(_hash_id(memory_id))
         position = int(self.id_hash.searchsorted(wanted, sorter=self.id_order))
         while position < len(self) and self.id_hash[self.id_order[position]] == wanted:
             doc = int(self.id_order[position])
@@ -233,7 +234,7 @@ def build(documents: Sequence[Document], *, dimensions: int) -> Segment:
     conversation = codes[:, 2].copy()
     canonical_hash = np.array([d.canonical_hash for d in documents], np.uint64)
     ids = [d.id.encode() for d in documents]
-    id_hash = np.array([hash_id(d.id) for d in documents], np.uint64)
+    id_hash = np.array([_hash_id(d.id) for d in documents], np.uint64)
     no_vectors = np.empty((0, dimensions), np.float32)
     high, low, scale = quantize(np.concatenate([no_vectors, *(d.vectors for d in documents)]))
     return Segment(
