@@ -359,7 +359,8 @@ class SearchIndex:
         with self._refreshing:
             if self._reader is None:
                 return
-            self._reader = reader = self._reader.seal()
+            sealed = len(self._reader.segment_readers)
+            self._reader = reader = evolve(self._reader, sealed=sealed, recent=())
             self._folded_at = reader.cursor
         snapshot = self._snapshot
         if snapshot is not None and self._fold_is_spared(snapshot, reader):

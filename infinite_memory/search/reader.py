@@ -137,21 +137,11 @@ class Reader:
         """Return a reader with a document whose id no other document has."""
         recent = (*self.recent, document)
         older = self.segment_readers[:-1] if self.recent else self.segment_readers
-        part = SegmentReader(
-            segment=build(recent, dimensions=dimensions),
-            live_docs=np.ones(len(recent), np.bool_),
-            live_count=len(recent),
-        )
-        parts = [*older, part]
+        segment = build(recent, dimensions=dimensions)
+        parts = [*older, SegmentReader(segment=segment, live_docs=np.ones(len(recent), np.bool_))]
         if len(recent) == _MOST_RECENT:
             parts, recent = _balance(parts, self.sealed), ()
-        return Reader(
-            segment_readers=tuple(parts), cursor=cursor, sealed=self.sealed, recent=recent
-        )
-
-    def seal(self) -> Reader:
-        """Return a reader whose present segments a background thread may merge."""
-        return evolve(self, sealed=len(self.segment_readers), recent=())
+        return evolve(self, segment_readers=tuple(parts), cursor=cursor, recent=recent)
 
     def compact(self) -> Reader:
         """Return a reader with the live documents in a single segment."""

@@ -122,8 +122,7 @@ class Expect:
     lease: int | None = None
 
 
-NO_EXPECTATION = Expect()
-"""What a commit expects where nothing else is given."""
+_NOTHING = Expect()
 
 
 @frozen(kw_only=True)
@@ -149,7 +148,7 @@ class Commit:
     stored, once at most.
     """
 
-    expect: Expect = NO_EXPECTATION
+    expect: Expect = _NOTHING
     erases: Sequence[Erase] = ()
     puts: Sequence[Put] = ()
     attaches: Sequence[Attach] = ()
@@ -167,7 +166,7 @@ class Commit:
     def is_empty(self) -> bool:
         """Whether the commit neither writes nor expects anything."""
         writes = self.changes or self.active_model is not None or self.entry is not None
-        return not writes and self.expect == NO_EXPECTATION
+        return not writes and self.expect == _NOTHING
 
     @property
     def changes(self) -> tuple[Any, ...]:
@@ -188,7 +187,6 @@ class Commit:
 _SINGLE = {"expect", "active_model", "entry"}
 _LISTS = tuple([item.name for item in fields(Commit) if item.name not in _SINGLE])
 """The names of the fields with one value for each thing that is written."""
-
 _read_lists = attrgetter(*_LISTS)
 
 
@@ -205,13 +203,11 @@ def merge_commits(*commits: Commit) -> Commit:
     models = {commit.active_model for commit in commits} - {None}
     if len(models) > 1:
         raise InvalidInput(f"a commit has one active model, not {len(models)}")
-    columns = zip(*map(_read_lists, commits), strict=True)
-    # Without a commit there are no columns.
-    lists: dict[str, Any] = dict(
-        zip(_LISTS, map(tuple, map(chain.from_iterable, columns)), strict=False)
-    )
+    # Empty without a commit, else of the length of `_LISTS`.
+    joined = [tuple(chain(*column)) for column in zip(*map(_read_lists, commits), strict=True)]
+    lists: dict[str, Any] = dict(zip(_LISTS, joined, strict=False))
     return Commit(
-        expect=_merge_expectations([c.expect for c in commits if c.expect is not NO_EXPECTATION]),
+        expect=_merge_expectations([c.expect for c in commits if c.expect is not _NOTHING]),
         active_model=next(iter(models), None),
         entry=entries[0] if entries else None,
         **lists,
@@ -220,7 +216,7 @@ def merge_commits(*commits: Commit) -> Commit:
 
 def _merge_expectations(expectations: Sequence[Expect]) -> Expect:
     if len(expectations) < 2:
-        return expectations[0] if expectations else NO_EXPECTATION
+        return expectations[0] if expectations else _NOTHING
     scopes: dict[str, Scope | None] = {}
     for expect in expectations:
         for name, scope in expect.scopes.items():

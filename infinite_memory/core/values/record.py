@@ -25,19 +25,17 @@ def _compare_arrays(first: NDArray[np.number], second: NDArray[np.number]) -> bo
     return first.shape == second.shape and bool((first == second).all())
 
 
+# 127 * 256 + 127; the upper byte of a greater number of steps, rounded, would be 128.
 _MOST_STEPS = 32_639
-"""127 * 256 + 127; the upper byte of a greater number of steps, rounded, would be 128."""
-
+# A vector with a smaller step counts as 0, because float32 could not represent its components.
 _LEAST_STEP = 1e-34
-"""A vector with a smaller step counts as 0, because float32 could not represent its components."""
 
 
 def to_steps(vectors: NDArray[np.floating]) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
     """Round finite vectors, shape (v, dimensions), to whole steps: int16, of the same shape.
 
-    The second value has the length of a step of every vector, float32, shape (v,). A vector does
-    not depend on the rest of the batch. To round it again gives the same steps of the same length,
-    so that it passes through any number of stores and copies as it is.
+    The second value has the length of a step of every vector, float32, shape (v,). To round again
+    gives the same steps of the same length. A vector does not depend on the rest of the batch.
     """
     vectors = vectors.astype("float32", copy=False)
     step: NDArray[np.float32] = abs(vectors).max(axis=1, initial=0)

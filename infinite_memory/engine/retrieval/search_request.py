@@ -265,16 +265,12 @@ def _criteria(
     )
 
 
-def find_named_scopes(
-    services: Services, text: str, scopes: Mapping[str, Scope] | None = None
-) -> frozenset[str]:
-    """Return the names of the open scopes that occur in `text` word by word, in any letter case.
+def find_named_scopes(services: Services, text: str, scopes: Mapping[str, Scope]) -> frozenset[str]:
+    """Return the open ones of all `scopes` that occur in `text` word by word, in any letter case.
 
-    `scopes` are all of the store, None to read them. A scope is called by its name, by the last
-    part of a name with slashes, and by its keywords.
+    A scope is called by its name, by the last part of a name with slashes, and by its keywords.
     """
-    words = _list_words(text)
-    table = ScopeTable.of(services.storage.scopes() if scopes is None else scopes)
+    words, table = _list_words(text), ScopeTable.of(scopes)
     called = table.names_by(_list_calls)
     said = (
         " ".join(words[start : start + length])

@@ -171,13 +171,10 @@ def find_duplicates(
     the caller gave is always stored as well.
     """
     hashes = {item.memory.id: content_hash(item.memory) for item in new}
-    compared = {i.memory.id: i.memory for i in new if _is_compared(i)}
-    candidates, expect = _find_candidates(
-        services,
-        frozenset(memory.scope for memory in compared.values()),
-        frozenset(hashes[memory_id] for memory_id in compared),
-        assume_none=assume_none,
-    )
+    compared = [item.memory for item in new if _is_compared(item)]
+    scopes = frozenset(memory.scope for memory in compared)
+    alike = frozenset(hashes[memory.id] for memory in compared)
+    candidates, expect = _find_candidates(services, scopes, alike, assume_none=assume_none)
     duplicates = Duplicates(expect=expect)
     last_stored = _LastStored(services, duplicates.fresh)
     holders: dict[tuple[str, str], str] = {}

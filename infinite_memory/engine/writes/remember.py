@@ -401,10 +401,9 @@ def _order_receipts(ids: Sequence[str], receipts: Mapping[str, Receipt]) -> list
     seen: set[str] = set()
     ordered = []
     for memory_id in ids:
+        again = memory_id in seen
         receipt = receipts[memory_id]
-        if memory_id in seen:
-            receipt = evolve(receipt, outcome=Outcome.UNCHANGED)
-        ordered.append(receipt)
+        ordered.append(evolve(receipt, outcome=Outcome.UNCHANGED) if again else receipt)
         seen.add(memory_id)
     return ordered
 

@@ -236,7 +236,7 @@ def _find_named_scopes(services: Services, text: str) -> frozenset[str]:
     scopes, folded = services.storage.scopes(), fold_name(text)
     return frozenset(
         name
-        for name in find_named_scopes(services, text)
+        for name in find_named_scopes(services, text, scopes)
         if (scope := scopes.get(name)) is not None
         and (
             re.search(f"{re.escape(scope.folded_name)}{_END_OF_NAME}", folded)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+from attrs import frozen
 from pymongo.client_session import ClientSession
 from pymongo.database import Database
 from pymongo.errors import ServerSelectionTimeoutError
@@ -16,6 +17,7 @@ from pymongo.errors import ServerSelectionTimeoutError
 from infinite_memory.core.errors import StorageUnavailable
 from infinite_memory.core.values.access.key import AccessKey
 from infinite_memory.core.values.commit import Commit, ExpectContent, ExpectKey
+from infinite_memory.core.values.entry import JournalEnd
 from infinite_memory.core.values.memory import Status
 from infinite_memory.core.values.record import Usage
 from infinite_memory.core.values.scope import Scope
@@ -120,23 +122,17 @@ class Committer:
     def _prepare_commit(self, commit: Commit, session: ClientSession, store: _Document) -> Plan:
         place = self._connection.place
         found = self._look_up(commit, session)
-        memories = self._find_documents(MEMORIES, found[MEMORIES], session)
+        present = [i for i in written_ids(commit) if i in found[MEMORIES]]
+        documents = {d["_id"]: d for d in self._find_documents(MEMORIES, present, session)}
         before = Before(
-            documents={document["_id"]: document for document in memories},
+            documents=documents,
             erased=frozenset(found[ERASED]),
-            ends=frozenset(found["ends"]),
+            ends=frozenset(found[MEMORIES]),
             sequence=sequence_in(store, place),
             journal=end_in(store, place),
         )
-        state = _CurrentState(
-            self._database,
-            self._scopes,
-            self._damage,
-            before,
-            session,
-            lease=lease_number_in(store),
-            has_content=bool(found["contents"]),
-        )
+        reading = self._database, self._scopes, self._damage, documents, session
+        state = _CurrentState(before.journal, *reading, lease=lease_number_in(store))
         refuse_changes(commit, state)
         return plan_commit(commit, before, refuse=self._damage.refuse_record)
 
@@ -153,41 +149,28 @@ class Committer:
             journal=end_in(store, place),
         )
 
-    def _look_up(self, commit: Commit, session: ClientSession) -> dict[str, list[str]]:
-        """Return which ids there are of those that a commit depends on, by what they are.
+    def _look_up(self, commit: Commit, session: ClientSession) -> dict[str, set[str]]:
+        """Return which memories there are, and which erased ids, that a commit depends on.
 
-        A round trip takes as long as ten writes, so all are looked up in one: the memories and the
-        erased ids that it writes, the ends of its links, and some memory with a content that it
-        expects.
+        They are looked up from the store document, so that one round trip finds both.
         """
-        written, linked = written_ids(commit), linked_ids(commit)
-        alike = [_where_content(expected) for expected in commit.expect.contents]
-        found: dict[str, list[str]] = {MEMORIES: [], ERASED: [], "ends": [], "contents": []}
-        for start in range(0, max(len(written), len(linked), 1), _IDS_AT_ONCE):
-            ids, ends = (each[start : start + _IDS_AT_ONCE] for each in (written, linked))
-            stages: list[_Document] = [
-                {"$match": {"_id": STORE}},
-                {"$project": {"_id": 1}},
-                self._look_up_in(MEMORIES, MEMORIES, {"_id": {"$in": ids}}),
-                self._look_up_in(ERASED, ERASED, {"_id": {"$in": ids}}),
-                self._look_up_in("ends", MEMORIES, {"_id": {"$in": ends}}),
-            ]
-            if alike and not start:
-                stages.append(self._look_up_in("contents", MEMORIES, {"$or": alike}, limit=1))
-            metadata = self._database.get_collection(METADATA)
+        wanted = {
+            MEMORIES: [*written_ids(commit), *linked_ids(commit)],
+            ERASED: written_ids(commit),
+        }
+        found: dict[str, set[str]] = {name: set() for name in wanted}
+        metadata = self._database.get_collection(METADATA)
+        for start in range(0, len(wanted[MEMORIES]), _IDS_AT_ONCE):
+            stages: list[_Document] = [{"$match": {"_id": STORE}}]
+            for name, ids in wanted.items():
+                match = {"$match": {"_id": {"$in": ids[start : start + _IDS_AT_ONCE]}}}
+                lookup = {"pipeline": [match, {"$project": {"_id": 1}}], "as": name}
+                collection = self._database.get_collection(name)
+                stages.append({"$lookup": {"from": collection.name, **lookup}})
             for answer in metadata.aggregate(stages, session=session):
-                for name, documents in answer.items():
-                    if name in found:
-                        found[name] += [document["_id"] for document in documents]
+                for name, ids_found in found.items():
+                    ids_found.update(document["_id"] for document in answer[name])
         return found
-
-    def _look_up_in(
-        self, name: str, collection: str, where: _Document, limit: int = 2 * _IDS_AT_ONCE
-    ) -> _Document:
-        """Return the stage that adds the ids of the documents under `where` as the field `name`."""
-        stages = [{"$match": where}, {"$limit": limit}, {"$project": {"_id": 1}}]
-        source = self._database.get_collection(collection).name
-        return {"$lookup": {"from": source, "pipeline": stages, "as": name}}
 
     def _find_documents(
         self,
@@ -206,29 +189,17 @@ class Committer:
         return frozenset(d["_id"] for d in self._find_documents(name, ids, session, {"_id": 1}))
 
 
+@frozen
 class _CurrentState:
     """The state of the database before a commit, read in the transaction of the commit."""
 
-    def __init__(
-        self,
-        database: Database[_Document],
-        scopes: ScopeReader,
-        damage: DamageLog,
-        before: Before,
-        session: ClientSession,
-        *,
-        lease: int,
-        has_content: bool,
-    ) -> None:
-        self.journal_end = before.journal
-        self._lease = lease
-        self._has_content = has_content
-        self._database = database
-        self._damage = damage
-        self._memories = database.get_collection(MEMORIES)
-        self._scopes = scopes
-        self._documents = before.documents
-        self._session = session
+    journal_end: JournalEnd
+    _database: Database[_Document]
+    _scopes: ScopeReader
+    _damage: DamageLog
+    _documents: Mapping[str, _Document]
+    _session: ClientSession
+    _lease: int
 
     def lease_number(self) -> int:
         return self._lease
@@ -244,7 +215,8 @@ class _CurrentState:
 
     def holds(self, scope: str, besides: Collection[str]) -> bool:
         where = {"scope": {"$eq": scope}, "status": {"$ne": Status.FORGOTTEN.value}}
-        documents = self._memories.find(where, {"_id": 1}, session=self._session)
+        memories = self._database.get_collection(MEMORIES)
+        documents = memories.find(where, {"_id": 1}, session=self._session)
         first = documents.limit(len(besides) + 1)
         return any(document["_id"] not in besides for document in first)
 
@@ -258,17 +230,15 @@ class _CurrentState:
         )
 
     def with_content(self, expected: ExpectContent) -> list[str]:
-        return self._find_undamaged_ids(_where_content(expected)) if self._has_content else []
+        return self._find_undamaged_ids(
+            {
+                "content_hash": {"$in": sorted(expected.content_hashes)},
+                "scope": {"$in": sorted(expected.scopes)},
+                "status": {"$eq": Status.CURRENT.value},
+            }
+        )
 
     def _find_undamaged_ids(self, where: Mapping[str, Any]) -> list[str]:
         """Return the ids of the undamaged memories that meet `where`."""
-        documents = self._memories.find(where, session=self._session)
+        documents = self._database.get_collection(MEMORIES).find(where, session=self._session)
         return [memory.id for memory in map(decode_memory, documents) if memory is not None]
-
-
-def _where_content(expected: ExpectContent) -> _Document:
-    return {
-        "content_hash": {"$in": sorted(expected.content_hashes)},
-        "scope": {"$in": sorted(expected.scopes)},
-        "status": {"$eq": Status.CURRENT.value},
-    }

@@ -26,9 +26,9 @@ class SwapUnfinished(StorageUnavailable):
 def take_turn(
     database: Database[dict[str, Any]], place: str, session: ClientSession
 ) -> dict[str, Any]:
-    """Return the store document after adding one to its `turns`, in the transaction of a commit.
+    """Count a commit in the store document, and return it as it was, in the transaction.
 
-    It is the first that a commit does, so that a parallel commit fails here with a write conflict.
+    Done first, so that a parallel commit fails here with a write conflict.
 
     Raises:
         SchemaTooNew: a newer version of this package has changed the store while it was open.

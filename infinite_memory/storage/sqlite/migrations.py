@@ -25,12 +25,8 @@ A step renames every table whose meaning it changes, so that a process of the ol
 still runs is refused and writes nothing wrong.
 """
 
-STEPS: dict[int, Step] = {
-    1: create_access_keys,
-    2: create_activations,
-    3: create_counts,
-    4: rename_vectors,
-}
+_STEPS = (create_access_keys, create_activations, create_counts, rename_vectors)
+STEPS: dict[int, Step] = dict(enumerate(_STEPS, 1))
 """The step from every older version to its next."""
 
 

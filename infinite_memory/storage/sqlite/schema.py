@@ -31,9 +31,7 @@ EARLIER_APPLICATION_ID = 0x494E464D
 """The number of the development versions before schema 1: INFM."""
 
 SCHEMA_VERSION = 5
-"""Schema 1 had no access keys, schema 2 no activations, schema 3 no counts.
-
-Schema 4 had all vectors in single precision."""
+"""1 had no access keys, 2 no activations, 3 no counts, 4 all vectors in single precision."""
 
 _INDEX_EMBEDDED = """
 CREATE INDEX memories_by_embedding ON memories (embedded_by, status = 'forgotten', sequence);
@@ -305,7 +303,7 @@ def create_counts(connection: apsw.Connection) -> None:
 
 
 def rename_vectors(connection: apsw.Connection) -> None:
-    """Rename the table of vectors, so that no older program takes the shorter form for damage."""
+    """Rename the table, so that no older program takes the shorter form of vectors for damage."""
     connection.execute("ALTER TABLE vectors RENAME TO embeddings")
 
 

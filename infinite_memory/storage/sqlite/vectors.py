@@ -8,14 +8,10 @@ two forms apart. A row counts only if its memory names its model in `embedded_by
 from __future__ import annotations
 
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from infinite_memory.core.values.record import Embedding, from_steps, to_steps
 from infinite_memory.storage.integrity import seal, seal_fits
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 _KIND = b"embedding"
 _SPANS = "<i4"
@@ -37,35 +33,18 @@ INSERT_EMBEDDING = (
 def encode_embedding(memory_id: str, revision: int, embedding: Embedding) -> tuple[Any, ...]:
     """Return the bindings of `INSERT_EMBEDDING` after the number of the row."""
     spans = embedding.spans.astype(_SPANS, copy=False).tobytes()
-    vectors = _pack(embedding.vectors)
+    vectors = embedding.vectors.astype(_VECTORS, copy=False).tobytes()
     dimensions = embedding.vectors.shape[1]
+    steps, step = to_steps(embedding.vectors)
+    # Not `==` of the arrays, for which 0.0 and -0.0 are equal.
+    if dimensions > 2 and from_steps(steps, step).astype(_VECTORS).tobytes() == vectors:
+        vectors = steps.astype(_STEPS).tobytes() + step.astype(_VECTORS).tobytes()
     checksum = seal(
         _KIND,
         (revision, dimensions),
         (memory_id.encode(), embedding.model.encode(), spans, vectors),
     )
     return embedding.model, dimensions, spans, vectors, checksum
-
-
-def _pack(vectors: NDArray[np.float32]) -> bytes:
-    steps, step = to_steps(vectors)
-    whole = vectors.astype(_VECTORS, copy=False).tobytes()
-    packed = steps.astype(_STEPS).tobytes() + step.astype(_VECTORS).tobytes()
-    # Not `==`, for which 0.0 and -0.0 are equal.
-    is_exact = from_steps(steps, step).astype(_VECTORS).tobytes() == whole
-    return packed if is_exact and len(packed) < len(whole) else whole
-
-
-def _unpack(packed: bytes, passages: int, dimensions: int) -> NDArray[np.float32] | None:
-    """Return the vectors in either form, None if the buffer has the length of neither."""
-    import numpy as np  # noqa: PLC0415
-
-    if len(packed) == passages * dimensions * 4:
-        return np.ndarray((passages, dimensions), _VECTORS, packed)
-    if len(packed) != passages * (dimensions * 2 + 4):
-        return None
-    steps = np.ndarray((passages, dimensions), _STEPS, packed)
-    return from_steps(steps, np.ndarray((passages,), _VECTORS, packed, steps.nbytes))
 
 
 def decode_embedding(memory_id: str, revision: int, row: tuple[Any, ...]) -> Embedding | None:
@@ -78,12 +57,17 @@ def decode_embedding(memory_id: str, revision: int, row: tuple[Any, ...]) -> Emb
     if not seal_fits(_KIND, (revision, dimensions), blobs, checksum):
         return None
     passages = len(spans_blob) // 8
-    vectors = _unpack(vectors_blob, passages, dimensions)
-    if len(spans_blob) != passages * 8 or vectors is None:
+    whole, packed = (passages * size for size in (dimensions * 4, dimensions * 2 + 4))
+    if len(spans_blob) != passages * 8 or len(vectors_blob) not in (whole, packed):
         return None  # a faulty writer sealed it: the text is the truth
     import numpy as np  # noqa: PLC0415
 
     spans = np.ndarray((passages, 2), _SPANS, spans_blob)
+    if len(vectors_blob) == whole:
+        vectors = np.ndarray((passages, dimensions), _VECTORS, vectors_blob)
+    else:
+        steps = np.ndarray((passages, dimensions), _STEPS, vectors_blob)
+        vectors = from_steps(steps, np.ndarray(passages, _VECTORS, vectors_blob, steps.nbytes))
     # The squared length is faster than a check of every number, and finite only if all are.
     if not (isfinite(np.vdot(vectors, vectors)) or np.isfinite(vectors).all()):
         return None
