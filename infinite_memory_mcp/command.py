@@ -13,7 +13,10 @@ from attrs import evolve
 import infinite_memory
 import infinite_memory_mcp
 from infinite_memory.core.errors import install_hint
-from infinite_memory.core.standard_streams import open_standard_streams
+from infinite_memory.core.standard_streams import (
+    open_standard_streams,
+    put_idle_threads_to_sleep,
+)
 from infinite_memory.core.values.address import mask_arguments, masked
 from infinite_memory_mcp.http.address import (
     DEFAULT_ADDRESS,
@@ -49,6 +52,7 @@ A client starts it by itself; `infinite-memory connect` adds it to yours. Ctrl-C
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the server; return the exit code of the process."""
     closed = open_standard_streams()
+    put_idle_threads_to_sleep()
     parser = _make_parser(sys.argv[1:] if arguments is None else arguments)
     flags = parser.parse_args(arguments)
     if flags.http is None and (flags.require_keys or flags.allow_host):

@@ -86,6 +86,8 @@ LATE_IMPORTERS = (
 ENVIRONMENT_READERS = {
     # HOME alone, which `Path.home` reads too, and takes "" for a folder.
     "infinite_memory.core.paths",
+    # Sets a variable of numpy for a program, unless the user has.
+    "infinite_memory.core.standard_streams",
     "infinite_memory.apps.hooks.command",
     "infinite_memory.apps.cli.settings",
     "infinite_memory_mcp.settings",

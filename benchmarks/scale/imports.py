@@ -1,11 +1,14 @@
-"""The rates of an export and of an import, beside a plain copy of the file.
+"""Long work beside its floor: exchange, undo, backups, the index, vectors and dreams.
 
-    python -m benchmarks.scale.imports [--memories 100000]
+    python -m benchmarks.scale.imports [--memories 10000]
 
-The memories are messages of some 100 characters. An import reads its file twice, checks every
-record and stores it durably in parts; it does not embed. `again` imports the same file once more,
-which changes nothing. Every step runs in a process of its own, and `most` is its largest resident
-memory.
+What is imported are messages of some 100 characters, without vectors; all else works on the store
+of the other benchmarks, with random vectors of 768 numbers. Every step runs in a process of its
+own: `cpu` is its processor time, `most` its largest resident memory. A floor does what the step
+cannot do without, with nothing around it: it reads the same rows by plain statements, writes JSON
+or parses it, packs or unpacks it, and inserts the same rows, with their indexes, in one
+transaction. For the index it cuts each text into words and gathers the vectors; for vectors it is
+the bare embedder. A dream has a bound of five seconds and no floor.
 """
 
 from __future__ import annotations
@@ -18,14 +21,30 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+import zstandard
 
 from benchmarks.environment import describe_environment
-from infinite_memory import Config, MemoryStore
+from benchmarks.scale import backups, corpus
+from infinite_memory import Config, Draft, MemoryStore
+from infinite_memory.core.protocols import SupportsIndex
+from infinite_memory.features.archive.backup import verify_file
+from infinite_memory.search.embedding import open_embedder
+from infinite_memory.search.text.analyzer import words
+from infinite_memory.storage.sqlite.schema import create_tables
 from infinite_memory.testing.embedders import HashingEmbedder
 
+Rows = dict[str, list[tuple[Any, ...]]]
+"""The rows of tables, by the name of the table."""
+
 _WORDS = "the plan for the release of kestrel moved to friday since the tests of the parser failed"
+_BACKLOG = 500
 
 
 def _open(home: Path) -> MemoryStore:
@@ -70,8 +89,8 @@ def _write_chats(path: Path, count: int) -> None:
     path.write_text(json.dumps(chats), encoding="utf-8")
 
 
-def measured(name: str, count: int, work: Callable[[], object]) -> None:
-    """Do `work` in a process of its own, and print its rate and its memory."""
+def measured(name: str, count: int, work: Callable[[], object], *, floor: float = 0) -> float:
+    """Do `work` in a process of its own, print what it took, and return its processor time."""
     sys.stdout.flush()
     start = time.perf_counter()
     process = os.fork()
@@ -86,30 +105,142 @@ def measured(name: str, count: int, work: Callable[[], object]) -> None:
     seconds = time.perf_counter() - start
     if status:
         raise SystemExit(f"{name} failed")
+    cpu = usage.ru_utime + usage.ru_stime
     most = usage.ru_maxrss >> 10
-    print(f"{name:24} {seconds:7.1f} s {count / seconds:10,.0f} memories/s  most {most:,} MB")
+    print(
+        f"{name:24} {seconds:7.2f} s {cpu:7.2f} s cpu {count / seconds:10,.0f} memories/s  most"
+        f" {most:,} MB" + (f"  floor {floor:.2f} s, ratio {cpu / floor:.1f}" if floor else "")
+    )
+    return cpu
+
+
+def _read_rows(home: Path, tables: Iterable[str] = ("memories", "vectors")) -> Rows:
+    """Return the rows of tables by plain statements; nobody else has the store open."""
+    with closing(apsw.Connection(str(home / "memory.db"))) as connection:
+        return {
+            name: connection.execute(f"SELECT * FROM {name} ORDER BY rowid").fetchall()
+            for name in tables
+        }
+
+
+def _insert_rows(path: Path, rows: Rows) -> None:
+    """Insert rows into the tables that a store has, with their indexes, in one transaction."""
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.pragma("journal_mode", "wal")
+        create_tables(connection)
+        connection.execute("BEGIN IMMEDIATE")
+        for name, listed in rows.items():
+            marks = ",".join("?" * len(listed[0]))
+            connection.executemany(f"INSERT INTO {name} VALUES ({marks})", listed)
+        connection.execute("COMMIT")
+
+
+def _dump(rows: Rows, target: Path, *, packs: bool = False) -> None:
+    lines = "".join(
+        json.dumps([name, *(v.hex() if isinstance(v, bytes) else v for v in row)]) + "\n"
+        for name, listed in rows.items()
+        for row in listed
+    ).encode()
+    target.write_bytes(zstandard.ZstdCompressor(level=3).compress(lines) if packs else lines)
+
+
+def _parse(source: Path, *, unpacks: bool = False) -> None:
+    content = source.read_bytes()
+    if unpacks:
+        content = zstandard.ZstdDecompressor().decompress(content)
+    for line in content.splitlines():
+        json.loads(line)
+
+
+def _gather(home: Path) -> None:
+    rows = _read_rows(home)
+    for row in rows["memories"]:
+        words(max((value for value in row if isinstance(value, str)), key=len))
+    np.stack([np.frombuffer(value, np.float32) for *_, value, _ in rows["vectors"]])
+
+
+def _embed_bare(lines: list[str]) -> None:
+    with closing(open_embedder()) as embedder:
+        embedder.embed(lines)
+
+
+def _embed_backlog(home: Path) -> None:
+    with MemoryStore.open(config=Config(home=home)) as store:
+        store.models.catch_up(limit=_BACKLOG)
+
+
+def _index(home: Path) -> None:
+    with MemoryStore.open(home, counts_usage=False) as store:
+        index = store._services.models.answering().index
+        assert isinstance(index, SupportsIndex)
+        index.warm_up()
+
+
+def _dream(home: Path) -> None:
+    with MemoryStore.open(home) as store:
+        store.dream(1, scope=corpus.SCOPES[0])
+
+
+def _measure_exchange(folder: Path, count: int) -> None:
+    chats, lines = folder / "conversations.json", folder / "out.jsonl"
+    _write_chats(chats, count)
+    one, other = folder / "one", folder / "other"
+
+    def work(name: str, step: Callable[[], object], floor: float = 0) -> None:
+        measured(name, count, step, floor=floor)
+
+    work("import chatgpt", lambda: _import(one, chats))
+    rows = _read_rows(one, ("memories",))
+    inserted = measured("floor: insert", count, lambda: _insert_rows(folder / "rows", rows))
+    parsed = measured("floor: parse", count, lambda: _parse(chats))
+    work("import chatgpt again", lambda: _import(one, chats), parsed)
+    dumped = measured(
+        "floor: read, dump",
+        count,
+        lambda: _dump(_read_rows(one, ("memories",)), folder / "dump"),
+    )
+    work("export jsonl", lambda: _export(one, lines), dumped)
+    work("export markdown", lambda: _export(one, folder / "notes"), dumped)
+    work("export csv", lambda: _export(one, folder / "out.csv"), dumped)
+    parsed = measured("floor: parse", count, lambda: _parse(lines))
+    work("import jsonl", lambda: _import(other, lines), parsed + inserted)
+    work("undo of the import", lambda: _undo(other), inserted)
+    work("copy of the file", lambda: shutil.copy(lines, folder / "copy"))
+
+
+def _measure_whole_store(folder: Path, count: int) -> None:
+    corpus.build(folder, count, embeds=False)
+    home, packed, archive = corpus.store_folder(folder, count), folder / "p", folder / "a.imarchive"
+    rows = _read_rows(home)
+    dumped = measured(
+        "floor: read, pack", count, lambda: _dump(_read_rows(home), packed, packs=True)
+    )
+    unpacked = measured("floor: unpack, parse", count, lambda: _parse(packed, unpacks=True))
+    inserted = measured("floor: insert", count, lambda: _insert_rows(folder / "all", rows))
+    measured("backup", count, lambda: backups.back_up(home, archive), floor=dumped + unpacked)
+    measured("verify", count, lambda: verify_file(archive), floor=unpacked)
+    floor = 2 * unpacked + inserted + dumped
+    measured("restore", count, lambda: backups.restore(archive, folder / "new"), floor=floor)
+    gathered = measured("floor: words, vectors", count, lambda: _gather(home))
+    measured("index", count, lambda: _index(home), floor=gathered)
+    measured("dream", count, lambda: _dream(home))
+    lines = corpus.texts(_BACKLOG, seed=3)
+    with _open(folder / "backlog") as store:
+        store.remember_many([Draft(text=line) for line in lines])
+    bare = measured("floor: embed", _BACKLOG, lambda: _embed_bare(lines))
+    measured("embed a backlog", _BACKLOG, lambda: _embed_backlog(folder / "backlog"), floor=bare)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--memories", type=int, default=100_000)
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--memories", type=int, default=10_000)
     count = parser.parse_args().memories
     print(describe_environment())
     base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
     print(f"{count:,} memories; an idle process has {base:,} MB")
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        chats, lines = folder / "conversations.json", folder / "out.jsonl"
-        _write_chats(chats, count)
-        one, other = folder / "one", folder / "other"
-        measured("import chatgpt", count, lambda: _import(one, chats))
-        measured("import chatgpt again", count, lambda: _import(one, chats))
-        measured("export jsonl", count, lambda: _export(one, lines))
-        measured("export markdown", count, lambda: _export(one, folder / "notes"))
-        measured("export csv", count, lambda: _export(one, folder / "out.csv"))
-        measured("import jsonl", count, lambda: _import(other, lines))
-        measured("undo of the import", count, lambda: _undo(other))
-        measured("copy of the file", count, lambda: shutil.copy(lines, folder / "copy"))
+        _measure_exchange(Path(name), count)
+        _measure_whole_store(Path(name), count)
 
 
 if __name__ == "__main__":

@@ -115,7 +115,9 @@ def test_an_interruption_exits_with_130(home: Path) -> None:
         finally:
             waiting.kill()
     assert waiting.returncode == 130
-    assert json.loads(said.splitlines()[-1])["error"]["type"] == "Interrupted"
+    error = json.loads(said.splitlines()[-1])["error"]
+    assert error["type"] == "Interrupted"
+    assert "nothing that was stored is lost" in error["message"]
 
 
 @pytest.mark.thorough
@@ -155,13 +157,13 @@ def test_hits_are_coloured_and_wrapped_on_a_terminal() -> None:
 
 @pytest.mark.thorough
 def test_a_bar_counts_on_a_terminal(tmp_path: Path) -> None:
-    rows = "\n".join(json.dumps({"text": f"memory {n}"}) for n in range(30))
+    rows = "\n".join(json.dumps({"text": f"memory {n}"}) for n in range(300))
     (tmp_path / "in.jsonl").write_text(rows)
     code, _, text = on_terminal("remember", "--from", str(tmp_path / "in.jsonl"))
     assert code == 0
     assert "Storing" in text
-    assert "30/30" in text
-    assert "Stored 30 memories" in text
+    assert "300/300" in text
+    assert "Stored 300 memories" in text
 
 
 @pytest.mark.thorough
@@ -173,6 +175,26 @@ def test_a_hard_forget_shows_the_text_and_asks(answer: bytes, code: int, left: i
     assert "the old \\x1b[31msecret" in text
     assert "Erase 1 memory for good? [y/N]" in text
     assert in_pipe("show", "a").returncode == left
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("given", "kept"), [({}, "4"), ({"OPENBLAS_THREAD_TIMEOUT": "9"}, "9")])
+def test_a_program_lets_the_threads_of_numpy_sleep_unless_the_user_chose(
+    given: dict[str, str], kept: str
+) -> None:
+    name = "OPENBLAS_THREAD_TIMEOUT"
+    code = (
+        "import atexit, os, sys\nsys.argv[1:] = ['stats']\n"
+        "atexit.register(lambda: print('numpy' in sys.modules, "
+        f"os.environ[{name!r}], file=sys.stderr))\n"
+        "from infinite_memory.apps.cli.main import main\nmain()"
+    )
+    environment = {key: value for key, value in os.environ.items() if key != name}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True, text=True, timeout=300, check=True, env={**environment, **given},
+    )  # fmt: skip
+    assert done.stderr.splitlines()[-1] == f"True {kept}"
 
 
 @pytest.mark.thorough

@@ -72,7 +72,7 @@ def test_a_table_has_bold_headers_a_rule_and_bounded_columns() -> None:
 def test_bars_are_drawn_over_each_other_with_rate_and_rest(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    bars = make_bars(terminal(90), ["Reading", "Writing"])
+    bars = make_bars(terminal(90), ["Reading", "Writing"], lambda: None)
     bars.draw()
     bars.update("Reading", 5, 10)
     bars.draw()
@@ -81,6 +81,22 @@ def test_bars_are_drawn_over_each_other_with_rate_and_rest(
     assert "Reading" in drawn
     assert " 5/10 " in drawn
     assert show_seconds(3725) == "1:02:05"
+
+
+def test_work_that_takes_less_than_a_second_draws_no_bar(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ended: list[str] = []
+    bars = make_bars(terminal(90), ["Reading"], lambda: ended.append("sign"))
+    bars.update("Reading", 5, 10)
+    bars.end()
+    assert (capsys.readouterr().err, ended) == ("", [])
+    bars._last -= 1  # a second later
+    bars.update("Reading", 6, 10)
+    bars.update("Reading", 10, 10)
+    bars.end()
+    assert " 10/10 " in capsys.readouterr().err
+    assert ended == ["sign"]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,10 @@ from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import discard_output, emit_text, remark
 from infinite_memory.apps.cli.waiting import waiting
 from infinite_memory.core.errors import InfiniteMemoryError
-from infinite_memory.core.standard_streams import open_standard_streams
+from infinite_memory.core.standard_streams import (
+    open_standard_streams,
+    put_idle_threads_to_sleep,
+)
 from infinite_memory.core.values.address import mask_arguments, masked
 
 _FIRST_STEPS = """\
@@ -32,6 +35,11 @@ Store something, find it again, and connect your assistants:
 
 infinite-memory --help lists every command.
 """
+# Not simply "again": an `undo` that was made just before would be followed by a second one.
+_INTERRUPTED = (
+    "interrupted: nothing that was stored is lost; see `infinite-memory log`, then run the command"
+    " again"
+)
 
 
 class LazyGroup(click.Group):
@@ -101,7 +109,7 @@ class LazyGroup(click.Group):
             _report_error("OSError", message, as_json=_has_json_option(arguments))
             code = ExitCode.STORAGE
         except click.Abort:
-            _report_error("Interrupted", "interrupted", as_json=_has_json_option(arguments))
+            _report_error("Interrupted", _INTERRUPTED, as_json=_has_json_option(arguments))
             code = ExitCode.INTERRUPTED
         sys.exit(code if isinstance(code, int) else ExitCode.DONE)
 
@@ -152,6 +160,7 @@ def infinite_memory(context: click.Context) -> None:
 def main() -> NoReturn:
     """Run the command line with the arguments of the process."""
     open_standard_streams()
+    put_idle_threads_to_sleep()
     infinite_memory.main(prog_name="infinite-memory")
 
 

@@ -103,25 +103,23 @@ def remark(text: str, *, style: str = "dim") -> None:
 
 @contextmanager
 def progress_bars(*tasks: str) -> Iterator[Callable[[str, int, int | None], None] | None]:
-    """Draw a bar for every task on standard error; None unless that is a terminal.
+    """Draw a bar for every task on standard error, after a second; None unless on a terminal.
 
     The block gets a function that updates a bar, given the task, the steps done, and all steps.
     """
     if not is_terminal(sys.stderr):
         yield None
         return
-    end_waiting()
     from infinite_memory.apps.cli.terminal import make_bars
 
-    bars = make_bars(read_terminal(), tasks)
+    bars = make_bars(read_terminal(), tasks, end_waiting)
     if bars.terminal.is_dumb:
         yield None
         return
-    bars.draw()
     try:
         yield bars.update
     finally:
-        bars.draw()
+        bars.end()
 
 
 def _escape_parts(parts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import time
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import Lock
 
 from attrs import define, field, frozen
@@ -24,6 +24,8 @@ _CODES = {
 _GAP = 2
 BAR_COLUMNS = 40
 SECONDS_BETWEEN = 0.1
+SECONDS_BEFORE = 1.0
+"""Work that takes less time shows no sign and no bars."""
 ERASE = "\r\x1b[2K"
 """Clears the line that the cursor is in."""
 
@@ -157,12 +159,16 @@ class _Task:
 
 @define(eq=False)
 class Bars:
-    """A bar for each task on standard error, drawn anew at most ten times a second."""
+    """A bar for each task on standard error, drawn anew at most ten times a second.
+
+    `end_sign` is called before the first drawing, which comes with an update after a second.
+    """
 
     terminal: Terminal
     tasks: dict[str, _Task]
+    end_sign: Callable[[], None]
+    _last: float
     _drawn: int = field(default=0, init=False)
-    _last: float = field(default=0.0, init=False)
     _lock: Lock = field(factory=Lock, init=False)
 
     def update(self, task: str, done: int, total: int | None) -> None:
@@ -172,8 +178,15 @@ class Bars:
             if time.monotonic() - self._last >= SECONDS_BETWEEN:
                 self.draw()
 
+    def end(self) -> None:
+        """Draw the bars as they are at last, if they were drawn at all."""
+        if self._drawn:
+            self.draw()
+
     def draw(self) -> None:
         """Draw the bars over those that were drawn before."""
+        if not self._drawn:
+            self.end_sign()
         self._last = time.monotonic()
         up = f"\x1b[{self._drawn}A" if self._drawn else ""
         lines = (task.draw(self._last)[: self.terminal.columns - 1] for task in self.tasks.values())
@@ -181,10 +194,11 @@ class Bars:
         self._drawn = len(self.tasks)
 
 
-def make_bars(terminal: Terminal, names: Iterable[str]) -> Bars:
+def make_bars(terminal: Terminal, names: Iterable[str], end_sign: Callable[[], None]) -> Bars:
     """Return bars at which nothing is done yet."""
     now = time.monotonic()
-    return Bars(terminal, {name: _Task(name, now) for name in names})
+    first = now + SECONDS_BEFORE - SECONDS_BETWEEN
+    return Bars(terminal, {name: _Task(name, now) for name in names}, end_sign, first)
 
 
 def show_seconds(seconds: float) -> str:
