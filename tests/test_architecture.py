@@ -131,7 +131,7 @@ ADAPTER_TAKES = {
     "core.observe.recorder": "Recorder Series",
     "core.observe.timings": "Durations",
     "core.observe.traces": "flush_spans",
-    "core.standard_streams": "open_standard_streams",
+    "core.standard_streams": "open_standard_streams put_idle_threads_to_sleep",
     "core.values.address": "mask_arguments masked",
     "engine.calls": "Calls",
     # The choices and bounds that the schema of an argument names.
