@@ -30,7 +30,8 @@ class Arguments(BaseModel):
     `unlisted` are taken, and not shown in a list.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # Built when they are first listed or given: most tools are neither in a session.
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
     destroying: ClassVar[frozenset[str]] = frozenset()
     cleared: ClassVar[frozenset[str]] = frozenset()
     spread: ClassVar[str | None] = None

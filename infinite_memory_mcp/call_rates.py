@@ -7,13 +7,17 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from mcp import MCPError
 from mcp.server.mcpserver.exceptions import ToolError
 
-from infinite_memory.core.config import Limits
+import infinite_memory
 from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory_mcp.lazy_store import LazyStore
+
+if TYPE_CHECKING:
+    from infinite_memory.core.config import Limits
 
 _WINDOW_SECONDS = 60.0
 _MAX_CONVERSATIONS = 1000
@@ -80,7 +84,7 @@ def count_request(memory: LazyStore, rates: CallRates) -> None:
             limits = store.config.limits
     except InfiniteMemoryError:
         # The request itself says why the store cannot be opened, or does without it.
-        limits = Limits()
+        limits = infinite_memory.Config().limits
     try:
         rates.admit(limits)
     except TooManyCalls as refusal:

@@ -139,8 +139,14 @@ def build_server(
         instructions=INSTRUCTIONS,
         version=package_version(),
         tools=[
-            spec.build_tool(memory, structured=structured, rates=rates, run_call=run_call)
-            for spec in tools.values()
+            spec.build_tool(
+                memory,
+                is_listed=name in listed,
+                structured=structured,
+                rates=rates,
+                run_call=run_call,
+            )
+            for name, spec in tools.items()
         ],
         # `Settings` configures the log; the SDK leaves existing handlers alone.
         log_level="WARNING",

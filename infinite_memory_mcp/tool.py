@@ -71,6 +71,7 @@ class ToolSpec(Generic[ArgumentsT]):
         self,
         memory: LazyStore,
         *,
+        is_listed: bool = True,
         structured: bool = False,
         rates: CallRates | None = None,
         run_call: RunCall = anyio.to_thread.run_sync,
@@ -78,7 +79,7 @@ class ToolSpec(Generic[ArgumentsT]):
         """Return the tool as the SDK serves it, working on `memory`.
 
         Its answers are text for a model to read, and also data if they are to be `structured`. Its
-        calls count in `rates`, and `run_call` runs them.
+        calls count in `rates`, and `run_call` runs them. Only a tool that `is_listed` has a schema.
         """
         schema = self.answers if structured else None
         rates = CallRates() if rates is None else rates
@@ -88,7 +89,7 @@ class ToolSpec(Generic[ArgumentsT]):
             name=self.name,
             title=self.title,
             description=self.description,
-            parameters=input_schema(self.arguments),
+            parameters=input_schema(self.arguments) if is_listed else {},
             fn_metadata=FuncMetadata(arg_model=ArgModelBase, output_schema=schema),
             is_async=False,
             context_kwarg=None,

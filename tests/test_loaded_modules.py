@@ -23,7 +23,7 @@ MOST = {
     "infinite-memory stats": 187,
     "infinite-memory briefing": 225,
     "infinite-memory keys list": 139,
-    "tools/list": 120,
+    "tools/list": 117,
 }
 # To forget a memory moves its vectors to its next revision.
 WITHOUT_NUMPY = ("scopes", "list", "show shed", "log", "due")
@@ -54,3 +54,9 @@ def test_a_command_that_compares_nothing_loads_neither_the_search_nor_the_model(
     names = count_modules(STARTS[f"infinite-memory {command}"], home).names
     heavy = {"infinite_memory.search.index", "infinite_memory.search.embedding", "onnxruntime"}
     assert not names & (heavy | ({"numpy"} if command in WITHOUT_NUMPY else set()))
+
+
+@pytest.mark.process
+def test_the_tools_are_listed_without_reading_the_settings(home: Path) -> None:
+    names = count_modules(STARTS["tools/list"], home).names
+    assert not names & {"infinite_memory.core.config", "infinite_memory.storage.sqlite", "numpy"}
