@@ -131,6 +131,7 @@ def build_server(
     tools, withheld = _choose_tools(tool_filter, rights)
     listed = _choose_listed(toolsets, tools)
     rates = CallRates() if rates is None else rates
+    options: dict[str, Any] = {"structured": structured, "rates": rates, "run_call": run_call}
     server = _Server(
         tools.keys() - listed,
         "infinite-memory",
@@ -139,13 +140,7 @@ def build_server(
         instructions=INSTRUCTIONS,
         version=package_version(),
         tools=[
-            spec.build_tool(
-                memory,
-                is_listed=name in listed,
-                structured=structured,
-                rates=rates,
-                run_call=run_call,
-            )
+            spec.build_tool(memory, is_listed=name in listed, **options)
             for name, spec in tools.items()
         ],
         # `Settings` configures the log; the SDK leaves existing handlers alone.

@@ -135,7 +135,6 @@ ADAPTER_TAKES = {
     "core.values.address": "mask_arguments masked",
     "engine.calls": "Calls",
     # The choices and bounds that the schema of an argument names.
-    "core.config": "Limits",
     "core.plain": "PlainData is_placeholder",
     "core.values.checks": "MAX_LABEL_CHARS",
     "core.values.conversation.choices": "Order Term",
