@@ -12,9 +12,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from attrs import frozen
 
@@ -55,15 +56,18 @@ class Model:
         return self.embedder.model
 
 
-ModelBuilder = Callable[["Storage", "Embedder", Path | None], Model]
-"""Builds the search over a storage by an embedder, with snapshots in a folder or none."""
+ModelBuilder = Callable[["Storage", "Embedder", Path | None, Model | None], Model]
+"""Builds the search over a storage by an embedder, with snapshots in a folder or none.
+
+The last is the model of the whole store for a storage that shows a part of it, otherwise None.
+"""
 
 
 class Models:
     """The models of an open store. Every method may be called from any thread.
 
     `configured` is the model that embeds new memories. It and the former model are opened when they
-    are first needed; `failure` says why the former model could not be, None otherwise.
+    are first needed.
     """
 
     def __init__(
@@ -91,10 +95,11 @@ class Models:
         self._configured: Model | None = None
         self._preparation: threading.Thread | None = None
         self._closed = threading.Event()
-        self.failure: str | None = None
+        self._failure: str | None = None
         self._former: Model | None = None
         self._former_was_tried = False
         self._is_changed = False
+        self._confined: WeakValueDictionary[str, ConfinedModels] = WeakValueDictionary()
 
     @property
     def configured(self) -> Model:
@@ -106,26 +111,22 @@ class Models:
         """
         with self._opening:
             if self._configured is None:
-                self._configured = self._build(self._storage, self._open_embedder(), self._folder)
+                embedder = self._open_embedder()
+                self._configured = self._build(self._storage, embedder, self._folder, None)
             return self._configured
 
     @property
-    def folder(self) -> Path | None:
-        """The folder of the snapshots, None for no snapshots."""
-        return self._folder
+    def failure(self) -> str | None:
+        """Why the former model could not be opened, None if it was or was not needed."""
+        return self._failure
 
-    def share(self, storage: Storage, folder: Path | None) -> Models:
-        """Return models over `storage`, a part of this one, that use the embedders of this object.
+    def confine(self, storage: Storage) -> ConfinedModels:
+        """Return these models as a handle sees them for which `storage` is all there is.
 
-        They have indexes of their own, with snapshots in `folder`; close them before this object.
+        Handles of the same scopes get the same object.
         """
-        return Models(
-            storage,
-            lambda: self.configured.embedder,
-            build=self._build,
-            open_former=lambda _: nullcontext(self.answering().embedder),
-            folder=folder,
-        )
+        confined = ConfinedModels(self, storage, self._build)
+        return self._confined.setdefault(storage.identity, confined)
 
     def answering(self) -> Model:
         """Return the model that answers now; read the store only while that may change.
@@ -214,14 +215,14 @@ class Models:
             embedder = self._owned.enter_context(former) if former is not None else None
             if embedder is not None and embedder.model == active:
                 _log.info("%s answers until %s has embedded all", active, self.configured.name)
-                return self._build(self._storage, embedder, self._folder)
+                return self._build(self._storage, embedder, self._folder, None)
         except EmbedderError as error:
             reason = f"the former model cannot be opened: {error}"
-        self.failure = (
+        self._failure = (
             f"memories that {self.configured.name} has not embedded yet are compared by words"
             f" alone: {reason}"
         )
-        _log.warning("%s", self.failure)
+        _log.warning("%s", self._failure)
         return None
 
     def _has_no_vectors(self, former: Model) -> bool:
@@ -267,6 +268,66 @@ class Models:
             self._storage.commit(Commit(active_model=self.configured.name))
 
     def _finish_change(self) -> None:
-        self._is_changed, self.failure = True, None
+        self._is_changed, self._failure = True, None
         # Not closed: a running search may still use the former model.
         self._owned.pop_all()
+
+
+class ConfinedModels(Models):
+    """The models of a whole store for a handle of some scopes: their indexes show these alone.
+
+    Which model answers is the same as in the whole store.
+    """
+
+    def __init__(self, whole: Models, storage: Storage, build: ModelBuilder) -> None:
+        """Show of `whole` what `storage` shows."""
+        super().__init__(storage, lambda: whole.configured.embedder, build=build)
+        self._whole = whole
+        self._views: dict[Model, Model] = {}
+
+    @property
+    def configured(self) -> Model:
+        """The model that embeds new memories, see `Models.configured`."""
+        return self._confine(self._whole.configured)
+
+    @property
+    def failure(self) -> str | None:
+        """Why the former model could not be opened, None if it was or was not needed."""
+        return self._whole.failure
+
+    def answering(self) -> Model:
+        """Return the model that answers now, see `Models.answering`."""
+        return self._confine(self._whole.answering())
+
+    def settled(self) -> Model | None:
+        """Return the model that answers if no other one will take over, None otherwise."""
+        model = self._whole.settled()
+        return None if model is None else self._confine(model)
+
+    def in_preparation(self) -> Model | None:
+        """Return the model that is being prepared to answer, None if there is none."""
+        model = self._whole.in_preparation()
+        return None if model is None else self._confine(model)
+
+    def is_undecided(self) -> bool:
+        """Return whether the storage does not name an active model yet."""
+        return self._whole.is_undecided()
+
+    def complete(self) -> None:
+        """Make the configured model the active model, if it has embedded the whole store."""
+        self._whole.complete()
+
+    def save(self) -> None:
+        """Write the snapshot of the index in use, see `Models.save`."""
+        self._whole.save()
+
+    def close(self) -> None:
+        """Close the models of the whole store, see `Models.close`."""
+        self._whole.close()
+
+    def _confine(self, model: Model) -> Model:
+        view = self._views.get(model)
+        if view is None:
+            view = self._build(self._storage, model.embedder, None, model)
+            view = self._views.setdefault(model, view)
+        return view

@@ -61,8 +61,8 @@ class Health(PlainData):
 
     `findings` has a sentence for everything that was looked at, and says the way out where
     something is wrong; the worst decides the `status`. A value is None where it could not be read,
-    or does not exist: `free_bytes` without a folder on this machine, and for a handle of some
-    scopes alone; `index_behind` with a custom search.
+    or does not exist: `free_bytes` without a folder on this machine, and `index_behind` with a
+    custom search, and both for a handle of some scopes alone.
 
     `index_behind` counts memories that changed since the index last read the store; the next search
     reads them. `pending` counts memories that are found by words alone. `clients` are the handles
@@ -120,8 +120,8 @@ def check_health(
                 pending, model.name, size, lambda: (answering.name, services.models.failure)
             )
         )
-        behind = _count_behind(answering)
-        findings.append(_check_index(behind))
+        behind = _count_behind(services, answering)
+        findings.extend(_check_index(services, behind))
     except InfiniteMemoryError as error:
         findings.append(Diagnosis("storage", State.PROBLEM, f"{error}."))
     free = _measure_free_bytes(services)
@@ -175,25 +175,32 @@ def _check_model(model: ModelHealth) -> Diagnosis:
     return Diagnosis("model", State.OK, sentence)
 
 
-def _count_behind(answering: Model) -> int | None:
-    """Return how many changes the index has not read; None for a search without an index."""
+def _count_behind(services: Services, answering: Model) -> int | None:
+    """Return how many changes the index has not read; None for a search without an index.
+
+    The index belongs to the whole store, so it is None for a handle of some scopes.
+    """
     index = answering.index
-    return index.count_behind(limit=_MOST_BEHIND) if isinstance(index, SearchIndex) else None
+    if services.confinement is not None or not isinstance(index, SearchIndex):
+        return None
+    return index.count_behind(limit=_MOST_BEHIND)
 
 
-def _check_index(behind: int | None) -> Diagnosis:
+def _check_index(services: Services, behind: int | None) -> Iterator[Diagnosis]:
+    if services.confinement is not None:
+        return
+    number = format_count(behind or 0, "changed memory", "changed memories")
+    state, sentence = State.OK, f"The next search reads {number} into the index."
     if behind is None:
-        return Diagnosis("index", State.OK, "The search that was plugged in keeps no index here.")
-    if not behind:
-        return Diagnosis("index", State.OK, "The index has read every change.")
-    number = format_count(behind, "changed memory", "changed memories")
-    if behind < _MOST_BEHIND:
-        return Diagnosis("index", State.OK, f"The next search reads {number} into the index.")
-    return Diagnosis(
-        "index",
-        State.WARNING,
-        f"The index lacks at least {number}, so the next search takes longer: search once.",
-    )
+        sentence = "The search that was plugged in keeps no index here."
+    elif not behind:
+        sentence = "The index has read every change."
+    elif behind >= _MOST_BEHIND:
+        state = State.WARNING
+        sentence = (
+            f"The index lacks at least {number}, so the next search takes longer: search once."
+        )
+    yield Diagnosis("index", state, sentence)
 
 
 def _measure_free_bytes(services: Services) -> int | None:

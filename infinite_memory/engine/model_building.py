@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from infinite_memory.core.config import Config
 from infinite_memory.core.protocols import Embedder, SearchFactory, Storage
@@ -16,16 +17,26 @@ from infinite_memory.search.embedding import (
     configured_embedder,
 )
 from infinite_memory.search.embedding.models import find_model
-from infinite_memory.search.index import SearchIndex
+from infinite_memory.search.index import ConfinedIndex, SearchIndex
 from infinite_memory.search.snapshot import Snapshot
+from infinite_memory.storage.damage import silence_damage_log
+
+if TYPE_CHECKING:
+    from infinite_memory.storage.confined import ConfinedStorage
 
 
 def build_model(
-    storage: Storage, given: Embedder, folder: Path | None, *, search: SearchFactory | None = None
+    storage: Storage,
+    given: Embedder,
+    folder: Path | None,
+    whole: Model | None = None,
+    *,
+    search: SearchFactory | None = None,
 ) -> Model:
     """Return a model with the index over `storage`, or with what `search` makes.
 
-    Snapshots of the index are in `folder`, None for no snapshots.
+    Snapshots of the index are in `folder`, None for no snapshots. If `storage` shows some scopes of
+    the storage of the model `whole`, the index is that of `whole`, confined to these.
 
     Raises:
         ConfigurationError: `search` does not make a search.
@@ -34,6 +45,10 @@ def build_model(
     embedder = given if isinstance(given, CheckedEmbedder) else CheckedEmbedder(given)
     if search is not None:
         return Model(embedder=embedder, index=make_search(search, storage, embedder))
+    if whole is not None and isinstance(whole.index, SearchIndex):
+        choose = cast("ConfinedStorage", storage).confinement.choose
+        index = ConfinedIndex(whole.index, storage, choose=choose, quietly=silence_damage_log)
+        return Model(embedder=embedder, index=index)
     snapshot = None
     if folder is not None:
         snapshot = Snapshot(

@@ -101,7 +101,8 @@ def _measure_nearness(scores: Sequence[SegmentScores]) -> float:
     if not scores:
         return 0.0
     step = max(1, sum(len(column.cosine) for column in scores) // _SAMPLE)
-    cosines = np.concatenate([column.cosine[::step] for column in scores])
+    # Sampled from all in one row, so that it does not count how they lie in segments.
+    cosines = np.concatenate([column.cosine for column in scores])[::step]
     background = scores[0].background
     mean = mean_of_greatest(cosines, max(_NEAREST, len(cosines) // _NEAREST_SHARE), background)
     return max(0.0, (mean - background) / (1 - background))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes
 import logging
 import threading
-from collections.abc import Collection
-from contextlib import suppress
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager, nullcontext, suppress
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from attrs import evolve
@@ -26,6 +27,7 @@ from infinite_memory.search.embedding import CheckedEmbedder
 from infinite_memory.search.nearest import find_nearest, load_vectors
 from infinite_memory.search.ranking import rank
 from infinite_memory.search.reader import Reader
+from infinite_memory.search.segment import Segment
 from infinite_memory.search.similarity import find_neighbors, find_similar
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.search.timeline import IndexTimeline
@@ -62,6 +64,7 @@ class SearchIndex:
         self._taken_in: str | None = None
         self._starting = threading.Lock()
         self._folding: threading.Thread | None = None
+        self._quietly: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def refresh(self) -> Reader:
         """Read every change committed before this call, by any process, and return the reader."""
@@ -127,11 +130,8 @@ class SearchIndex:
         limit: int,
     ) -> list[tuple[str, float]]:
         """Return at most `limit` ids of memories similar to a stored memory, with scores."""
-        reader, taken_in, self._taken_in = self._reader, self._taken_in, None
-        if reader is None or memory_id != taken_in or self._fold_is_due(reader):
-            reader = self.refresh()
         return find_similar(
-            reader,
+            self._read_with(memory_id),
             memory_id,
             text,
             criteria,
@@ -201,7 +201,7 @@ class SearchIndex:
             with self._refreshing:
                 if self._reader is None:
                     self._reader = self._map_snapshot()
-            self._snapshot.remove_everywhere()
+            self._snapshot.remove()
         self._saved_at = self._folded_at = 0
 
     def discard_others(self) -> None:
@@ -231,6 +231,13 @@ class SearchIndex:
         with self._refreshing:
             self._remove()
             self._reader = None
+
+    def _read_with(self, memory_id: str) -> Reader:
+        """Return a reader with a stored memory; the last that was taken in needs no refresh."""
+        reader, taken_in, self._taken_in = self._reader, self._taken_in, None
+        if reader is None or memory_id != taken_in or self._fold_is_due(reader):
+            return self.refresh()
+        return reader
 
     def _texts(self, ids: Collection[str]) -> dict[str, str]:
         return {i: record.memory.text for i, record in self._storage.get(ids).items()}
@@ -348,7 +355,8 @@ class SearchIndex:
 
     def _fold_quietly(self) -> None:
         try:
-            self._fold()
+            with self._quietly():
+                self._fold()
             release_memory()
         except (StorageError, StoreClosed) as error:
             # The index is derived: the next change, or the next process, will try again.
@@ -389,6 +397,62 @@ class SearchIndex:
         with self._refreshing:
             if self._reader is not None:
                 self._reader = self._catch_up(mapped, max(self._reader.cursor, mapped.cursor))
+
+
+class ConfinedIndex(SearchIndex):
+    """The index of a whole store, of which the memories in some scopes alone exist.
+
+    It keeps the codes of the scopes alone, no reader and no snapshot: a search reads what `refresh`
+    or `_read_with` gives, the documents of these scopes as of one state of the store.
+    """
+
+    def __init__(
+        self,
+        whole: SearchIndex,
+        storage: Storage,
+        *,
+        choose: Callable[[Collection[str]], Collection[str]],
+        quietly: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        """Show of `whole` what `storage` shows.
+
+        `choose` returns which of the names of scopes, as `fold_name` returns them, exist. Within
+        `quietly` nothing is logged of records of the whole store.
+        """
+        super().__init__(storage, whole._embedder)
+        # It may have measured the background of its model.
+        self._embedder = whole._embedder
+        self._quietly = whole._quietly = quietly
+        self._whole = whole
+        self._choose = choose
+        self._codes: WeakKeyDictionary[Segment, list[int]] = WeakKeyDictionary()
+
+    def refresh(self) -> Reader:
+        """Read every change committed before this call, and return a reader of these scopes."""
+        with self._quietly():
+            return self._whole.refresh().confine(self._choose_codes)
+
+    def take_in(self, record: Record, position: int) -> None:
+        """Take in a new memory that this process just stored as the change `position`."""
+        self._whole.take_in(record, position)
+
+    def discard(self) -> None:
+        """Remove every snapshot of the whole store, see `SearchIndex.discard`."""
+        with self._quietly():
+            self._whole.discard()
+
+    def _read_with(self, memory_id: str) -> Reader:
+        with self._quietly():
+            return self._whole._read_with(memory_id).confine(self._choose_codes)
+
+    def _choose_codes(self, segment: Segment) -> list[int]:
+        """Return the codes of the scopes in `segment` that exist; each segment is asked once."""
+        codes = self._codes.get(segment)
+        if codes is None:
+            by_name = segment.codes_of_scopes
+            chosen = self._choose(by_name.keys())
+            codes = self._codes[segment] = [code for name in chosen for code in by_name[name]]
+        return codes
 
 
 def _may_be_erased(reader: Reader, change: Change) -> bool:

@@ -59,10 +59,10 @@ def find_nearest(
         coarse = reduce(
             np.maximum, (approximate_cosines(query, segment, doc_filter) for query in queries)
         )
-        number = min(max(_RESCORED, 2 * limit), len(coarse))
-        # argpartition fails on an empty array.
-        positions = np.argpartition(coarse, -number)[-number:] if number else np.empty(0, np.intp)
-        docs = doc_filter.docs_at(positions[coarse[positions] > ABSENT])
+        present, number = coarse > ABSENT, max(_RESCORED, 2 * limit)
+        if number < len(coarse):  # with ties of the last
+            present &= coarse >= np.partition(coarse, -number)[-number]
+        docs = doc_filter.docs_at(np.flatnonzero(present))
         exact = reduce(np.maximum, (cosines(query, segment, docs) for query in queries))
         if limit < len(exact):  # to read an id takes longer than to compare vectors
             least = np.partition(exact, -limit - 1)[-limit - 1] - 2 * 10**-_PLACES

@@ -5,7 +5,7 @@ A search works on one reader. A refresh makes a new reader, so that searches nee
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,14 @@ class SegmentReader:
     def _count(self) -> int:
         return int(np.count_nonzero(self.live_docs))
 
+    def confine(self, codes: Sequence[int]) -> SegmentReader:
+        """Return a reader of the live documents whose scope has one of `codes` alone."""
+        segment = self.segment
+        if len(codes) == len(segment.scope_codes):
+            return self
+        live_docs = self.live_docs & _mask_codes(segment.scope, codes, len(segment.names))
+        return SegmentReader(segment=segment, live_docs=live_docs)
+
     def eligible(self, criteria: Criteria) -> DocFilter:
         """Return the live documents that meet `criteria`."""
         masks = list(self._conditions(criteria))
@@ -67,9 +75,7 @@ class SegmentReader:
         if self.live_count < len(segment):
             yield self.live_docs
         if criteria.scopes is not None:
-            yield from _mask_names(
-                segment.scope, segment.scope_codes, segment.names, criteria.scopes
-            )
+            yield from _mask_scopes(segment, criteria.scopes)
         if criteria.kinds is not None:
             yield from _mask_names(segment.kind, segment.kind_codes, KINDS, criteria.kinds)
         if not criteria.topic_summaries and TOPIC_SUMMARY in segment.kind_codes:
@@ -104,10 +110,26 @@ class Reader:
     def __len__(self) -> int:
         return sum(segment_reader.live_count for segment_reader in self.segment_readers)
 
+    def confine(self, choose_codes: Callable[[Segment], Sequence[int]]) -> Reader:
+        """Return a reader of the documents alone whose scopes `choose_codes` gives by segment.
+
+        Nothing that is told of it depends on the others, see `SegmentReader.live_docs`.
+        """
+        chosen = ((part, choose_codes(part.segment)) for part in self.segment_readers)
+        confined = [part.confine(codes) for part, codes in chosen if codes]
+        return Reader(
+            segment_readers=tuple(part for part in confined if part.live_count),
+            cursor=self.cursor,
+        )
+
     def holds(self, status: Status) -> bool:
-        """Return whether a memory may have `status`; one that is no longer live counts too."""
+        """Return whether a memory has `status`."""
         code = STATUSES.index(status)
-        return any(code in part.segment.status_codes for part in self.segment_readers)
+        return any(
+            code in part.segment.status_codes
+            and bool((part.live_docs & (part.segment.status == code)).any())
+            for part in self.segment_readers
+        )
 
     def apply_changes(
         self,
@@ -221,6 +243,15 @@ def _mask_unended(segment: Segment, moment: int) -> Iterator[Bools]:
         yield segment.held_to > moment
 
 
+def _mask_scopes(segment: Segment, wanted: Collection[str]) -> Iterator[Bools]:
+    """Yield the mask of `_mask_names` for scopes; it walks over the fewer of both."""
+    if len(wanted) < len(segment.scope_codes):
+        codes = [segment.code_of[name] for name in wanted if name in segment.code_of]
+        yield _mask_codes(segment.scope, codes, len(segment.names))
+    else:
+        yield from _mask_names(segment.scope, segment.scope_codes, segment.names, wanted)
+
+
 def _mask_names(
     codes: NDArray[np.integer],
     present: NDArray[np.intp],
@@ -234,15 +265,19 @@ def _mask_names(
     chosen = [code for code in present.tolist() if names[code] in wanted]
     if len(chosen) == len(present):
         return
-    if len(chosen) <= _COMPARED_ONE_BY_ONE:
-        mask = np.zeros(len(codes), np.bool_)
-        for code in chosen:
-            mask |= codes == code
-        yield mask
-    else:
-        table = np.zeros(len(names), np.bool_)
-        table[chosen] = True
-        yield table[codes]
+    yield _mask_codes(codes, chosen, len(names))
+
+
+def _mask_codes(column: NDArray[np.integer], codes: Sequence[int], names: int) -> Bools:
+    """Return which values of `column` are among `codes`, which are less than `names`."""
+    if len(codes) > _COMPARED_ONE_BY_ONE:
+        table = np.zeros(names, np.bool_)
+        table[codes] = True
+        return np.asarray(table[column], np.bool_)
+    mask = np.zeros(len(column), np.bool_)
+    for code in codes:
+        mask |= column == code
+    return mask
 
 
 def _delete_documents(

@@ -14,6 +14,7 @@ import numpy as np
 from attrs import fields, frozen
 from numpy.typing import NDArray
 
+from infinite_memory.core.values.scope import fold_name
 from infinite_memory.search.document import NEVER, Document, hash_id
 from infinite_memory.search.quantization import RowsInFile, quantize
 
@@ -162,6 +163,14 @@ class Segment:
     def scope_codes(self) -> Codes:
         """The codes of the scopes of all documents, ascending."""
         return _distinct_codes(self.scope)
+
+    @cached_property
+    def codes_of_scopes(self) -> Mapping[str, list[int]]:
+        """The codes of the scopes of all documents, by their names as `fold_name` returns them."""
+        codes: dict[str, list[int]] = {}
+        for code in self.scope_codes.tolist():
+            codes.setdefault(fold_name(self.names[code]), []).append(code)
+        return codes
 
     @cached_property
     def speaker_codes(self) -> Codes:

@@ -51,6 +51,8 @@ _MOST_CHARS = 10_000
 _MOST_TERMS = 256
 # The least closeness of a match; unrelated memories have 0.
 _ANY_MATCH = float(np.finfo(np.float32).tiny)
+# Less than every cosine, and more than `ABSENT`.
+_ANY_COSINE = -1.5
 
 
 def find_similar(
@@ -103,7 +105,7 @@ def find_neighbors(
     found: list[Neighbor] = []
     for (segment, doc_filter), cosine, word in zip(filtered_segments, cosines, words, strict=True):
         closeness = _closeness(cosine, word, local_background, background)
-        near = {*_greatest(cosine, limit, ABSENT), *_greatest(word, limit, np.float32(0))}
+        near = {*_greatest(cosine, limit, _ANY_COSINE), *_greatest(word, limit, _ANY_MATCH)}
         for position in near:
             score = _CURVE.score(float(closeness[position]))
             neighbor = Neighbor(
@@ -145,12 +147,16 @@ def _order_of(neighbor: Neighbor) -> tuple[float, float, float, str]:
     return -neighbor.score, -cosine, -neighbor.words, neighbor.id
 
 
-def _greatest(column: Scores, number: int, above: np.float32) -> list[int]:
-    """Return the positions of the `number` greatest values that are greater than `above`."""
-    positions = np.flatnonzero(column > above)
+def _greatest(column: Scores, number: int, above: float) -> list[int]:
+    """Return the positions of the `number` greatest values from `above` on, with ties of the last.
+
+    So the choice among ties does not depend on how the memories lie in segments.
+    """
+    positions = np.flatnonzero(column >= above)
     if len(positions) > number:
-        positions = positions[np.argpartition(column[positions], -number)[-number:]]
-    return [int(position) for position in positions]
+        values = column[positions]
+        positions = positions[values >= np.partition(values, -number)[-number]]
+    return positions.tolist()
 
 
 def _select(hidden: Collection[str], reader: Reader, criteria: Criteria) -> list[_FilteredSegment]:
@@ -269,11 +275,7 @@ def _best(
     least = max(_CURVE.total(least_score), _ANY_MATCH)
     candidates: list[tuple[float, int, str]] = []
     for (segment, doc_filter), column in zip(filtered_segments, closeness, strict=True):
-        positions = (column >= least).nonzero()[0]
-        if len(positions) > limit:
-            order = np.argpartition(column[positions], -limit)[-limit:]
-            positions = positions[order]
-        for position in positions.tolist():
+        for position in _greatest(column, limit, least):
             doc = doc_filter.doc_at(position)
             happened = int(segment.happened[doc])
             candidates.append((float(column[position]), happened, segment.id_of(doc)))

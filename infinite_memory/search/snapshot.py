@@ -35,20 +35,13 @@ _log = logging.getLogger(__name__)
 _FORMAT = 18
 _ALIGN = 64
 _SUFFIXES = {".index", ".tmp"}
-_CONFINED = "confined-"
+# Folders of snapshots for some scopes, which former versions made.
+_CONFINED = "confined-*"
 _MAX_HEADER_BYTES = 64 << 20
 # A smaller plane is mapped: its rows are read ten times as fast, and it needs little memory.
 _READ_FROM_FILE = 64 << 20
 _BLOCK_BYTES = 1 << 20
 _DTYPES = {"uint64", "int64", "int32", "uint16", "int8", "uint8", "float32"}
-
-
-def confined_folder(folder: Path, digest: str) -> Path:
-    """Return the folder for the snapshots of a store that is confined to some scopes.
-
-    `folder` has the snapshots of the whole store, and `digest` identifies the scopes.
-    """
-    return folder / f"{_CONFINED}{digest}"
 
 
 class Snapshot:
@@ -155,20 +148,10 @@ class Snapshot:
         """
         _delete(
             path
-            for path in _snapshots_in(self._folder)
-            if not (others and path.stem == self._path.stem)
+            for folder in (self._folder, *self._folder.glob(_CONFINED))
+            for path in _snapshots_in(folder)
+            if not (others and path.with_suffix("") == self._path.with_suffix(""))
         )
-
-    def remove_everywhere(self) -> None:
-        """Delete every snapshot of the store, of all scopes and of every confinement.
-
-        Raises:
-            StorageUnavailable: a file cannot be deleted.
-        """
-        is_confined = self._folder.name.startswith(_CONFINED)
-        root = self._folder.parent if is_confined else self._folder
-        for folder in (root, *root.glob(f"{_CONFINED}*")):
-            _delete(_snapshots_in(folder))
 
     def _is_ours(self, header: Any) -> bool:
         return isinstance(header, dict) and (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import ExitStack
 from hashlib import blake2b
 
 from attrs import evolve
@@ -31,32 +30,28 @@ def confine_lifetime(
     services = parent.services
     names = _narrow_scopes(check_scope_patterns(scopes), services.confinement)
     name = services.actor.client if client is None else check_label(client, "client")
-    with ExitStack() as owned:
-        storage, models = services.storage, services.models
-        if check_flag(read_only, "read_only"):
-            storage = ReadOnlyStorage(storage)
-        if names is not None:
-            storage = ConfinedStorage(storage, names)
-            # Not read-only: the index belongs to every handle of these scopes.
-            shown = ConfinedStorage(services.storage, names)
-            models = owned.enter_context(parent.shared_models.use(models, shown))
-        return parent.add(
-            evolve(
-                services,
-                storage=storage,
-                models=models,
-                actor=Actor(
-                    client=name,
-                    process=_name_process(services.actor, name),
-                    key=check_label(key, "key") if key else "",
-                ),
-                manages_keys=False,
-                recent_recalls=RecentRecalls(),
-                calls=Calls(within=services.calls),
-                recorder=services.recorder if names is None else Recorder(within=services.recorder),
+    storage, models = services.storage, services.models
+    if check_flag(read_only, "read_only"):
+        storage = ReadOnlyStorage(storage)
+    if names is not None:
+        storage = ConfinedStorage(storage, names)
+        models = models.confine(storage)
+    return parent.add(
+        evolve(
+            services,
+            storage=storage,
+            models=models,
+            actor=Actor(
+                client=name,
+                process=_name_process(services.actor, name),
+                key=check_label(key, "key") if key else "",
             ),
-            owned.pop_all(),
+            manages_keys=False,
+            recent_recalls=RecentRecalls(),
+            calls=Calls(within=services.calls),
+            recorder=services.recorder if names is None else Recorder(within=services.recorder),
         )
+    )
 
 
 def _narrow_scopes(names: tuple[str, ...], outer: Confinement | None) -> tuple[str, ...] | None:

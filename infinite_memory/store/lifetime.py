@@ -4,70 +4,24 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
-from attrs import define, evolve
+from attrs import evolve
 
 from infinite_memory.core.errors import StorageError, StoreClosed
 from infinite_memory.core.observe.recorder import Metrics
 from infinite_memory.core.protocols import limit_to_brief_calls
 from infinite_memory.core.values.entry import Actor
-from infinite_memory.engine.active_model import Models
 from infinite_memory.engine.services import Services
 from infinite_memory.storage.forks import crossed_fork
 
 if TYPE_CHECKING:
     from infinite_memory.engine.health import Health
-    from infinite_memory.storage.confined import ConfinedStorage
 
 _LAST_CALLS_SECONDS = 1.0
 _CLOSED = "this store is closed: open it again with MemoryStore.open"
-
-
-@define
-class _Shared:
-    models: Models
-    users: int = 0
-
-
-class SharedModels:
-    """The indexes of the confined handles over a store: one for each set of scopes.
-
-    Handles of the same scopes share an index, and every index uses the embedders of the store, so
-    that many keys cost one model and as many indexes as they have different scopes.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._shared: dict[str, _Shared] = {}
-
-    @contextmanager
-    def use(self, whole: Models, storage: ConfinedStorage) -> Iterator[Models]:
-        """Give the models of `storage` for the length of a block; the last user closes them."""
-        from infinite_memory.search.snapshot import confined_folder
-
-        name = storage.identity
-        with self._lock:
-            if name not in self._shared:
-                folder = whole.folder
-                if folder is not None:
-                    folder = confined_folder(folder, storage.confinement.digest)
-                self._shared[name] = _Shared(whole.share(storage, folder))
-            shared = self._shared[name]
-            shared.users += 1
-        try:
-            yield shared.models
-        finally:
-            with self._lock:
-                shared.users -= 1
-                is_last = not shared.users
-                if is_last:
-                    del self._shared[name]
-            if is_last:
-                shared.models.close()
 
 
 class Lifetime:
@@ -78,7 +32,6 @@ class Lifetime:
         self._open_services: Services | None = services
         self._owned = owned
         self._process = os.getpid()
-        self.shared_models = SharedModels()
         self._lock = threading.Lock()
         self._handles: set[Lifetime] = set()
         self._parent: Lifetime | None = None
@@ -104,19 +57,18 @@ class Lifetime:
         folder = services.data_folder
         return f"open, {services.backend}" if folder is None else f"open, {str(folder)!r}"
 
-    def add(self, services: Services, owned: ExitStack) -> Lifetime:
+    def add(self, services: Services) -> Lifetime:
         """Return the lifetime of a handle over this store, which ends before that of the store.
 
         Raises:
             StoreClosed: the store is closed.
         """
-        handle = Lifetime(services, owned)
+        handle = Lifetime(services, ExitStack())
         handle._parent = self
         with self._lock:
             if self._open_services is not None:
                 self._handles.add(handle)
                 return handle
-        owned.close()
         raise StoreClosed(_CLOSED)
 
     def clients(self) -> list[Actor]:
@@ -158,7 +110,8 @@ class Lifetime:
         # The snapshot is derived, so closing does not fail if a suspect store cannot give it.
         # A server that is gone is no reason to wait.
         with limit_to_brief_calls(services.storage), self._owned, suppress(StorageError):
-            services.models.save()
+            if self._parent is None:
+                services.models.save()
 
 
 class OpenStore:

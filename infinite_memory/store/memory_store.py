@@ -103,10 +103,10 @@ class MemoryStore(StoreGroups):
         """Return a handle for a client on this open store, in which only `scopes` exist.
 
         `scopes` are names and patterns as in `open`; none exists that does not exist here. The
-        handle uses the same database and model, and shares its index with handles of the same
-        scopes. `client`, by default the client of this store, is named in the journal, and undoes
-        only what it changed itself. With `read_only` every change raises ReadOnly, but recalls
-        count. The handle manages no access keys; `key` is the id of the one it was made for.
+        handle uses the same database, model and index. `client`, by default the client of this
+        store, is named in the journal, and undoes only what it changed itself. With `read_only`
+        every change raises ReadOnly, but recalls count. The handle manages no access keys; `key` is
+        the id of the one it was made for.
 
         Raises:
             InvalidInput: a scope or the name of the client cannot be used.

@@ -102,9 +102,10 @@ def open_lifetime(
         place = describe_place(address, home=effective.home) if storage is None else Place()
         storage, folder = _open_storage(effective, address, owned, given=storage)
         reads = _open_read_log(effective, place, storage)
+        whole = storage
         if names is not None and EVERYTHING not in names:
-            storage, folder = _confine_storage(storage, folder, names)
-        models = _open_models(effective, parts, storage, folder, open_embedder)
+            storage = _confine_storage(storage, names)
+        models = _open_models(effective, parts, storage, whole, folder, open_embedder)
         owned.callback(models.close)
         recorder, evaluators = Recorder(), owned.enter_context(ExitStack())
         services = Services(
@@ -192,16 +193,22 @@ def _open_models(
     config: Config,
     parts: Parts,
     storage: Storage,
+    whole: Storage,
     folder: Path | None,
     open_embedder: Callable[[], Embedder],
 ) -> Models:
-    """Return the models over `storage`; a plugged-in search is made now, see `make_search`."""
+    """Return the models over `storage`, which shows `whole` or a part of it.
+
+    The index is that of `whole`. A plugged-in search is made now, of `storage`, see `make_search`.
+    """
     search = parts.get("search")
 
-    def build(storage: Storage, embedder: Embedder, folder: Path | None) -> Model:
+    def build(
+        storage: Storage, embedder: Embedder, folder: Path | None, whole: Model | None
+    ) -> Model:
         from infinite_memory.engine.model_building import build_model
 
-        return build_model(storage, embedder, folder, search=search)
+        return build_model(storage, embedder, folder, whole, search=search)
 
     def open_former(active: str) -> AbstractContextManager[Embedder] | None:
         from infinite_memory.engine.model_building import open_former_model
@@ -209,10 +216,11 @@ def _open_models(
         former, is_given = parts.get("former_embedder"), parts.get("embedder") is not None
         return open_former_model(config, active, given=former, plugged_in=is_given)
 
-    models = Models(storage, open_embedder, build=build, open_former=open_former, folder=folder)
+    searched = whole if search is None else storage
+    models = Models(searched, open_embedder, build=build, open_former=open_former, folder=folder)
     if search is not None or parts.get("embedder") is not None:
         _ = models.configured
-    return models
+    return models if searched is storage else models.confine(storage)
 
 
 class _PluggedIn(TypedDict):
@@ -269,17 +277,11 @@ def _open_read_log(config: Config, place: Place, storage: Storage) -> ReadLog | 
     return FileReadLog(place.folder / "logs" / name, config.audit)
 
 
-def _confine_storage(
-    storage: Storage, folder: Path | None, scopes: Sequence[str]
-) -> tuple[Storage, Path | None]:
-    """Return storage and snapshots of a store in which only `scopes` exist."""
-    from infinite_memory.search.snapshot import confined_folder
+def _confine_storage(storage: Storage, scopes: Sequence[str]) -> Storage:
+    """Return the storage of a store in which only `scopes` exist."""
     from infinite_memory.storage.confined import ConfinedStorage
 
-    confined = ConfinedStorage(storage, scopes)
-    if folder is not None:
-        folder = confined_folder(folder, confined.confinement.digest)
-    return confined, folder
+    return ConfinedStorage(storage, scopes)
 
 
 @cache

@@ -164,43 +164,51 @@ def test_an_id_that_is_taken_is_not_tried_again() -> None:
         assert inner.calls - calls < 20
 
 
-def test_each_has_a_snapshot_of_its_own(home: Path) -> None:
+def test_they_share_the_snapshot_of_the_whole_store(home: Path) -> None:
     drafts = [{"text": f"note number {n}", "scope": "work"} for n in range(600)]
-    with open_store(home) as store:
+    with open_store(home, scopes=["work"]) as store:
         store.remember_many(drafts)
+        store.search("note")
+    (whole,) = (home / "index").rglob("*.index")
+    with open_store(home) as store:
         store.remember_many(
             [{"text": f"private number {n}", "id": f"private-{n}"} for n in range(600)]
         )
         store.search("note")
-    with open_store(home, scopes=["work"]) as store:
-        store.search("note")
-    with open_store(home, scopes=["team", "work"]) as store:
-        store.search("note")
-    index = home / "index"
-    (whole,) = index.glob("*.index")
-    confined = sorted(index.glob("confined-*/*.index"))
-    assert len(confined) == 2
+        assert store.verify().counts["indexed"] == 600
     before = whole.read_bytes()
-    for scopes, size in ((["WORK"], 600), (None, 1200)):
+    assert b"private" in before
+    for scopes, size in ((["WORK"], 600), (["team", "work"], 600), (["home"], 0), (None, 1200)):
         with open_store(home, scopes=scopes) as store:
-            assert store.verify().counts["indexed"] == size
             assert store.verify().sound
             found = store.search("private note", scope="ALL", limit=1000, threshold=0)
             assert found.eligible == size
+            assert ("private" in repr(found)) == (scopes is None)
     assert whole.read_bytes() == before
-    assert b"private" in before
-    assert not any(b"private" in path.read_bytes() for path in confined)
-    # Whichever handle erases, no snapshot keeps a trace: its own is written anew.
+    # Whichever handle erases, no snapshot keeps a trace: the next one is written without it.
     with open_store(home, scopes=["work"]) as store:
         memory = store.browse(limit=1).memories[0]
         store.forget(memory.id, hard=True)
-    (rewritten,) = index.rglob("*.index")
-    assert rewritten.parent != index
+        assert list((home / "index").rglob("*.index")) == []
+    (rewritten,) = (home / "index").rglob("*.index")
     assert memory.id.encode() in before
     assert memory.id.encode() not in rewritten.read_bytes()
+    assert b"private" in rewritten.read_bytes()
+
+
+def test_an_index_that_is_damaged_is_no_matter_of_a_confined_store(home: Path) -> None:
     with open_store(home) as store:
-        store.forget("private-1", hard=True)
-    assert list(index.glob("confined-*/*.index")) == []
+        store.remember_many([{"text": f"note number {n}", "scope": "work"} for n in range(600)])
+        store.search("note")
+    (whole,) = (home / "index").rglob("*.index")
+    content = bytearray(whole.read_bytes())
+    content[-1] ^= 1
+    whole.write_bytes(content)
+    with open_store(home, scopes=["work"]) as store:
+        checked = store.verify(mend=True)
+        assert (checked.sound, checked.mended, "indexed" in checked.counts) == (True, 0, False)
+        assert store.health().index_behind is None
+        assert store.search("note", threshold=0, limit=1000).eligible == 600
 
 
 def test_what_waits_outside_is_not_embedded_from_inside(home: Path) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from confined_contract import PATTERNS, SCOPES, ConfinedContract
+from confined_lives import Life, compare, open_sides
 from mongo_servers import Deployment
 
 from infinite_memory.core.protocols import Storage
@@ -33,3 +35,17 @@ class TestConfinedMongoStorage(ConfinedContract):
 class TestMongoStorageConfinedByPatterns(TestConfinedMongoStorage):
     def open(self, home: Path) -> Storage:
         return ConfinedStorage(MongoStorage.open(self.addresses[str(home)]), PATTERNS)
+
+
+def test_a_handle_answers_by_the_shared_index_as_a_store_of_its_scopes_alone(
+    single: Deployment, tmp_path: Path
+) -> None:
+    with (
+        closing(MongoStorage.open(single.address_of(tmp_path))) as storage,
+        open_sides(storage, tmp_path) as sides,
+    ):
+        life = Life(sides.store, seed=11)
+        for _ in range(2):
+            life.go_on(60)
+            compare(sides)
+    single.drop(tmp_path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from enum import StrEnum
-from functools import cached_property
 from typing import TypeVar, cast
 
 from attrs import frozen
@@ -45,9 +44,9 @@ class Scope(PlainData):
     active: bool = True
     sensitivity: Sensitivity = Sensitivity.NORMAL
 
-    @cached_property
+    @property
     def folded_name(self) -> str:
-        """The form of its name that is compared; kept, since each write compares all names."""
+        """The form of its name that is compared; to keep it would take longer than to fold it."""
         return fold_name(self.name)
 
 
@@ -155,7 +154,7 @@ def names_within(name: str, scopes: ScopeTable) -> Collection[str]:
 
 
 def _group(scope: Scope) -> tuple[Hashable, Hashable]:
-    return ("name", scope.folded_name), ("parent", scope.parent)
+    return ("name", fold_name(scope.name)), ("parent", scope.parent)
 
 
 def visible_from(name: str, scopes: Mapping[str, Scope]) -> list[str]:

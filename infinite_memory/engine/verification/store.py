@@ -60,7 +60,8 @@ def verify(services: Services, *, mend: bool, progress: Walked | None) -> Verifi
     elif not any(finding.part is RecordKind.DATABASE for finding in findings):
         counts["entries"], journal_findings = _look_twice(lambda: check_journal(storage))
         findings += journal_findings
-    if not _is_unreadable(findings):
+    # The index belongs to the whole store.
+    if services.confinement is None and not _is_unreadable(findings):
         damaged = frozenset(
             finding.id
             for finding in findings

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from hashlib import blake2b
+from collections.abc import Collection, Iterable, Iterator
 from uuid import NAMESPACE_OID, uuid5
 
 from attrs import evolve, field, frozen
@@ -72,14 +71,20 @@ class Confinement:
         first = next((pattern for pattern in patterns if pattern.is_name), patterns[0])
         return first.first_name
 
-    @property
-    def digest(self) -> str:
-        """A digest of the scopes, for the name of a file that belongs to them."""
-        return blake2b(self._join_sorted_names().encode(), digest_size=8).hexdigest()
+    def choose(self, folded_names: Collection[str]) -> Collection[str]:
+        """Return which of the names, as `fold_name` returns them, may exist.
+
+        It walks over `folded_names`, which is a set or a view of keys, only for a pattern.
+        """
+        if self._patterns:
+            return list(filter(self._allows_folded, folded_names))
+        return [name for name in self._folded if name in folded_names]
 
     def allows(self, scope: str) -> bool:
         """Return whether a scope with the name `scope` may exist."""
-        folded = fold_name(scope)
+        return self._allows_folded(fold_name(scope))
+
+    def _allows_folded(self, folded: str) -> bool:
         return folded in self._folded or any(p.matches(folded) for p in self._patterns)
 
     def unknown(self, scope: str) -> UnknownScope:
