@@ -43,7 +43,7 @@ BUDGETS = {
     "search": 5_700,
     "search, both": 5_600,
     "search of 1 %": 5_550,
-    "remember": 1_900,
+    "remember": 1_950,
     "get": 170,
     "tools/list": 1_500,
     "fsyncs of a remember": 1,
