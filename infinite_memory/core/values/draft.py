@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypedDict
+from zlib import crc32
 
 from attrs import field, fields, frozen
 
@@ -12,6 +13,7 @@ from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.checks import check_field
 
 _MAX_BYTES_OF_CHARACTER = 4
+_LINES_A_CUT = 32
 
 
 class Details(TypedDict, total=False):
@@ -93,3 +95,20 @@ def divide(text: str, max_bytes: int) -> Iterator[str]:
     text = storable(text)
     size = max(1, max_bytes // _MAX_BYTES_OF_CHARACTER)
     yield from filter(str.strip, (text[at : at + size] for at in range(0, len(text), size)))
+
+
+def divide_by_content(text: str, max_bytes: int) -> Iterator[str]:
+    """Yield a text, or its parts as `divide` does, cut behind lines that their content chooses.
+
+    So what is written into its middle changes only the parts there.
+    """
+    text = storable(text)
+    size = max(1, max_bytes // _MAX_BYTES_OF_CHARACTER)
+    start = end = 0
+    for line in text.splitlines(keepends=True) if len(text) > size else ():
+        is_chosen = not crc32(line.encode()) % _LINES_A_CUT
+        end += len(line)
+        if end - start > size or (is_chosen and end - start > size // 4):
+            yield from divide(text[start:end], max_bytes)
+            start = end
+    yield from divide(text[start:], max_bytes)

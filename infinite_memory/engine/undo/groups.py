@@ -11,7 +11,10 @@ from infinite_memory.core.values.entry import Action, Entry, Operation
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.undo.removed_scopes import read_entries
 
-_PART = re.compile(r"import ([0-9a-f]{8}) of (.*), part ([0-9]+), ([0-9]+) of ([0-9]+)", re.DOTALL)
+_PART = re.compile(
+    r"import ([0-9a-f]{8}) of (.*), part ([0-9]+), ([0-9]+) of ([0-9]+)(?:, from ([0-9a-f]{16}))?",
+    re.DOTALL,
+)
 _GROUPED = frozenset({Operation.IMPORT, Operation.UNDO})
 
 
@@ -20,7 +23,8 @@ class Part:
     """A part of an import, as the reason of its entry says it.
 
     `group` joins the parts, and is 8 hexadecimal digits. `done` of `total` memories of the source
-    `name` were read when the part ended.
+    `name` were read when the part ended. `place` is a digest of the path of the source, "" in an
+    entry of an earlier version.
     """
 
     group: str
@@ -28,12 +32,15 @@ class Part:
     number: int
     done: int
     total: int
+    place: str = ""
 
     @property
     def reason(self) -> str:
         """The reason of the entry."""
+        origin = f", from {self.place}" if self.place else ""
         return (
             f"import {self.group} of {self.name}, part {self.number}, {self.done} of {self.total}"
+            f"{origin}"
         )
 
 
@@ -42,9 +49,9 @@ def part_of(action: Action) -> Part | None:
     match = _PART.fullmatch(action.reason) if action.operation in _GROUPED else None
     if match is None:
         return None
-    group, name, *numbers = match.groups()
+    group, name, *numbers, place = match.groups()
     number, done, total = map(int, numbers)
-    return Part(group=group, name=name, number=number, done=done, total=total)
+    return Part(group=group, name=name, number=number, done=done, total=total, place=place or "")
 
 
 def find_group(services: Services, chosen: Entry) -> list[Entry]:

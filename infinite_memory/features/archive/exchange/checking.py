@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
-
 from attrs import evolve, field, frozen
 
 from infinite_memory.core.errors import InvalidInput
@@ -23,6 +21,7 @@ from infinite_memory.features.archive.exchange.records import (
     DraftRecord,
     LinkRecord,
     MemoryRecord,
+    Naming,
     ScopeRecord,
 )
 
@@ -38,13 +37,14 @@ class Candidate:
     """A checked memory of a source, which the store may have already.
 
     `revisions` are oldest first; a memory of another product has one, and may be stored under one
-    of its `earlier_ids`. `is_own` says that this library exported it, with its status and its
-    times. `timed` says that the source gave a time.
+    of its `earlier_ids`. `naming` says what its id is made of. `is_own` says that this library
+    exported it, with its status and its times. `timed` says that the source gave a time.
     """
 
     file: str
     where: str
     revisions: tuple[Memory, ...]
+    naming: Naming = Naming.SOURCE
     earlier_ids: tuple[str, ...] = ()
     is_own: bool = False
     has_history: bool = False
@@ -55,14 +55,6 @@ class Candidate:
     def memory(self) -> Memory:
         """The current revision."""
         return self.revisions[-1]
-
-    def under_known_id(self, known: Set[str]) -> Candidate:
-        """Return it with the one of its ids that is `known`, or else as it is."""
-        memory = self.memory
-        for earlier in () if memory.id in known else self.earlier_ids:
-            if earlier in known:
-                return evolve(self, revisions=(evolve(memory, id=earlier),))
-        return self
 
 
 @frozen(kw_only=True)
@@ -108,6 +100,7 @@ class Checker:
             file=record.file,
             where=record.where,
             revisions=(evolve(memory, scope=self._spell_scope(memory.scope)),),
+            naming=record.naming,
             earlier_ids=record.earlier_ids,
             timed=draft.happened_at is not None and not record.guesses_time,
             is_final=record.is_final,

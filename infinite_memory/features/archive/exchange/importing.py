@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from hashlib import sha256
 from pathlib import Path
 
 from attrs import define, evolve, field, frozen
@@ -26,6 +27,7 @@ from infinite_memory.engine.undo.groups import Part, part_of
 from infinite_memory.engine.writes.validation import resolve_scope
 from infinite_memory.features.archive.adding import Plan, commit_planned, is_commit_full
 from infinite_memory.features.archive.exchange.checking import Candidate, Checker
+from infinite_memory.features.archive.exchange.identity import Identities, Place
 from infinite_memory.features.archive.exchange.planning import plan_part
 from infinite_memory.features.archive.exchange.records import Item, LinkRecord, ScopeRecord
 
@@ -37,15 +39,16 @@ _STEP = 500
 
 _LATEST = 200
 _NAME_CHARS = 100
+_DIGEST_DIGITS = 16
 
 
-def begin_run(services: Services, name: str, total: int) -> Part:
+def begin_run(services: Services, place: Place, total: int) -> Part:
     """Return the part before the first part of an import.
 
     An import of the same source that was interrupted goes on, so that an undo takes back the parts
     before the interruption too.
     """
-    name = name[:_NAME_CHARS]
+    name = place.name
     undone: set[int] = set()
     for entry in services.storage.journal(limit=_LATEST):
         action = entry.action
@@ -55,11 +58,11 @@ def begin_run(services: Services, name: str, total: int) -> Part:
             undone.add(action.undoes)
         part = part_of(action)
         if action.operation is Operation.IMPORT and part is not None and part.name == name:
-            if part.done < part.total == total:
-                return evolve(part, done=0, total=total)
+            if part.place in ("", place.digest) and part.done < part.total == total:
+                return evolve(part, place=place.digest, done=0, total=total)
             break
     group = services.random_bytes(4).hex()
-    return Part(group=group, name=name, number=0, done=0, total=total)
+    return Part(group=group, name=name, place=place.digest, number=0, done=0, total=total)
 
 
 def next_part(part: Part, count: int) -> Part:
@@ -79,6 +82,12 @@ class ImportRequest:
     on_error: OnError = OnError.STOP
     dry_run: bool = False
     progress: ExchangeProgress | None = None
+
+    @property
+    def place(self) -> Place:
+        """Where the source is."""
+        digest = sha256(os.fsencode(self.path.resolve())).hexdigest()[:_DIGEST_DIGITS]
+        return Place(name=self.path.name[:_NAME_CHARS], digest=digest)
 
     def report(self, step: ExchangeStep, done: int, total: int | None = None) -> None:
         """Call the progress callback now and then."""
@@ -180,6 +189,7 @@ class _Store:
         self._candidates: list[Candidate] = []
         self._chars = 0
         self._links: list[LinkRecord] = []
+        self._renamed: dict[str, str] = {}
         self._scopes: dict[str, Scope] = {}
         self._read = 0
         self._counts: Counter[str] = Counter()
@@ -218,7 +228,12 @@ class _Store:
         if not self._candidates and not self._scopes and not links:
             return
         self._services.calls.check()
-        plan = partial(plan_part, self._services, self._candidates, self._scopes, links)
+
+        def plan() -> Plan:
+            # What is in the store may have changed meanwhile, if the first try met a conflict.
+            identities = Identities(self._services, self._request.place, self._renamed)
+            return plan_part(self._services, self._candidates, self._scopes, links, identities)
+
         planned = plan() if self._request.dry_run else self._commit_records(plan)
         self._counts.update(planned.counts)
         self._candidates, self._chars, self._scopes = [], 0, {}
@@ -226,7 +241,7 @@ class _Store:
     def _commit_records(self, plan: Callable[[], Plan]) -> Plan:
         """Commit the collected records as the next part, and return their plan."""
         services = self._services
-        before = self._part or begin_run(services, self._request.path.name, self._outline.records)
+        before = self._part or begin_run(services, self._request.place, self._outline.records)
         self._part = part = next_part(before, len(self._candidates))
         planned = commit_planned(services, plan, Operation.IMPORT, reason=part.reason)
         if planned.commit.changes:

@@ -22,12 +22,12 @@ from infinite_memory.engine.writes.supersession import Supersession
 from infinite_memory.features.archive.adding import (
     Plan,
     PlannedLinks,
-    find_erased_for_good,
     plan_links,
     plan_revisions,
     put_all,
 )
 from infinite_memory.features.archive.exchange.checking import Candidate
+from infinite_memory.features.archive.exchange.identity import Identities, keep_place
 from infinite_memory.features.archive.exchange.records import LinkRecord
 
 _FIELDS = tuple([field.name for field in MEMORY_FIELDS])
@@ -40,24 +40,25 @@ def plan_part(
     candidates: Sequence[Candidate],
     wanted_scopes: Mapping[str, Scope],
     link_records: Sequence[LinkRecord],
+    identities: Identities,
 ) -> Plan:
     """Return the plan for the records of a source, whose scopes are `wanted_scopes`."""
-    storage = services.storage
-    ids = [i for each in candidates for i in (each.memory.id, *each.earlier_ids)]
-    records = storage.get(ids)
-    erased = find_erased_for_good(storage, ids)
-    known = records.keys() | erased
-    planner = _Planner(services, records)
+    resolved = identities.resolve(candidates)
+    planner = _Planner(services, identities.records)
     fresh: list[Candidate] = []
     seen: set[str] = set()
-    for candidate in [candidate.under_known_id(known) for candidate in candidates]:
+    for candidate in resolved:
         memory_id = candidate.memory.id
-        if memory_id in erased:
+        if memory_id in identities.erased:
             planner.count("still_erased")
         elif memory_id in seen:
             planner.count("unchanged")  # the source holds it twice
-        elif memory_id in records:
-            planner.add_known(candidate, records[memory_id])
+        elif memory_id in identities.records:
+            planner.add_known(
+                candidate,
+                identities.records[memory_id],
+                is_copy=memory_id in identities.copies,
+            )
         else:
             planner.count("added")
             fresh.append(candidate)
@@ -67,7 +68,16 @@ def plan_part(
     attachment_links = link_attachments(services, stored.values()).links
     names = {put.memory.scope for put in commit.puts}
     scopes = _plan_scopes(services, names, wanted_scopes)
-    links = _plan_links(services, link_records, commit.puts)
+    renamed = identities.renamed
+    records = [
+        evolve(
+            record,
+            source=renamed.get(record.source, record.source),
+            target=renamed.get(record.target, record.target),
+        )
+        for record in link_records
+    ]
+    links = _plan_links(services, records, commit.puts)
     keys = {link.key for link in links.new}
     further = [link for link in attachment_links if link.key not in keys]
     return Plan(
@@ -105,8 +115,9 @@ class _Planner:
     def count(self, name: str) -> None:
         self.counts[name] = self.counts.get(name, 0) + 1
 
-    def add_known(self, candidate: Candidate, record: Record) -> None:
-        """Plan a memory that the store has, under the same id."""
+    def add_known(self, candidate: Candidate, record: Record, *, is_copy: bool) -> None:
+        """Plan a memory that the store has; a copy from another place changes nothing."""
+        candidate = keep_place(candidate, record.memory)
         memory = record.memory
         if memory.status is Status.FORGOTTEN:
             if self._undone.has(memory):
@@ -125,7 +136,7 @@ class _Planner:
             self.puts += puts
             self.count("changed" if puts else "unchanged")
             return
-        if candidate.is_final:
+        if candidate.is_final or is_copy:
             self.count("unchanged")
             return
         revisions = [memory]

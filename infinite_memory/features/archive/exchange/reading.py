@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,9 +15,11 @@ from infinite_memory.core.config import Limits
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.draft import storable
 from infinite_memory.core.values.timestamps import read_moment
-from infinite_memory.features.archive.exchange.records import Item
+from infinite_memory.features.archive.exchange.records import Item, Naming
 from infinite_memory.features.archive.exchange.source import Source
 
+# Long enough that no two things have it by chance: a UUID, a ULID, a hash.
+_UNIQUE = re.compile(r"(?=[^0-9]*[0-9])[0-9A-Za-z_-]{20,}")
 _MAX_SECONDS = 253_402_300_799  # the end of the year 9999
 _MILLISECONDS_FROM = 100_000_000_000
 
@@ -43,6 +46,12 @@ FormatReader: TypeAlias = Callable[[Source, Options], Iterator[Item]]
 
 Recognise: TypeAlias = Callable[[Source], bool]
 """Returns whether a source is in a format, by the beginnings of its files."""
+
+
+def naming_of(*names: str) -> Naming:
+    """Return whether one of the names that a source gives is a name that nothing else has."""
+    is_unique = any(_UNIQUE.fullmatch(name) for name in names)
+    return Naming.UNIQUE if is_unique else Naming.SOURCE
 
 
 def read_time_text(value: object, zone: str | None) -> datetime | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from enum import Enum
 from typing import TypeAlias
 
 from attrs import frozen
@@ -14,11 +15,24 @@ from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.scope import Scope
 
 
+class Naming(Enum):
+    """What the id of a memory of a source is made of.
+
+    `UNIQUE`: a name that nothing else has, such as a UUID. `SOURCE`: a name that another source may
+    give to something else. `PLACE`: the whole path of a file, which a copy does not have.
+    """
+
+    UNIQUE = "unique"
+    SOURCE = "source"
+    PLACE = "place"
+
+
 @frozen(kw_only=True)
 class DraftRecord:
     """A memory of another product. The id of the draft is the same in every reading.
 
-    The draft is not checked yet. `earlier_ids` are ids that earlier versions gave it. `file` and
+    The draft is not checked yet. `naming` says what its id is made of, and `earlier_ids` are ids
+    that earlier versions gave it. `file` and
     `where` name its place for an error. `guesses_time` says that its time is not from the source
     itself, but from the file, which a copy may change; `is_final` that the source never changes it,
     such as a message that was sent.
@@ -27,6 +41,7 @@ class DraftRecord:
     file: str
     where: str
     draft: Draft
+    naming: Naming = Naming.SOURCE
     earlier_ids: tuple[str, ...] = ()
     guesses_time: bool = False
     is_final: bool = False

@@ -63,6 +63,11 @@ class Source:
             return str(self.path / file)
         return f"{self.path}/{file}" if self.is_zip else str(self.path)
 
+    def place(self, file: str) -> str:
+        """Return the whole path of a file, the same from whatever folder above it is given."""
+        path = self.path.resolve()
+        return f"{path}/{file}" if self.is_folder or self.is_zip else str(path)
+
     def locate(self, file: str) -> Path:
         """Return the path on the disk of a file that is not inside a zip file."""
         return self.path / file if self.is_folder else self.path

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
 
-from infinite_memory.core.values.draft import Draft, divide
+from infinite_memory.core.values.draft import Draft, divide_by_content
 from infinite_memory.core.values.exchange import ImportProblem
 from infinite_memory.core.values.ids import import_id
 from infinite_memory.core.values.link import LinkType
@@ -24,7 +24,7 @@ from infinite_memory.features.archive.exchange.importers.front_matter import (
     time_of,
 )
 from infinite_memory.features.archive.exchange.reading import Options
-from infinite_memory.features.archive.exchange.records import DraftRecord, Item, LinkRecord
+from infinite_memory.features.archive.exchange.records import DraftRecord, Item, LinkRecord, Naming
 from infinite_memory.features.archive.exchange.source import Source
 
 _CLIENT = "basic-memory"
@@ -72,7 +72,7 @@ def read_basic_memory(source: Source, options: Options) -> Iterator[Item]:
         except ValueError as error:
             yield ImportProblem(file=shown, where="", what=str(error))
             continue
-        note = _make_note_id(file)
+        note = _make_note_id(source, file)
         stem = file.removesuffix(".md")
         for name in (stem, PurePosixPath(stem).name, fields.get("title"), fields.get("permalink")):
             if name is not None:
@@ -96,8 +96,8 @@ def _fold_name(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 
-def _make_note_id(file: str, number: int = 0) -> str:
-    return import_id([_CLIENT, file, number])
+def _make_note_id(source: Source, file: str, part: str = "") -> str:
+    return import_id([_CLIENT, source.place(file), *([part] if part else [])])
 
 
 def _read_note(
@@ -117,13 +117,17 @@ def _read_note(
         **{n: plain_value(v) for n, v in fields.items() if n not in _STANDARD},
     }
     written = time_of(fields, ("created", "date", "modified"), options.zone)
-    for number, part in enumerate(divide(text.rstrip(), options.limits.max_text_bytes)):
+    for number, part in enumerate(divide_by_content(text.rstrip(), options.limits.max_text_bytes)):
+        # The links lead to the first part.
         yield DraftRecord(
             file=source.show(file),
             where="",
+            naming=Naming.PLACE,
+            earlier_ids=(import_id([_CLIENT, file, number]),),
+            is_final=number > 0,
             guesses_time=written is None,
             draft=Draft(
-                id=_make_note_id(file, number),
+                id=_make_note_id(source, file, part if number else ""),
                 text=part,
                 title=title,
                 kind=_KINDS.get(kind, Kind.NOTE),

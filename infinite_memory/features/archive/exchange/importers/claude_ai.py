@@ -6,11 +6,13 @@ tools, their results and thoughts are left out.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from infinite_memory.core.values.exchange import ImportProblem
+from infinite_memory.core.values.ids import import_id
 from infinite_memory.features.archive.exchange.importers.json_items import (
     conversation_files,
     read_conversations,
@@ -59,23 +61,33 @@ def _read_conversation(value: object, file: str, where: str, options: Options) -
     except ValueError as error:
         yield ImportProblem(file=file, where=where, what=str(error))
         return
+    counts = Counter[str]()
     for number, message in enumerate(value["chat_messages"]):
         place = f"{where}.chat_messages[{number}]"
         try:
-            yield from _read_message(message, number, conversation, file, place)
+            yield from _read_message(message, number, counts, conversation, file, place)
         except ValueError as error:
             yield ImportProblem(file=file, where=place, what=str(error))
 
 
 def _read_message(
-    message: object, number: int, conversation: Conversation, file: str, where: str
+    message: object,
+    number: int,
+    counts: Counter[str],
+    conversation: Conversation,
+    file: str,
+    where: str,
 ) -> Iterator[DraftRecord]:
     if not isinstance(message, dict):
         raise ValueError(f"the message is {message!r:.60}, and no object")
     speaker = _SPEAKERS.get(str(message.get("sender")))
     if speaker is None:
         raise ValueError(f"the sender {message.get('sender')!r:.60} is neither human nor assistant")
-    name = text_of(message, "uuid") or str(number)
+    name, former = text_of(message, "uuid") or "", str(number)
+    if not name:
+        name = import_id([speaker, message.get("created_at"), list(_list_texts(message))])
+        counts[name] += 1
+        name = f"{name}/{counts[name]}"
     said_at = read_time_text(message.get("created_at"), "UTC")
     for part, (text, details) in enumerate(_list_texts(message)):
         drafts = conversation.drafts(
@@ -85,8 +97,15 @@ def _read_message(
             said_at=said_at,
             details=details,
         )
-        for draft in drafts:
-            yield DraftRecord(file=file, where=where, draft=draft, is_final=True)
+        for place, draft in enumerate(drafts):
+            earlier = [_CLIENT, conversation.id, former if not part else f"{former}/{part}", place]
+            yield DraftRecord(
+                file=file,
+                where=where,
+                draft=draft,
+                earlier_ids=(import_id(earlier),),
+                is_final=True,
+            )
 
 
 def _list_texts(message: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:

@@ -10,18 +10,19 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from infinite_memory.core.errors import requiring
-from infinite_memory.core.values.draft import Draft, divide
+from infinite_memory.core.values.draft import Draft, divide, divide_by_content
 from infinite_memory.core.values.exchange import ImportProblem
 from infinite_memory.core.values.ids import import_id
 from infinite_memory.core.values.memory import Kind, Origin
 from infinite_memory.features.archive.exchange.importers.front_matter import (
     plain_value,
     split_front_matter,
+    stored_name,
     tags_of,
     time_of,
 )
 from infinite_memory.features.archive.exchange.reading import Options
-from infinite_memory.features.archive.exchange.records import DraftRecord, Item
+from infinite_memory.features.archive.exchange.records import DraftRecord, Item, Naming
 from infinite_memory.features.archive.exchange.source import Source
 
 _TEXTS = (".md", ".markdown", ".txt", ".text", ".rst", ".org")
@@ -70,13 +71,20 @@ def _read_text(source: Source, file: str, content: bytes, options: Options) -> I
     title = fields.get("title") or (heading["title"] if heading else PurePosixPath(file).stem)
     written = time_of(fields, ("created", "date"), options.zone)
     extra = {n: plain_value(v) for n, v in fields.items() if n not in _STANDARD}
-    for number, part in enumerate(divide(text.rstrip(), options.limits.max_text_bytes)):
+    name = stored_name(fields, file)
+    parts = list(divide_by_content(text.rstrip(), options.limits.max_text_bytes))
+    for number, part in enumerate(parts):
+        # A part of a long text is known by its text, since its number changes with the text.
+        own = [part] if len(parts) > 1 else []
         yield DraftRecord(
             file=source.show(file),
             where="",
+            naming=Naming.UNIQUE if name else Naming.PLACE,
+            earlier_ids=(import_id([_CLIENT, file, number]),),
+            is_final=bool(own),
             guesses_time=written is None,
             draft=Draft(
-                id=import_id([_CLIENT, file, number]),
+                id=import_id([_CLIENT, name or source.place(file), *own]),
                 text=part,
                 title=_put_on_one_line(title),
                 kind=Kind.NOTE,
@@ -101,9 +109,12 @@ def _read_pdf(source: Source, file: str, content: bytes, options: Options) -> It
             yield DraftRecord(
                 file=shown,
                 where=f"page {page}",
+                naming=Naming.PLACE,
+                earlier_ids=(import_id([_CLIENT, file, f"page {page}", number]),),
+                is_final=True,
                 guesses_time=True,
                 draft=Draft(
-                    id=import_id([_CLIENT, file, f"page {page}", number]),
+                    id=import_id([_CLIENT, source.place(file), part]),
                     text=part,
                     title=_put_on_one_line(f"{PurePosixPath(file).stem}, page {page}"),
                     kind=Kind.NOTE,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from functools import cache
+from pathlib import PurePosixPath
 from typing import Any
 
 from infinite_memory.core.errors import InvalidInput, requiring
@@ -12,6 +14,8 @@ from infinite_memory.features.archive.exchange.reading import read_time_text
 
 _MAX_CHARS = 1 << 16
 _FENCE = "---"
+_NAMES = ("id", "uuid", "uid", "guid")
+_UUID = re.compile(r"[0-9a-f]{32}")
 
 
 # An alias may stand for a value that is a million times as large. The scanner of PyYAML looks at
@@ -87,6 +91,19 @@ def _parse_fields(written: str) -> dict[str, Any]:
     if not isinstance(fields, dict):
         raise ValueError("the front matter has no names")
     return {str(name): value for name, value in fields.items()}
+
+
+def stored_name(fields: Mapping[str, Any], file: str) -> str:
+    """Return the name that the program of a note gave it and nothing else, "" for none.
+
+    Notion ends the names of its files with it, other programs write it into the front matter.
+    """
+    written = (fields.get(name) for name in _NAMES)
+    stem = PurePosixPath(file).stem.rpartition(" ")[2]
+    for name in (*(str(value) for value in written if value), stem):
+        if _UUID.fullmatch(name.lower().replace("-", "")):
+            return name.lower().replace("-", "")
+    return ""
 
 
 def tags_of(value: object) -> list[str]:

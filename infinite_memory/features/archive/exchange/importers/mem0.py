@@ -19,7 +19,12 @@ from infinite_memory.features.archive.exchange.importers.sqlite_file import (
     read_table,
     table_columns,
 )
-from infinite_memory.features.archive.exchange.reading import Options, read_time_text, text_of
+from infinite_memory.features.archive.exchange.reading import (
+    Options,
+    naming_of,
+    read_time_text,
+    text_of,
+)
 from infinite_memory.features.archive.exchange.records import DraftRecord, Item
 from infinite_memory.features.archive.exchange.source import Source
 
@@ -95,6 +100,7 @@ def _make_record(
     return DraftRecord(
         file=file,
         where=where,
+        naming=naming_of(identity),
         draft=Draft(
             id=import_id([_CLIENT, identity]),
             text=text,

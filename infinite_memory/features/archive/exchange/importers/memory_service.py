@@ -16,7 +16,12 @@ from infinite_memory.features.archive.exchange.importers.sqlite_file import (
     read_table,
     table_columns,
 )
-from infinite_memory.features.archive.exchange.reading import Options, read_seconds, text_of
+from infinite_memory.features.archive.exchange.reading import (
+    Options,
+    naming_of,
+    read_seconds,
+    text_of,
+)
 from infinite_memory.features.archive.exchange.records import DraftRecord, Item
 from infinite_memory.features.archive.exchange.source import Source
 
@@ -92,6 +97,7 @@ def _read_item(value: object, file: str, where: str) -> Item:
         return DraftRecord(
             file=file,
             where=where,
+            naming=naming_of(digest),
             draft=Draft(
                 id=import_id([_CLIENT, digest]),
                 text=text,
