@@ -32,11 +32,12 @@ from infinite_memory.features.archive.exchange.exporting import (
     run_export,
 )
 from infinite_memory.features.archive.exchange.importing import ImportRequest, run_import
+from infinite_memory.features.archive.exchange.left_out import describe_source
 from infinite_memory.features.archive.exchange.output_file import check_path, writing_file
 from infinite_memory.features.archive.exchange.reading import Options
 from infinite_memory.features.archive.exchange.selection import choose_memories
 from infinite_memory.features.archive.exchange.source import open_source
-from infinite_memory.features.archive.exchange.table import FORMATS, choose_format
+from infinite_memory.features.archive.exchange.table import FORMATS, choose_format, list_files
 from infinite_memory.store.lifetime import Group
 
 _CONDITIONS = ("scope", "tags", "kinds", "conversation_id", "since", "until", "when")
@@ -120,24 +121,25 @@ class Exchange(Group):
         *,
         format: str | None = None,  # noqa: A002 -- as above
         scope: str | None = None,
-        on_error: str = OnError.STOP,
+        on_error: str = OnError.SKIP,
         dry_run: bool = False,
         progress: ExchangeProgress | None = None,
     ) -> Imported:
         """Store the memories of a file, a folder or a zip file of this or another product.
 
         `format` is a name from the guide to imports, by default the first that recognises the
-        source. Every record
-        is checked before the first one is stored. A second import of the same source adds nothing:
-        what the source has changed since gets a new revision, and what was forgotten or erased here
-        stays so. `scope` takes the place of the scopes of the source. One `undo` takes back the
-        whole import. Texts are found by their words at once; `store.models.catch_up` embeds them.
+        source. Every record is checked before the first one is stored. What cannot be used is left
+        out and reported; with `on_error` "stop" nothing is imported then. A second import of the
+        same source adds nothing, wherever it is: what the source has changed since gets a new
+        revision, and what was forgotten or erased here stays so. `scope` takes the place of the
+        scopes of the source. One `undo` takes back the whole import. Texts are found by their words
+        at once; `store.models.catch_up` embeds them.
         A `dry_run` says what would be stored, with samples, and stores nothing.
 
         Raises:
             NotFound: there is nothing at `path`.
             InvalidInput: no format recognises it, or a record cannot be used and `on_error` is
-                "stop"; nothing was stored. With "skip" the record is left out and reported.
+                "stop"; nothing was stored.
             StorageUnavailable: the source cannot be read, or the store cannot be written; parts
                 that are stored stay, and a repeat goes on from there.
         """
@@ -146,19 +148,19 @@ class Exchange(Group):
         check_flag(dry_run, "dry_run")
         with _raise_typed_errors(location), open_source(location) as source:
             chosen = choose_format(source, format)
-            config = self._services.config
+            files, config = list_files(source, chosen), self._services.config
             options = Options(limits=config.limits, zone=config.time_zone, home=config.home)
             request = ImportRequest(
                 path=location,
                 format=chosen,
-                read=partial(FORMATS[chosen].read, source, options),
+                read=partial(FORMATS[chosen].read, source, files, options),
                 scope=scope,
                 on_error=skips,
                 dry_run=dry_run,
                 progress=progress,
             )
             with unattended() as tally:
-                imported = run_import(self._services, request)
+                imported = describe_source(run_import(self._services, request), source, files)
             return evolve(imported, masked=dict(tally))
 
 

@@ -120,13 +120,13 @@ def test_a_dry_run_shows_what_would_come_and_stores_nothing(
     ]
     path = tmp_path / "facts.jsonl"
     path.write_text("\n".join([*(json.dumps(row) for row in rows), '{"text": 7}', "{"]) + "\n")
-    result = run("import", str(path), "--dry-run", "--on-error", "skip", code=1)
+    result = run("import", str(path), "--dry-run")
     assert "It holds 12 memories: " in result.stdout
     assert "An import would add 12 memories" in result.stdout
     assert "Nothing was stored." in result.stdout
     assert result.stdout.count("Ann: Fact number") == 10
     assert "and 4 more" in result.stdout
-    assert "2 records that cannot be used" in result.stderr
+    assert "2 records or values that cannot be used, left out:" in result.stderr
     assert "line 13" in result.stderr
     assert ask("stats")["memories"] == 0
 
@@ -136,11 +136,12 @@ def test_a_record_that_cannot_be_used_stops_the_import_or_is_left_out(
 ) -> None:
     path = tmp_path / "facts.jsonl"
     path.write_text('{"text": "One"}\n' + '{"text": 7}\n' * 30)
-    assert "nothing was imported" in run("import", str(path), code=2).stderr
+    assert "nothing was imported" in run("import", str(path), "--strict", code=2).stderr
     assert ask("stats")["memories"] == 0
-    result = run("import", str(path), "--on-error", "skip", "--no-embed", code=1)
+    result = run("import", str(path), "--no-embed")
     assert "Added 1 memory" in result.stdout
-    assert "30 records that cannot be used, left out:" in result.stderr
+    assert "Read 1 of 1 file, 1 record; left out: 30 records or values." in result.stdout
+    assert "30 records or values that cannot be used, left out:" in result.stderr
     assert "and 10 more" in result.stderr
 
 
@@ -162,4 +163,4 @@ def test_a_file_that_nothing_recognises_is_refused_with_the_known_formats(
     path.write_bytes(bytes(range(256)))
     refused = run("import", str(path), code=2).stderr
     assert str(path) in refused
-    assert "name one with --from, one of jsonl, markdown, csv" in refused
+    assert "name one with --from, one of jsonl, markdown, chatgpt" in refused

@@ -170,8 +170,8 @@ def test_the_cells_of_a_table_are_read_as_a_person_writes_them(tmp_path: Path) -
 
 def test_a_table_that_ends_in_a_quote_is_named_from_there_on(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
-    path.write_bytes(b'text,kind\n"a",note\n"b\xff",note\n')
-    assert any("no table in UTF-8 from here on" in problem for problem in problems(path))
+    path.write_bytes(b'text,kind\n"a",note\n"b,note\n')
+    assert any("no table from here on" in problem for problem in problems(path))
 
 
 @pytest.mark.parametrize(

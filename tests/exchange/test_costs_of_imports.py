@@ -271,7 +271,7 @@ def measure_import(
         store.search("warm")
 
         def bring_in() -> tuple[int, ...]:
-            imported = store.exchange.import_from(source, format=form, on_error="skip")
+            imported = store.exchange.import_from(source, format=form)
             store.search("apollo")
             return imported.entries
 

@@ -180,7 +180,7 @@ def test_a_confined_handle_exports_and_imports_its_scopes_alone(
         assert "other" not in (tmp_path / "team.jsonl").read_text()
         store.exchange.export(tmp_path / "all.jsonl")
         with pytest.raises(InvalidInput, match="nothing was imported"):
-            handle.exchange.import_from(tmp_path / "all.jsonl")
+            handle.exchange.import_from(tmp_path / "all.jsonl", on_error="stop")
         (tmp_path / "new.jsonl").write_text('{"text": "New"}\n')
         handle.exchange.import_from(tmp_path / "new.jsonl")
         assert {memory.scope for memory in handle.browse().memories} == {"team"}
@@ -193,13 +193,13 @@ def test_a_file_that_was_cut_short_is_noticed(store: MemoryStore, tmp_path: Path
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:-1]))
     with pytest.raises(InvalidInput, match="cut short"):
-        store.exchange.import_from(path)
+        store.exchange.import_from(path, on_error="stop")
     path.write_bytes(b"".join([*lines[:-2], lines[-1]]))
     with pytest.raises(InvalidInput, match="its end says 1"):
-        store.exchange.import_from(path)
+        store.exchange.import_from(path, on_error="stop")
     path.write_bytes(lines[0].replace(b'"version":1', b'"version":2'))
     with pytest.raises(InvalidInput, match="update infinite-memory"):
-        store.exchange.import_from(path)
+        store.exchange.import_from(path, on_error="stop")
 
 
 def test_an_edited_note_comes_back_as_a_new_revision(store: MemoryStore, tmp_path: Path) -> None:

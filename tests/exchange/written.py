@@ -128,4 +128,7 @@ def write_files(form: str, texts: Texts) -> dict[str, str]:
 
 
 WRITTEN = (*RECORDS, "documents", "basic-memory", "csv")
-"""The formats that can be written; the other two are exports of this library."""
+"""The formats that can be written here."""
+
+RECORDED = ("jsonl", "markdown")
+"""The other formats, which are exports of this library."""

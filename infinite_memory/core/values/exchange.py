@@ -33,12 +33,12 @@ class FilesBy(StrEnum):
 
 
 class OnError(StrEnum):
-    """What an import does with a record that cannot be used."""
+    """What an import does with a record, or a value of it, that cannot be used."""
 
+    SKIP = "skip"
+    """Leave it out, and report it."""
     STOP = "stop"
     """Import nothing: every record is checked before the first one is stored."""
-    SKIP = "skip"
-    """Leave the record out, and report it."""
 
 
 class ExchangeStep(StrEnum):
@@ -87,6 +87,19 @@ class ImportProblem(PlainData):
 
 
 @frozen(kw_only=True)
+class LeftOut(PlainData):
+    """Files of a source that an import does not take: their number, one of them, and the reason."""
+
+    files: int
+    example: str
+    why: str
+
+    def __str__(self) -> str:
+        shown = self.example if self.files == 1 else f"{self.files:,} files such as {self.example}"
+        return f"{shown}: {self.why}"
+
+
+@frozen(kw_only=True)
 class Imported(PlainData):
     """The result of an import, or of its dry run.
 
@@ -94,7 +107,9 @@ class Imported(PlainData):
     `added`, `changed` (they get a new revision), `unchanged`, `still_forgotten` and `still_erased`
     (they were forgotten or erased here, and stay so). `links` counts the links that were added,
     `loose_links` the links that point to a memory that does not exist. `problems` are the first
-    hundred of `problem_count` records that cannot be used. `scopes` and `kinds` count the memories
+    hundred of `problem_count` records and values that cannot be used. `files` of `all_files` in the
+    source were read; `left_out` are the others, and `guesses` says of files that do not tell their
+    encoding which one they were taken for. `scopes` and `kinds` count the memories
     of the source, and `since` and `until` are the first and the last time in it. `samples` are up
     to ten memories of a dry run, spread over the source. `pending` is the number of memories that
     are found by their words alone until they are embedded. `entries` are the entries of the
@@ -115,6 +130,10 @@ class Imported(PlainData):
     loose_links: int = 0
     problem_count: int = 0
     problems: tuple[ImportProblem, ...] = ()
+    files: int = 1
+    all_files: int = 1
+    left_out: tuple[LeftOut, ...] = ()
+    guesses: Mapping[str, str] = field(factory=dict)
     scopes: Mapping[str, int] = field(factory=dict)
     kinds: Mapping[str, int] = field(factory=dict)
     since: datetime | None = None

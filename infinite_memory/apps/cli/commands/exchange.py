@@ -158,11 +158,10 @@ def _describe_export(exported: Exported) -> Iterator[Line]:
     " takes what names none.",
 )
 @click.option(
-    "--on-error",
-    type=click.Choice([str(known) for known in OnError]),
-    default=str(OnError.STOP),
-    help="What a record that cannot be used does: stop (the default) imports nothing, skip leaves"
-    " the record out.",
+    "--strict",
+    is_flag=True,
+    help="Import nothing if a record, or a value of it, cannot be used. By default that is left out"
+    " and listed.",
 )
 @click.option("--dry-run", is_flag=True, help="Show counts and ten samples, and store nothing.")
 @click.option(
@@ -180,7 +179,7 @@ def import_command(
     *,
     form: str | None,
     scope: str | None,
-    on_error: str,
+    strict: bool,
     dry_run: bool,
     no_embed: bool,
 ) -> int:
@@ -188,7 +187,7 @@ def import_command(
 
     PATH is a file, a folder or a zip file, and is recognised. Every record is checked before the
     first one is stored. To import PATH again adds only what is new, and `infinite-memory undo`
-    takes the whole import back. Exits with 1 if a record cannot be used.
+    takes the whole import back. Exits with 1 if nothing in it was understood.
     """
     with open_store(context) as store:
         try:
@@ -197,7 +196,7 @@ def import_command(
                     path,
                     format=form,
                     scope=scope,
-                    on_error=on_error,
+                    on_error=OnError.STOP if strict else OnError.SKIP,
                     dry_run=dry_run,
                     progress=progress,
                 )
@@ -211,10 +210,11 @@ def import_command(
             emit_json(imported.to_dict())
         else:
             emit_lines(_describe_import(imported, store.config.time_zone))
+            _remark_source(imported, strict=strict)
             _remark_import(imported)
         if imported.pending and not no_embed and not dry_run:
             _embed_pending(store, imported.pending)
-    return ExitCode.NO if imported.problem_count else ExitCode.DONE
+    return ExitCode.DONE if imported.records or imported.links else ExitCode.NO
 
 
 def _describe_import(imported: Imported, zone: str | None) -> Iterator[Line]:
@@ -225,6 +225,7 @@ def _describe_import(imported: Imported, zone: str | None) -> Iterator[Line]:
         changed = f", changed {imported.changed:,}" if imported.changed else ""
         same = f", left {imported.unchanged:,} as they were" if imported.unchanged else ""
         yield Line([(f"Added {added}{links}{changed}{same}, from {title}.", "")])
+        yield Line([(_describe_reading(imported), "")])
         return
     yield from _describe_source(imported, zone)
     changed = f", change {imported.changed:,}" if imported.changed else ""
@@ -239,6 +240,7 @@ def _describe_import(imported: Imported, zone: str | None) -> Iterator[Line]:
 
 def _describe_source(imported: Imported, zone: str | None) -> Iterator[Line]:
     yield Line([(f"{imported.path}: {FORMATS[imported.format].title}.", "")])
+    yield Line([(_describe_reading(imported), "")])
     kinds = format_counts(imported.kinds) or "no memories"
     yield Line([(f"It holds {format_count(imported.records, 'memory', 'memories')}: {kinds}.", "")])
     if imported.since is not None and imported.until is not None:
@@ -250,16 +252,40 @@ def _describe_source(imported: Imported, zone: str | None) -> Iterator[Line]:
         yield Line([(f"Scopes: {', '.join(listed[:_MOST_SCOPES])}{more}.", "")])
 
 
-def _remark_import(imported: Imported) -> None:
+def _describe_reading(imported: Imported) -> str:
+    """Return how much of the source was read."""
+    records = format_count(imported.records, "record")
+    others = sum(left.files for left in imported.left_out)
+    names = (("record or value", "records or values"), ("file", "files"))
+    counts = (imported.problem_count, others)
+    left = [format_count(n, *each) for n, each in zip(counts, names, strict=True) if n]
+    ending = f"; left out: {' and '.join(left)}" if left else ""
+    return (
+        f"Read {imported.files:,} of {format_count(imported.all_files, 'file')}, {records}{ending}."
+    )
+
+
+def _remark_source(imported: Imported, *, strict: bool) -> None:
+    """Say what of the source was not taken, and why."""
+    if not imported.records:
+        title = FORMATS[imported.format].title
+        remark(f"Nothing in {imported.path} was understood as {title}: name another with --from.")
+    for left in imported.left_out[:_SHOWN_PROBLEMS]:
+        remark(f"Not taken: {left}")
+    for path, guess in list(imported.guesses.items())[:_SHOWN_PROBLEMS]:
+        remark(f"{path} does not say its encoding, and was taken for {guess}.")
     if imported.problem_count:
-        number = format_count(imported.problem_count, "record")
-        effect = "would stop the import" if imported.dry_run else "left out"
+        number = format_count(imported.problem_count, "record or value", "records or values")
+        effect = "would stop the import" if imported.dry_run and strict else "left out"
         remark(f"{number} that cannot be used, {effect}:")
         for problem in imported.problems[:_SHOWN_PROBLEMS]:
             remark(f"  {problem}")
         hidden = imported.problem_count - _SHOWN_PROBLEMS
         if hidden > 0:
             remark(f"  and {hidden:,} more")
+
+
+def _remark_import(imported: Imported) -> None:
     for count, what in (
         (imported.still_forgotten, "forgotten"),
         (imported.still_erased, "erased for good"),

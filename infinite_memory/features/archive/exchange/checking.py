@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from attrs import evolve, field, frozen
 
 from infinite_memory.core.errors import InvalidInput
@@ -30,6 +32,12 @@ _CHECKED = (
     *("happened_at", "valid_from", "valid_to", "key", "status", "important", "sources"),
     "attachments",
 )
+# What a memory can do without; where it belongs is not among it.
+_OPTIONAL = (
+    *("happened_at", "kind", "title", "tags", "context", "speaker", "origin", "valid_from"),
+    *("valid_to", "key", "important", "conversation_id", "sources", "attachments"),
+)
+_DEFAULTS = {name: getattr(Draft(text=""), name) for name in _OPTIONAL}
 
 
 @frozen(kw_only=True)
@@ -72,8 +80,8 @@ class Checker:
 
     def check(
         self, record: DraftRecord | MemoryRecord | LinkRecord | ScopeRecord
-    ) -> Candidate | LinkRecord | ScopeRecord | ImportProblem | None:
-        """Return the checked record, the reason why it cannot be used, or None for nothing to do.
+    ) -> Iterator[Candidate | LinkRecord | ScopeRecord | ImportProblem]:
+        """Yield the checked record, if it can be used, and what cannot be used of it.
 
         Raises:
             UnknownScope: the scope that the caller gave cannot be used.
@@ -81,20 +89,44 @@ class Checker:
         try:
             match record:
                 case DraftRecord():
-                    return self._check_draft(record)
+                    yield from self._check_draft(record)
                 case MemoryRecord():
-                    return self._check_memory(record)
+                    yield self._check_memory(record)
                 case LinkRecord():
-                    return self._check_link(record)
+                    yield self._check_link(record)
                 case _:
-                    return self._check_scope(record)
+                    yield from self._check_scope(record)
         except InvalidInput as error:
-            return ImportProblem(file=record.file, where=record.where, what=str(error))
+            yield ImportProblem(file=record.file, where=record.where, what=str(error))
 
-    def _check_draft(self, record: DraftRecord) -> Candidate:
+    def _check_draft(self, record: DraftRecord) -> Iterator[Candidate | ImportProblem]:
+        """Yield a memory, if need be without a field that cannot be used, which costs only itself.
+
+        Raises:
+            InvalidInput: it cannot be used without its optional fields either.
+        """
         draft: Draft = record.draft
         if self.scope is not None:
             draft = evolve(draft, scope=self.scope)
+        try:
+            yield self._build_candidate(record, draft)
+            return
+        except InvalidInput as error:
+            refusal = error
+        given = [name for name in _OPTIONAL if getattr(draft, name) != _DEFAULTS[name]]
+        for names in [*([name] for name in given), given]:
+            try:
+                yield self._build_candidate(
+                    record, evolve(draft, **{n: _DEFAULTS[n] for n in names})
+                )
+            except InvalidInput:
+                continue
+            what = f"{', '.join(names)} left out: {refusal}"
+            yield ImportProblem(file=record.file, where=record.where, what=what)
+            return
+        raise refusal
+
+    def _build_candidate(self, record: DraftRecord, draft: Draft) -> Candidate:
         memory = build_memory(draft, self.services, self.scopes, self.services.clock())
         return Candidate(
             file=record.file,
@@ -129,12 +161,12 @@ class Checker:
         check_id(record.target)
         return record
 
-    def _check_scope(self, record: ScopeRecord) -> ScopeRecord | None:
+    def _check_scope(self, record: ScopeRecord) -> Iterator[ScopeRecord]:
         if self.scope is not None:
-            return None  # its memories go elsewhere
+            return  # its memories go elsewhere
         name = resolve_scope(record.scope.name, self.scopes, self.services, create=True)
         name = self._spell_scope(name)
-        return evolve(record, scope=evolve(record.scope, name=name))
+        yield evolve(record, scope=evolve(record.scope, name=name))
 
     def _spell_scope(self, scope: str) -> str:
         """Return the first spelling of a scope that does not exist yet."""

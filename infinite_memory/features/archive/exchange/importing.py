@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from attrs import define, evolve, field, frozen
 
@@ -79,7 +80,7 @@ class ImportRequest:
     format: str
     read: Callable[[], Iterator[Item]]
     scope: str | None = None
-    on_error: OnError = OnError.STOP
+    on_error: OnError = OnError.SKIP
     dry_run: bool = False
     progress: ExchangeProgress | None = None
 
@@ -147,12 +148,12 @@ class _Outline:
 def _check_all(request: ImportRequest, checker: Checker) -> _Outline:
     outline = _Outline()
     for item in request.read():
-        checked = item if isinstance(item, ImportProblem) else checker.check(item)
-        if isinstance(checked, ImportProblem):
-            outline.add_problem(checked)
-        elif isinstance(checked, Candidate):
-            outline.add_memory(checked.memory)
-            request.report(ExchangeStep.CHECKING, outline.records)
+        for checked in [item] if isinstance(item, ImportProblem) else checker.check(item):
+            if isinstance(checked, ImportProblem):
+                outline.add_problem(checked)
+            elif isinstance(checked, Candidate):
+                outline.add_memory(checked.memory)
+                request.report(ExchangeStep.CHECKING, outline.records)
     request.report(ExchangeStep.CHECKING, outline.records, outline.records)
     return outline
 
@@ -164,7 +165,7 @@ def _make_refusal(request: ImportRequest, outline: _Outline) -> InvalidInput:
     number = format_count(outline.problem_count, "record")
     return InvalidInput(
         f"{number} of {request.path} cannot be used, so nothing was imported: mend them, or leave"
-        f" them out (--on-error skip):{listed}{more}"
+        f" them out, without --strict:{listed}{more}"
     )
 
 
@@ -173,9 +174,9 @@ def _check_records(
 ) -> Iterator[Candidate | LinkRecord | ScopeRecord]:
     """Read the source again; the first reading has reported unusable records."""
     for item in request.read():
-        checked = None if isinstance(item, ImportProblem) else checker.check(item)
-        if checked is not None and not isinstance(checked, ImportProblem):
-            yield checked
+        for checked in () if isinstance(item, ImportProblem) else checker.check(item):
+            if not isinstance(checked, ImportProblem):
+                yield checked
 
 
 class _Store:
@@ -273,5 +274,5 @@ class _Store:
             pending=len(pending),
             entries=tuple(self._entries),
             masked={},
-            **self._counts,
+            **dict[str, Any](self._counts),
         )

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 from infinite_memory.core.config import Limits
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.draft import storable
+from infinite_memory.core.values.exchange import ImportProblem
 from infinite_memory.core.values.timestamps import read_moment
+from infinite_memory.features.archive.exchange.opening import Value
 from infinite_memory.features.archive.exchange.records import Item, Naming
 from infinite_memory.features.archive.exchange.source import Source
 
+Result = TypeVar("Result")
 # Long enough that no two things have it by chance: a UUID, a ULID, a hash.
 _UNIQUE = re.compile(r"(?=[^0-9]*[0-9])[0-9A-Za-z_-]{20,}")
 _MAX_SECONDS = 253_402_300_799  # the end of the year 9999
@@ -41,11 +44,61 @@ class Options:
         return 6 * (self.limits.max_text_bytes + self.limits.max_context_bytes) + (1 << 20)
 
 
-FormatReader: TypeAlias = Callable[[Source, Options], Iterator[Item]]
-"""Yields the records of a source, and a problem for every record that cannot be read."""
+FormatReader: TypeAlias = Callable[[Source, Sequence[str], Options], Iterator[Item]]
+"""Yields the records in files of a source, and a problem for all that cannot be read."""
 
-Recognise: TypeAlias = Callable[[Source], bool]
-"""Returns whether a source is in a format, by the beginnings of its files."""
+RecordReader: TypeAlias = Callable[[Value, Options], Iterator[Item]]
+"""Yields what one record of JSON holds.
+
+Raises ValueError or InvalidInput for a record that cannot be read at all.
+"""
+
+
+def read_each(
+    read_record: RecordReader, source: Source, files: Sequence[str], options: Options
+) -> Iterator[Item]:
+    """Yield what the records of files of JSON hold.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    for file in files:
+        for found in source.values(file):
+            yield from read_one(read_record, found, options)
+
+
+def read_one(
+    read_record: RecordReader, found: Value | ImportProblem, options: Options
+) -> Iterator[Item]:
+    """Yield what a record holds, or the reason why it cannot be read."""
+    if isinstance(found, ImportProblem):
+        yield found
+        return
+    try:
+        yield from read_record(found, options)
+    except (ValueError, InvalidInput) as error:
+        yield ImportProblem(file=found.file, where=found.where, what=str(error))
+
+
+@define
+class Faults:
+    """Collects the values of a record that cannot be read; the rest of the record is kept."""
+
+    file: str
+    where: str
+    problems: list[ImportProblem] = field(factory=list)
+
+    def try_read(self, read: Callable[..., Result | None], *arguments: Any) -> Result | None:
+        """Return what `read` makes of a value, None and a problem if it cannot."""
+        try:
+            return read(*arguments)
+        except (ValueError, InvalidInput) as error:
+            self.add(str(error))
+            return None
+
+    def add(self, what: str) -> None:
+        """Note a value that cannot be read."""
+        self.problems.append(ImportProblem(file=self.file, where=self.where, what=what))
 
 
 def naming_of(*names: str) -> Naming:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
 
 from attrs import frozen
 
 from infinite_memory.core.errors import InvalidInput
-from infinite_memory.core.files.json_lines import parse_object, read_lines
 from infinite_memory.core.values.exchange import ImportProblem
 from infinite_memory.core.values.messages import suggest_name
 from infinite_memory.features.archive.container.files import read_outline
-from infinite_memory.features.archive.exchange.formats.csv_table import is_csv_export, read_csv
+from infinite_memory.features.archive.exchange.formats.csv_table import is_table, read_tables
 from infinite_memory.features.archive.exchange.formats.fields import read_fields
 from infinite_memory.features.archive.exchange.formats.jsonl import is_jsonl_export, read_jsonl
 from infinite_memory.features.archive.exchange.formats.markdown import (
@@ -27,123 +29,275 @@ from infinite_memory.features.archive.exchange.importers.basic_memory import (
 from infinite_memory.features.archive.exchange.importers.chatgpt import is_chatgpt, read_chatgpt
 from infinite_memory.features.archive.exchange.importers.claude_ai import is_claude, read_claude
 from infinite_memory.features.archive.exchange.importers.documents import (
-    is_documents,
+    is_document,
     read_documents,
 )
-from infinite_memory.features.archive.exchange.importers.mem0 import is_mem0, read_mem0
+from infinite_memory.features.archive.exchange.importers.mem0 import (
+    HISTORY,
+    is_mem0,
+    list_history,
+    read_mem0,
+)
 from infinite_memory.features.archive.exchange.importers.memory_server import (
     is_memory_server,
     read_memory_server,
 )
 from infinite_memory.features.archive.exchange.importers.memory_service import (
+    MEMORIES,
     is_memory_service,
+    list_memories,
     read_memory_service,
 )
-from infinite_memory.features.archive.exchange.importers.sessions import (
-    holds_sessions,
-    read_sessions,
+from infinite_memory.features.archive.exchange.importers.sessions import find_client, read_sessions
+from infinite_memory.features.archive.exchange.importers.sqlite_file import (
+    Row,
+    is_sqlite,
+    table_columns,
 )
-from infinite_memory.features.archive.exchange.reading import FormatReader, Options, Recognise
+from infinite_memory.features.archive.exchange.opening import Value
+from infinite_memory.features.archive.exchange.reading import (
+    Faults,
+    FormatReader,
+    Options,
+    RecordReader,
+    read_each,
+    read_one,
+)
 from infinite_memory.features.archive.exchange.records import Item
 from infinite_memory.features.archive.exchange.source import Source
 
-
-def is_drafts(source: Source) -> bool:
-    """Return whether the first line of a file is an object with a text."""
-    if source.is_folder or source.is_zip:
-        return False
-    first = source.head(source.files[0]).lstrip().split(b"\n", 1)[0]
-    try:
-        return isinstance(parse_object(first, len(first)).get("text"), str)
-    except ValueError:
-        return False
+_MARKDOWN = (".md", ".markdown")
+_TABLES = (".csv", ".tsv")
+_LINES = (".jsonl", ".ndjson")
+_JSON = (*_LINES, ".json")
+_LOOKED_AT = 2000
+_LOOKED_AT_VALUES = 20
 
 
-def read_drafts_file(source: Source, options: Options) -> Iterator[Item]:
-    """Yield a memory of every line.
+def is_draft(value: Any) -> bool:
+    """Return whether a value is an object with a text."""
+    return isinstance(value, dict) and isinstance(value.get("text"), str)
+
+
+def read_drafts(source: Source, files: Sequence[str], options: Options) -> Iterator[Item]:
+    """Yield a memory of every record.
 
     Raises:
-        OSError: the file cannot be read.
+        OSError: a file cannot be read.
     """
-    (file,) = source.files
-    shown, counts = source.show(file), Counter[str]()
-    with source.open(file) as stream:
-        for number, line in read_lines(stream, options.max_line_bytes):
-            if not line.strip():
-                continue
-            where = f"line {number}"
-            try:
-                fields = parse_object(line, options.max_line_bytes)
-                text = fields.pop("text", None)
-                if not isinstance(text, str):
-                    raise ValueError("it has no text")
-                yield read_fields(
-                    fields, text, file=shown, where=where, zone=options.zone, counts=counts
-                )
-            except (ValueError, InvalidInput, TypeError, KeyError) as error:
-                yield ImportProblem(file=shown, where=where, what=str(error))
+    for file in files:
+        read = partial(_read_draft, counts=Counter[str]())
+        yield from read_each(read, source, [file], options)
+
+
+def _read_draft(found: Value, options: Options, counts: Counter[str]) -> Iterator[Item]:
+    if not isinstance(found.value, dict):
+        raise ValueError(f"it is not a JSON object, but {found.value!r:.60}")
+    fields = dict(found.value)
+    text = fields.pop("text", None)
+    if not isinstance(text, str):
+        raise ValueError("it has no text")
+    faults = Faults(found.file, found.where)
+    try:
+        yield read_fields(
+            fields,
+            text,
+            file=found.file,
+            where=found.where,
+            zone=options.zone,
+            counts=counts,
+            faults=faults,
+        )
+    except (TypeError, KeyError) as error:
+        raise ValueError(str(error)) from error
+    yield from faults.problems
+
+
+@frozen(kw_only=True)
+class Database:
+    """A table of an SQLite file with columns that only one product has, and its records."""
+
+    table: str
+    columns: frozenset[str]
+    rows: Callable[[Path], Iterator[Row]]
+
+    def read(
+        self, read: RecordReader, source: Source, file: str, options: Options
+    ) -> Iterator[Item]:
+        """Yield what the records in a file hold."""
+        with source.on_disk(file) as path:
+            for where, fields in self.rows(path):
+                yield from read_one(read, Value(where, fields, source.show(file)), options)
 
 
 @frozen(kw_only=True)
 class ImportFormat:
-    """A format: what it is called in messages, how it is recognised, and how it is read."""
+    """A format: what it is called in messages, how it is recognised, and how it is read.
+
+    `claims` says whether a value of JSON is a record of it. Other formats are recognised by
+    `find_formats`. A format that `is_plain` has records as other programs have them too: in a
+    folder of documents it is left to them. `endings` are those of further files that belong to a
+    folder of it.
+    """
 
     title: str
-    recognise: Recognise
     read: FormatReader
+    claims: Callable[[Any], bool] | None = None
+    database: Database | None = None
+    is_plain: bool = False
+    endings: tuple[str, ...] = ()
 
 
 def _make_session_format(client: str, product: str) -> ImportFormat:
     return ImportFormat(
         title=f"session files of {product}",
-        recognise=partial(holds_sessions, client),
         read=partial(read_sessions, client),
+        # A file of lines that says nothing of its client may be damaged: that is said.
+        endings=_LINES,
+    )
+
+
+def _read_records(
+    read: RecordReader,
+    database: Database | None,
+    source: Source,
+    files: Sequence[str],
+    options: Options,
+) -> Iterator[Item]:
+    for file in files:
+        if database is not None and _is_database(source, file):
+            yield from database.read(read, source, file, options)
+        else:
+            yield from read_each(read, source, [file], options)
+
+
+def _is_database(source: Source, file: str) -> bool:
+    with source.open_bytes(file) as stream:
+        return is_sqlite(stream.read(64))
+
+
+def _make_record_format(
+    title: str,
+    claims: Callable[[Any], bool],
+    read: RecordReader,
+    *,
+    database: Database | None = None,
+    is_plain: bool = False,
+) -> ImportFormat:
+    return ImportFormat(
+        title=title,
+        claims=claims,
+        read=partial(_read_records, read, database),
+        database=database,
+        is_plain=is_plain,
     )
 
 
 FORMATS: Mapping[str, ImportFormat] = {
     "jsonl": ImportFormat(
-        title="an export of Infinite Memory as JSON Lines",
-        recognise=is_jsonl_export,
-        read=read_jsonl,
+        title="an export of Infinite Memory as JSON Lines", claims=is_jsonl_export, read=read_jsonl
     ),
-    "markdown": ImportFormat(
-        title="an export of Infinite Memory as Markdown",
-        recognise=is_markdown_export,
-        read=read_markdown,
-    ),
-    "csv": ImportFormat(title="a table of memories", recognise=is_csv_export, read=read_csv),
-    "mcp-memory": ImportFormat(
-        title="the file of the official MCP memory server",
-        recognise=is_memory_server,
-        read=read_memory_server,
-    ),
-    "chatgpt": ImportFormat(
-        title="an account export of ChatGPT", recognise=is_chatgpt, read=read_chatgpt
-    ),
-    "claude": ImportFormat(
-        title="an account export of Claude", recognise=is_claude, read=read_claude
-    ),
-    "mcp-memory-service": ImportFormat(
-        title="an export or a database of mcp-memory-service",
-        recognise=is_memory_service,
-        read=read_memory_service,
-    ),
-    "mem0": ImportFormat(title="memories of mem0", recognise=is_mem0, read=read_mem0),
+    "markdown": ImportFormat(title="an export of Infinite Memory as Markdown", read=read_markdown),
+    "chatgpt": _make_record_format("an account export of ChatGPT", is_chatgpt, read_chatgpt),
+    "claude": _make_record_format("an account export of Claude", is_claude, read_claude),
     "claude-code": _make_session_format("claude-code", "Claude Code"),
     "codex": _make_session_format("codex", "Codex CLI"),
     "gemini-cli": _make_session_format("gemini", "Gemini CLI"),
     "basic-memory": ImportFormat(
-        title="a folder of basic-memory", recognise=is_basic_memory, read=read_basic_memory
+        title="a folder of basic-memory", read=read_basic_memory, endings=(".md",)
+    ),
+    "csv": ImportFormat(title="a table of memories", read=read_tables, is_plain=True),
+    "mcp-memory": ImportFormat(
+        title="the file of the official MCP memory server",
+        claims=is_memory_server,
+        read=read_memory_server,
+        is_plain=True,
+    ),
+    "mcp-memory-service": _make_record_format(
+        "an export or a database of mcp-memory-service",
+        is_memory_service,
+        read_memory_service,
+        database=Database(table=MEMORIES[0], columns=MEMORIES[1], rows=list_memories),
+        is_plain=True,
+    ),
+    "mem0": _make_record_format(
+        "memories of mem0",
+        is_mem0,
+        read_mem0,
+        database=Database(table=HISTORY[0], columns=HISTORY[1], rows=list_history),
+        is_plain=True,
     ),
     "drafts": ImportFormat(
-        title="memories as JSON Lines", recognise=is_drafts, read=read_drafts_file
+        title="memories as JSON", claims=is_draft, read=read_drafts, is_plain=True
     ),
-    "documents": ImportFormat(
-        title="files of Markdown, text or PDF", recognise=is_documents, read=read_documents
-    ),
+    "documents": ImportFormat(title="files of Markdown, text or PDF", read=read_documents),
 }
 """The formats by their names, the most particular first."""
+
+_CLIENTS = {"claude-code": "claude-code", "codex": "codex", "gemini": "gemini-cli"}
+
+
+def find_formats(source: Source, file: str) -> frozenset[str]:
+    """Return the names of the formats that a file of a source may be in, by its first records."""
+    known = source.formats.get(file)
+    if known is None:
+        known = source.formats[file] = frozenset(_list_formats(source, file))
+    return known
+
+
+def _list_formats(source: Source, file: str) -> Iterator[str]:
+    name = file.lower()
+    if is_document(file):
+        yield "documents"
+    if name.endswith(_MARKDOWN):
+        if is_markdown_export(source, file):
+            yield "markdown"
+        if is_basic_memory(source, file):
+            yield "basic-memory"
+    elif name.endswith(_TABLES):
+        if is_table(source, file):
+            yield "csv"
+    elif name.endswith(_JSON) or source.is_single:
+        yield from _list_record_formats(source, file)
+    elif _is_database(source, file):
+        yield from _list_database_formats(source, file)
+
+
+def _list_database_formats(source: Source, file: str) -> Iterator[str]:
+    with source.on_disk(file) as path:
+        for known, form in FORMATS.items():
+            base = form.database
+            if base is not None and table_columns(path, base.table) >= base.columns:
+                yield known
+
+
+def _list_record_formats(source: Source, file: str) -> Iterator[str]:
+    if _is_database(source, file):
+        yield from _list_database_formats(source, file)
+        return
+    if source.head(file).lstrip()[:1] not in (b"{", b"["):
+        return
+    client = find_client(source, file) if file.lower().endswith(_LINES) else None
+    if client is None:
+        claimed = list(_list_claimed(source, file))
+        yield from claimed
+        client = None if claimed else find_client(source, file)
+    if client is not None:
+        yield _CLIENTS[client]
+
+
+def _list_claimed(source: Source, file: str) -> Iterator[str]:
+    for found in islice(source.values(file), _LOOKED_AT_VALUES):
+        if isinstance(found, ImportProblem):
+            continue
+        claimed = [
+            known
+            for known, form in FORMATS.items()
+            if form.claims is not None and form.claims(found.value)
+        ]
+        if claimed:
+            yield from claimed
+            return
 
 
 def choose_format(source: Source, name: str | None) -> str:
@@ -160,17 +314,33 @@ def choose_format(source: Source, name: str | None) -> str:
                 f" {suggest_name(name, list(FORMATS))!r}, all are {', '.join(FORMATS)}"
             )
         return name
-    if not source.is_folder and read_outline(source.path) is not None:
+    if source.is_single and read_outline(source.path) is not None:
         raise InvalidInput(
             f"{source.path} is a backup of a whole store: bring it back with `infinite-memory"
             f" restore {source.path}`, or with --merge add it to what is here"
         )
     if not source.files:
         raise InvalidInput(f"{source.path} holds no files that are not hidden: nothing to import")
+    readable = [f for f in source.files if f.lower().endswith((*_JSON, *_TABLES)) or is_document(f)]
+    candidates = (readable or source.files)[:_LOOKED_AT]
+    counts = Counter(known for file in candidates for known in find_formats(source, file))
     for known, form in FORMATS.items():
-        if form.recognise(source):
+        if counts[known] and not (form.is_plain and counts[known] < counts["documents"]):
             return known
     raise InvalidInput(
         f"{source.path} is in no format that is recognised: name one with --from, one of"
         f" {', '.join(FORMATS)}"
     )
+
+
+def list_files(source: Source, chosen: str) -> list[str]:
+    """Return the files of a source that are read in a format."""
+    if source.is_single:
+        return list(source.files)
+    endings = FORMATS[chosen].endings
+    return [
+        file
+        for file in source.files
+        if chosen in (known := find_formats(source, file))
+        or (not (known - {"documents"}) and file.lower().endswith(endings))
+    ]

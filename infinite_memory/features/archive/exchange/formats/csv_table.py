@@ -10,7 +10,7 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from infinite_memory.core.values.exchange import ImportProblem
@@ -18,7 +18,7 @@ from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.features.archive.exchange.formats.fields import filled_fields, read_fields
 from infinite_memory.features.archive.exchange.formats.jsonl import ENCODER
-from infinite_memory.features.archive.exchange.reading import Options
+from infinite_memory.features.archive.exchange.reading import Faults, Options
 from infinite_memory.features.archive.exchange.records import Item
 from infinite_memory.features.archive.exchange.source import Source
 
@@ -26,6 +26,7 @@ _FIRST = ("id", "happened_at", "scope", "kind", "speaker", "title", "text", "tag
 _COLUMNS = (*_FIRST, *(field.name for field in MEMORY_FIELDS if field.name not in _FIRST))
 _TYPES = {field.name: field.value_type for field in MEMORY_FIELDS}
 _JSON = {FieldType.TEXTS, FieldType.OBJECT, FieldType.FLAG, FieldType.NUMBER}
+_DELIMITERS = (",", ";", "\t")
 # What spreadsheets take for the beginning of a formula, and the apostrophe that guards it.
 _GUARDED = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
 
@@ -54,31 +55,40 @@ def _write_cell(value: Any) -> str:
     return f"'{text}" if text.startswith(_GUARDED) else text
 
 
-def is_csv_export(source: Source) -> bool:
-    """Return whether a source is a table with a column for the text of a memory."""
-    if source.is_folder or source.is_zip or not source.with_ending(".csv"):
-        return False
-    first = source.head(source.files[0]).removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0]
+def is_table(source: Source, file: str) -> bool:
+    """Return whether a file is a table with a column for the text of a memory."""
+    head = source.head(file).decode(errors="replace")
     try:
-        header = next(csv.reader([first.decode()]), [])
-    except (UnicodeDecodeError, csv.Error):
+        header = next(csv.reader(io.StringIO(head), delimiter=_find_delimiter(head)), [])
+    except csv.Error:
         return False
     names = {name.strip().lower() for name in header}
     return "text" in names and bool(names & (set(_COLUMNS) - {"text"}))
 
 
-def read_csv(source: Source, options: Options) -> Iterator[Item]:
-    """Yield the memories of a table; columns that a person added are problems.
+def _find_delimiter(head: str) -> str:
+    """Return what stands between the cells of a table: spreadsheets write it as a country does."""
+    first = head.split("\n", 1)[0]
+    return max(_DELIMITERS, key=first.count)
+
+
+def read_tables(source: Source, files: Sequence[str], options: Options) -> Iterator[Item]:
+    """Yield the memories of tables; columns that a person added are kept in the context.
 
     Raises:
-        OSError: the file cannot be read.
+        OSError: a file cannot be read.
     """
-    (file,) = source.files
+    for file in files:
+        yield from _read_table(source, file, options)
+
+
+def _read_table(source: Source, file: str, options: Options) -> Iterator[Item]:
     shown, counts = source.show(file), Counter[str]()
     csv.field_size_limit(options.max_line_bytes)
+    delimiter = _find_delimiter(source.head(file).decode(errors="replace"))
     with source.open(file) as stream:
-        lines = io.TextIOWrapper(stream, "utf-8-sig", newline="")
-        rows = csv.reader(lines, strict=True)
+        lines = io.TextIOWrapper(stream, "utf-8", errors="replace", newline="")
+        rows = csv.reader(lines, strict=True, delimiter=delimiter)
         try:
             header = [name.strip() for name in next(rows, [])]
             while True:
@@ -87,31 +97,42 @@ def read_csv(source: Source, options: Options) -> Iterator[Item]:
                 if cells is None:
                     return
                 if cells:
-                    place = (shown, f"line {line}")
-                    yield _read_row(header, cells, place, options.zone, counts)
-        except (csv.Error, UnicodeDecodeError) as error:
-            what = f"it is no table in UTF-8 from here on: {error}"
+                    faults = Faults(shown, f"line {line}")
+                    yield from _read_row(header, cells, faults, options.zone, counts)
+                    yield from faults.problems
+        except csv.Error as error:
+            what = f"it is no table from here on: {error}"
             yield ImportProblem(file=shown, where=f"line {rows.line_num}", what=what)
 
 
 def _read_row(
     header: list[str],
     cells: list[str],
-    place: tuple[str, str],
+    faults: Faults,
     zone: str | None,
     counts: Counter[str],
-) -> Item:
-    file, where = place
+) -> Iterator[Item]:
     try:
-        if len(cells) != len(header):
+        if len(cells) > len(header):
             raise ValueError(f"the row has {len(cells)} cells, and the header {len(header)}")
-        values = {
-            name: _read_cell(name, cell) for name, cell in zip(header, cells, strict=True) if cell
+        read = {
+            name: faults.try_read(_read_cell, name, cell)
+            for name, cell in zip(header, cells, strict=False)
+            if cell
         }
+        values = {name: value for name, value in read.items() if value is not None}
         text = values.pop("text", "")
-        return read_fields(values, text, file=file, where=where, zone=zone, counts=counts)
+        yield read_fields(
+            values,
+            text,
+            file=faults.file,
+            where=faults.where,
+            zone=zone,
+            counts=counts,
+            faults=faults,
+        )
     except (ValueError, TypeError, KeyError) as error:
-        return ImportProblem(file=file, where=where, what=str(error))
+        faults.add(str(error))
 
 
 def _read_cell(name: str, cell: str) -> Any:

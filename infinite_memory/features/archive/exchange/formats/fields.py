@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from infinite_memory.core.values.codec import iso, to_json
@@ -13,7 +14,7 @@ from infinite_memory.core.values.ids import import_id
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.features.archive.container.layout import RecordType
 from infinite_memory.features.archive.exchange.formats.jsonl import ENCODER
-from infinite_memory.features.archive.exchange.reading import read_time_text
+from infinite_memory.features.archive.exchange.reading import Faults, read_time_text
 from infinite_memory.features.archive.exchange.records import DraftRecord, MemoryRecord
 from infinite_memory.features.archive.transfer.records import decode_record
 
@@ -42,25 +43,29 @@ def read_fields(
     where: str,
     zone: str | None,
     counts: Counter[str],
+    faults: Faults | None = None,
 ) -> MemoryRecord | DraftRecord:
     """Return the memory that `filled_fields` wrote, or a new memory if a person wrote the fields.
 
     A new memory has no id, or no revision; its id then comes from its content, so that it is the
-    same in every reading. `counts` counts the equal ones, each of which is a memory.
+    same in every reading. `counts` counts the equal ones, each of which is a memory. A name that is
+    no field is kept in the context. With `faults`, a time that cannot be read is one of them.
 
     Raises:
         ValueError: a field cannot be read.
     """
     known = {name: value for name, value in values.items() if value not in (None, "", [])}
-    unknown = known.keys() - _DEFAULTS.keys()
-    if unknown:
-        raise ValueError(f"a memory has no field {min(unknown)!r:.60}")
+    unknown = {name: known.pop(name) for name in known.keys() - _DEFAULTS.keys()}
     if "id" in known and "revision" in known:
         return MemoryRecord(file=file, where=where, revisions=(_decode_memory(known, text),))
     kept = {name: value for name, value in known.items() if name not in _OF_THE_STORE}
+    if unknown:
+        given = kept.get("context")
+        kept["context"] = {**unknown, **(given if isinstance(given, Mapping) else {})}
     for name in _TIMES:
         if name in kept:
-            kept[name] = read_time_text(kept[name], zone)
+            read = partial(read_time_text, kept.pop(name), zone)
+            kept[name] = read() if faults is None else faults.try_read(read)
     named = [text, *(str(kept.get(name)) for name in ("scope", "speaker", "happened_at"))]
     first = import_id(["fields", *named])
     counts[first] += 1

@@ -7,18 +7,18 @@ the records "scope", "memory" and "link"; `docs/reference/export-format.md` desc
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from infinite_memory.core.errors import InvalidInput
-from infinite_memory.core.files.json_lines import parse_object, read_lines
 from infinite_memory.core.values.codec import iso, to_json
 from infinite_memory.core.values.exchange import ImportProblem
 from infinite_memory.core.values.link import Link
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.scope import Scope
 from infinite_memory.features.archive.container.layout import RecordType
+from infinite_memory.features.archive.exchange.opening import Value
 from infinite_memory.features.archive.exchange.reading import (
     Options,
     format_version_error,
@@ -69,65 +69,61 @@ def end_line(memories: int, links: int) -> bytes:
     return _write_line("end", {"memories": memories, "links": links})
 
 
-def is_jsonl_export(source: Source) -> bool:
-    """Return whether a source is one file that `head_line` begins, or a part of such a file."""
-    if source.is_folder or source.is_zip:
+def is_jsonl_export(value: Any) -> bool:
+    """Return whether a value is what `head_line` writes, or a memory of such a file."""
+    if not isinstance(value, dict):
         return False
-    first = source.head(source.files[0]).split(b"\n", 1)[0]
-    try:
-        fields = json.loads(first)
-    except (ValueError, RecursionError):
-        return False
-    if not isinstance(fields, dict):
-        return False
-    is_head = fields.get("record") == "export" and fields.get("format") == FORMAT
-    return is_head or (fields.get("record") == "memory" and {"id", "revision"} <= fields.keys())
+    is_head = value.get("record") == "export" and value.get("format") == FORMAT
+    return is_head or (value.get("record") == "memory" and {"id", "revision"} <= value.keys())
 
 
-def read_jsonl(source: Source, options: Options) -> Iterator[Item]:
+def read_jsonl(source: Source, files: Sequence[str], _options: Options) -> Iterator[Item]:
     """Yield the records of an export.
 
     Raises:
         InvalidInput: a newer version wrote it.
-        OSError: the file cannot be read.
+        OSError: a file cannot be read.
     """
-    (file,) = source.files
+    for file in files:
+        yield from _read_file(source, file)
+
+
+def _read_file(source: Source, file: str) -> Iterator[Item]:
     shown, has_head, memories = source.show(file), False, 0
-    with source.open(file) as stream:
-        for number, line in read_lines(stream, options.max_line_bytes * 8):
-            if not line.strip():
-                continue
-            try:
-                fields = parse_object(line, options.max_line_bytes * 8)
-                kind = fields.pop("record", None)
-                if kind == "export":
-                    has_head = True
-                    if fields.get("version") != VERSION:
-                        raise format_version_error(fields.get("version"), VERSION)
-                    continue
-                if kind == "end":
-                    has_head = False
-                    yield from _check_end(fields, memories, shown, number)
-                    continue
+    for found in source.values(file):
+        if isinstance(found, ImportProblem):
+            yield found
+            continue
+        try:
+            if not isinstance(found.value, dict):
+                raise ValueError(f"it is not a JSON object, but {found.value!r:.60}")
+            fields = dict(found.value)
+            kind = fields.pop("record", None)
+            if kind == "export":
+                has_head = True
+                if fields.get("version") != VERSION:
+                    raise format_version_error(fields.get("version"), VERSION)
+            elif kind == "end":
+                has_head = False
+                yield from _check_end(fields, memories, found)
+            else:
                 memories += kind == "memory"
-                yield _read_record(kind, fields, shown, f"line {number}")
-            except InvalidInput:
-                raise
-            except (ValueError, KeyError, TypeError, OverflowError) as error:
-                yield ImportProblem(file=shown, where=f"line {number}", what=str(error))
+                yield _read_record(kind, fields, shown, found.where)
+        except InvalidInput:
+            raise
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
+            yield ImportProblem(file=shown, where=found.where, what=str(error))
     if has_head:
         yield ImportProblem(
             file=shown, where="", what="it lacks its last line, so it was cut short"
         )
 
 
-def _check_end(
-    fields: Mapping[str, Any], memories: int, shown: str, number: int
-) -> Iterator[ImportProblem]:
+def _check_end(fields: Mapping[str, Any], memories: int, found: Value) -> Iterator[ImportProblem]:
     if fields.get("memories") != memories:
         yield ImportProblem(
-            file=shown,
-            where=f"line {number}",
+            file=found.file,
+            where=found.where,
             what=f"the file holds {memories:,} memories, and its end says"
             f" {fields.get('memories')!r:.40}",
         )

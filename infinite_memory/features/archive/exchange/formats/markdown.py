@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
 
 from attrs import define, field
@@ -77,19 +77,14 @@ def _put_on_one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def is_markdown_export(source: Source) -> bool:
-    """Return whether a source has a Markdown file that `scope_head` or `day_head` begins."""
-    if source.is_zip:
-        return False
+def is_markdown_export(source: Source, file: str) -> bool:
+    """Return whether a Markdown file is one that `scope_head` or `day_head` begins."""
     start = f"{_FENCE}\n{MARK}: ".encode()
-    return any(
-        source.head(file).replace(b"\r\n", b"\n").removeprefix(b"\xef\xbb\xbf").startswith(start)
-        for file in source.with_ending(".md")
-    )
+    return source.head(file).replace(b"\r\n", b"\n").startswith(start)
 
 
-def read_markdown(source: Source, options: Options) -> Iterator[Item]:
-    """Yield the memories of the files of an export; other Markdown files are left alone.
+def read_markdown(source: Source, files: Sequence[str], options: Options) -> Iterator[Item]:
+    """Yield the memories of an export.
 
     What a person wrote between the sections is a new memory.
 
@@ -97,7 +92,7 @@ def read_markdown(source: Source, options: Options) -> Iterator[Item]:
         InvalidInput: a newer version wrote a file.
         OSError: a file cannot be read.
     """
-    for file in source.with_ending(".md"):
+    for file in files:
         with source.open(file) as stream:
             yield from _read_file(stream, source.show(file), options)
 

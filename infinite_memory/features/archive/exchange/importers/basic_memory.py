@@ -7,8 +7,7 @@ relation to another note of the folder is a link.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -35,26 +34,17 @@ _RELATION = re.compile(
 )
 _TAG = re.compile(r"(?:^|\s)#([^\s#]+)")
 _STANDARD = {"title", "type", "permalink", "tags", "created", "modified"}
-_LOOKED_AT = 200
 _TITLE_CHARS = 200
 _DEFAULT_RELATION = "links to"
 
 
-def is_basic_memory(source: Source) -> bool:
-    """Return whether one of the first notes of a folder has a permalink and a type."""
-    if not source.is_folder and not source.is_zip:
-        return False
-    for file in islice(source.with_ending(".md"), _LOOKED_AT):
-        try:
-            fields, _ = split_front_matter(source.head(file).decode(errors="replace"))
-        except ValueError:
-            continue
-        if {"permalink", "type"} <= fields.keys():
-            return True
-    return False
+def is_basic_memory(source: Source, file: str) -> bool:
+    """Return whether a file is a note with a permalink and a type."""
+    fields, _, _ = split_front_matter(source.head(file).decode(errors="replace"))
+    return {"permalink", "type"} <= fields.keys()
 
 
-def read_basic_memory(source: Source, options: Options) -> Iterator[Item]:
+def read_basic_memory(source: Source, files: Sequence[str], options: Options) -> Iterator[Item]:
     """Yield the notes, and then their relations.
 
     Raises:
@@ -62,12 +52,12 @@ def read_basic_memory(source: Source, options: Options) -> Iterator[Item]:
     """
     names: dict[str, str] = {}
     relations: list[tuple[str, str, str, str]] = []
-    for file in source.with_ending(".md"):
+    for file in files:
         shown = source.show(file)
         try:
-            with source.open(file) as stream:
-                content = stream.read(options.max_line_bytes).decode()
-            fields, text = split_front_matter(content.replace("\r\n", "\n"))
+            content = source.load_text(file, options.max_line_bytes)
+            fields, text, faults = split_front_matter(content)
+            yield from (ImportProblem(file=shown, where="", what=what) for what in faults)
             yield from _read_note(source, file, fields, text, options)
         except ValueError as error:
             yield ImportProblem(file=shown, where="", what=str(error))

@@ -1,4 +1,4 @@
-"""Account exports of ChatGPT: `conversations.json`, alone, in its folder, or in its zip file.
+"""Account exports of ChatGPT: conversations, in one file, in numbered files, or in one file each.
 
 A conversation is a tree of messages. Those of the person and of the assistant are imported, with
 their times; instructions, calls of tools, their results and thoughts are left out. A message that
@@ -11,14 +11,9 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from infinite_memory.core.values.exchange import ImportProblem
-from infinite_memory.features.archive.exchange.importers.json_items import (
-    conversation_files,
-    read_conversations,
-)
-from infinite_memory.features.archive.exchange.reading import Options, read_seconds
+from infinite_memory.features.archive.exchange.opening import Value
+from infinite_memory.features.archive.exchange.reading import Faults, Options, read_seconds
 from infinite_memory.features.archive.exchange.records import DraftRecord, Item
-from infinite_memory.features.archive.exchange.source import Source
 from infinite_memory.features.sessions.conversation import Conversation
 
 _CLIENT = "chatgpt"
@@ -27,41 +22,29 @@ _WRITTEN = ("text", "multimodal_text", "code")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def is_chatgpt(source: Source) -> bool:
-    """Return whether a source holds conversations with the key that only ChatGPT has."""
-    return any(b'"mapping"' in source.head(file) for file in conversation_files(source))
+def is_chatgpt(value: Any) -> bool:
+    """Return whether a value is a conversation with the key that only ChatGPT has."""
+    return isinstance(value, dict) and isinstance(value.get("mapping"), dict)
 
 
-def read_chatgpt(source: Source, options: Options) -> Iterator[Item]:
-    """Yield the messages of every conversation.
+def read_chatgpt(found: Value, options: Options) -> Iterator[Item]:
+    """Yield the messages of a conversation.
 
     Raises:
-        OSError: a file cannot be read.
+        ValueError: it is no conversation.
     """
-    for conversation, shown, where in read_conversations(source):
-        if isinstance(conversation, ImportProblem):
-            yield conversation
-        else:
-            yield from _read_conversation(conversation, shown, where, options)
-
-
-def _read_conversation(value: object, file: str, where: str, options: Options) -> Iterator[Item]:
-    try:
-        nodes, conversation, shown = _open_conversation(value, options)
-    except ValueError as error:
-        yield ImportProblem(file=file, where=where, what=str(error))
-        return
+    faults = Faults(found.file, found.where)
+    nodes, conversation, shown = _open_conversation(found.value, options, faults)
+    yield from faults.problems
     for name in _walk_nodes(nodes):
-        place = f"{where}.mapping.{name}"
-        try:
-            details = {} if name in shown else {"branch": "other"}
-            yield from _read_message(nodes[name], conversation, file, place, details)
-        except ValueError as error:
-            yield ImportProblem(file=file, where=place, what=str(error))
+        faults = Faults(found.file, f"{found.where}.mapping.{name}".lstrip("."))
+        details = {} if name in shown else {"branch": "other"}
+        yield from _read_message(nodes[name], conversation, faults, details)
+        yield from faults.problems
 
 
 def _open_conversation(
-    value: object, options: Options
+    value: object, options: Options, faults: Faults
 ) -> tuple[dict[str, Mapping[str, Any]], Conversation, set[str]]:
     """Return the nodes of a conversation, the maker of its drafts, and the nodes that are shown."""
     if not isinstance(value, dict):
@@ -73,14 +56,14 @@ def _open_conversation(
         name: node for name, node in mapping.items() if isinstance(node, dict)
     }
     if len(nodes) < len(mapping):
-        raise ValueError("the mapping holds a value that is no node")
+        faults.add("the mapping holds a value that is no node")
     identity = value.get("conversation_id") or value.get("id") or min(nodes, default="")
     title = value.get("title")
     conversation = Conversation(
         client=_CLIENT,
         id=str(identity),
         limits=options.limits,
-        last=read_seconds(value.get("create_time")) or _EPOCH,
+        last=faults.try_read(read_seconds, value.get("create_time")) or _EPOCH,
         topic=title if isinstance(title, str) else None,
     )
     shown: set[str] = set()
@@ -110,15 +93,15 @@ def _walk_nodes(nodes: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 def _read_message(
     node: Mapping[str, Any],
     conversation: Conversation,
-    file: str,
-    where: str,
+    faults: Faults,
     details: Mapping[str, str],
 ) -> Iterator[DraftRecord]:
     message = node.get("message")
     if message is None:
         return
     if not isinstance(message, dict):
-        raise ValueError(f"the message is {message!r:.60}, and no object")
+        faults.add(f"the message is {message!r:.60}, and no object")
+        return
     author, metadata = message.get("author"), message.get("metadata")
     role = author.get("role") if isinstance(author, dict) else None
     is_hidden = isinstance(metadata, dict) and metadata.get("is_visually_hidden_from_conversation")
@@ -131,11 +114,11 @@ def _read_message(
             *(_CLIENT, conversation.id, str(message.get("id") or node.get("id"))),
             speaker=str(role),
             text=text,
-            said_at=read_seconds(message.get("create_time")),
+            said_at=faults.try_read(read_seconds, message.get("create_time")),
             details=details,
         )
         for draft in drafts:
-            yield DraftRecord(file=file, where=where, draft=draft, is_final=True)
+            yield DraftRecord(file=faults.file, where=faults.where, draft=draft, is_final=True)
 
 
 def _join_text(content: object) -> str:

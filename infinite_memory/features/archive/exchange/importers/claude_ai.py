@@ -1,7 +1,8 @@
-"""Account exports of Claude: `conversations.json`, alone, in its folder, or in its zip file.
+"""Account exports of Claude: conversations, what Claude remembers, and projects.
 
 Messages come with their times. The text of a file that was attached is a note of its own; calls of
-tools, their results and thoughts are left out.
+tools, their results and thoughts are left out. `memories.json` gives a note for each memory, and
+`projects.json` the instructions of a project and a note for each of its documents.
 """
 
 from __future__ import annotations
@@ -11,85 +12,93 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from infinite_memory.core.values.exchange import ImportProblem
+from infinite_memory.core.values.draft import Draft, divide_by_content
 from infinite_memory.core.values.ids import import_id
-from infinite_memory.features.archive.exchange.importers.json_items import (
-    conversation_files,
-    read_conversations,
+from infinite_memory.core.values.memory import Kind, Origin
+from infinite_memory.features.archive.exchange.opening import Value
+from infinite_memory.features.archive.exchange.reading import (
+    Faults,
+    Options,
+    naming_of,
+    read_time_text,
+    text_of,
 )
-from infinite_memory.features.archive.exchange.reading import Options, read_time_text, text_of
 from infinite_memory.features.archive.exchange.records import DraftRecord, Item
-from infinite_memory.features.archive.exchange.source import Source
 from infinite_memory.features.sessions.conversation import Conversation
 
 _CLIENT = "claude"
 _SPEAKERS = {"human": "user", "assistant": "assistant"}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TITLE_CHARS = 200
 
 
-def is_claude(source: Source) -> bool:
-    """Return whether a source holds conversations with the key that only Claude has."""
-    return any(b'"chat_messages"' in source.head(file) for file in conversation_files(source))
+def is_claude(value: Any) -> bool:
+    """Return whether a value is a conversation, the memories or a project, by keys of Claude."""
+    return isinstance(value, dict) and (
+        isinstance(value.get("chat_messages"), list)
+        or not {"conversations_memory", "project_memories"}.isdisjoint(value)
+        or {"uuid", "name", "docs"} <= value.keys()
+    )
 
 
-def read_claude(source: Source, options: Options) -> Iterator[Item]:
-    """Yield the messages of every conversation.
+def read_claude(found: Value, options: Options) -> Iterator[Item]:
+    """Yield the messages of a conversation, the memories, or the texts of a project.
 
     Raises:
-        OSError: a file cannot be read.
+        ValueError: it is none of these.
     """
-    for conversation, shown, where in read_conversations(source):
-        if isinstance(conversation, ImportProblem):
-            yield conversation
-        else:
-            yield from _read_conversation(conversation, shown, where, options)
+    value = found.value
+    if not isinstance(value, dict) or not is_claude(value):
+        raise ValueError("it is no conversation with chat_messages")
+    if "chat_messages" in value:
+        yield from _read_conversation(value, found, options)
+    elif "docs" in value:
+        yield from _read_project(value, found, options)
+    else:
+        yield from _read_memories(value, found, options)
 
 
-def _read_conversation(value: object, file: str, where: str, options: Options) -> Iterator[Item]:
-    try:
-        if not isinstance(value, dict) or not isinstance(value.get("chat_messages"), list):
-            raise ValueError("it is no conversation with chat_messages")
-        conversation = Conversation(
-            client=_CLIENT,
-            id=str(text_of(value, "uuid") or ""),
-            limits=options.limits,
-            last=read_time_text(value.get("created_at"), "UTC") or _EPOCH,
-            topic=text_of(value, "name"),
-        )
-        if not conversation.id:
-            raise ValueError("the conversation has no uuid")
-    except ValueError as error:
-        yield ImportProblem(file=file, where=where, what=str(error))
-        return
+def _read_conversation(value: dict[str, Any], found: Value, options: Options) -> Iterator[Item]:
+    faults = Faults(found.file, found.where)
+    conversation = Conversation(
+        client=_CLIENT,
+        id=str(text_of(value, "uuid") or ""),
+        limits=options.limits,
+        last=faults.try_read(read_time_text, value.get("created_at"), "UTC") or _EPOCH,
+        topic=faults.try_read(text_of, value, "name"),
+    )
+    if not conversation.id:
+        raise ValueError("the conversation has no uuid")
+    yield from faults.problems
     counts = Counter[str]()
     for number, message in enumerate(value["chat_messages"]):
-        place = f"{where}.chat_messages[{number}]"
-        try:
-            yield from _read_message(message, number, counts, conversation, file, place)
-        except ValueError as error:
-            yield ImportProblem(file=file, where=place, what=str(error))
+        faults = Faults(found.file, f"{found.where}.chat_messages[{number}]".lstrip("."))
+        if isinstance(message, dict):
+            yield from _read_message(message, number, counts, conversation, faults)
+        else:
+            faults.add(f"the message is {message!r:.60}, and no object")
+        yield from faults.problems
 
 
 def _read_message(
-    message: object,
+    message: Mapping[str, Any],
     number: int,
     counts: Counter[str],
     conversation: Conversation,
-    file: str,
-    where: str,
+    faults: Faults,
 ) -> Iterator[DraftRecord]:
-    if not isinstance(message, dict):
-        raise ValueError(f"the message is {message!r:.60}, and no object")
     speaker = _SPEAKERS.get(str(message.get("sender")))
     if speaker is None:
-        raise ValueError(f"the sender {message.get('sender')!r:.60} is neither human nor assistant")
-    name, former = text_of(message, "uuid") or "", str(number)
+        faults.add(f"the sender {message.get('sender')!r:.60} is neither human nor assistant")
+        return
+    name, former = faults.try_read(text_of, message, "uuid") or "", str(number)
+    texts = list(_list_texts(message, faults))
     if not name:
-        name = import_id([speaker, message.get("created_at"), list(_list_texts(message))])
+        name = import_id([speaker, message.get("created_at"), texts])
         counts[name] += 1
         name = f"{name}/{counts[name]}"
-    said_at = read_time_text(message.get("created_at"), "UTC")
-    for part, (text, details) in enumerate(_list_texts(message)):
+    said_at = faults.try_read(read_time_text, message.get("created_at"), "UTC")
+    for part, (text, details) in enumerate(texts):
         drafts = conversation.drafts(
             *(_CLIENT, conversation.id, name if not part else f"{name}/{part}"),
             speaker=speaker,
@@ -100,15 +109,15 @@ def _read_message(
         for place, draft in enumerate(drafts):
             earlier = [_CLIENT, conversation.id, former if not part else f"{former}/{part}", place]
             yield DraftRecord(
-                file=file,
-                where=where,
+                file=faults.file,
+                where=faults.where,
                 draft=draft,
                 earlier_ids=(import_id(earlier),),
                 is_final=True,
             )
 
 
-def _list_texts(message: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
+def _list_texts(message: Mapping[str, Any], faults: Faults) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield what was written, and the text of every attached file with its name."""
     content = message.get("content")
     blocks = content if isinstance(content, list) else []
@@ -120,8 +129,77 @@ def _list_texts(message: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, str
         and isinstance(block.get("text"), str)
         and block["text"].strip()
     ]
-    yield ("\n\n".join(written) or text_of(message, "text") or "", {})
+    yield ("\n\n".join(written) or faults.try_read(text_of, message, "text") or "", {})
     attached = message.get("attachments")
     for attachment in attached if isinstance(attached, list) else []:
-        if isinstance(attachment, dict) and (text := text_of(attachment, "extracted_content")):
-            yield text, {"file": str(attachment.get("file_name") or "attachment")[:200]}
+        if isinstance(attachment, dict):
+            text = faults.try_read(text_of, attachment, "extracted_content")
+            if text:
+                yield text, {"file": str(attachment.get("file_name") or "attachment")[:200]}
+
+
+def _read_memories(value: Mapping[str, Any], found: Value, options: Options) -> Iterator[Item]:
+    """Yield what Claude remembers of all conversations, and of each project."""
+    account = str(value.get("account_uuid") or "")
+    faults = Faults(found.file, found.where)
+    projects = value.get("project_memories")
+    listed = projects.items() if isinstance(projects, dict) else ()
+    texts = [("", value.get("conversations_memory")), *listed]
+    for project, text in texts:
+        written = faults.try_read(text_of, {"a memory": text}, "a memory")
+        if written:
+            title = "What Claude remembers" + (f" of project {project}" if project else "")
+            names = ["memory", account, project]
+            yield from _read_note(names, written, title, None, found, options, project)
+    yield from faults.problems
+
+
+def _read_project(value: Mapping[str, Any], found: Value, options: Options) -> Iterator[Item]:
+    faults = Faults(found.file, found.where)
+    project = str(text_of(value, "uuid") or "")
+    title = faults.try_read(text_of, value, "name") or project
+    at = faults.try_read(read_time_text, value.get("created_at"), "UTC")
+    written = faults.try_read(text_of, value, "prompt_template")
+    if written:
+        names = ["project", project]
+        yield from _read_note(names, written, title, at, found, options, project)
+    docs = value.get("docs")
+    for number, document in enumerate(docs if isinstance(docs, list) else ()):
+        faults.where = f"{found.where}.docs[{number}]".lstrip(".")
+        if not isinstance(document, dict):
+            faults.add(f"the document is {document!r:.60}, and no object")
+            continue
+        written = faults.try_read(text_of, document, "content")
+        name = str(document.get("filename") or "document")
+        at = faults.try_read(read_time_text, document.get("created_at"), "UTC")
+        if written:
+            names = ["document", project, str(document.get("uuid") or name)]
+            yield from _read_note(names, written, name, at, found, options, project)
+    yield from faults.problems
+
+
+def _read_note(
+    names: list[str],
+    text: str,
+    title: str,
+    at: datetime | None,
+    found: Value,
+    options: Options,
+    project: str,
+) -> Iterator[DraftRecord]:
+    for number, part in enumerate(divide_by_content(text, options.limits.max_text_bytes)):
+        yield DraftRecord(
+            file=found.file,
+            where=found.where,
+            naming=naming_of(*names),
+            is_final=number > 0,
+            draft=Draft(
+                id=import_id([_CLIENT, *names, *([part] if number else [])]),
+                text=part,
+                title=" ".join(title.split())[:_TITLE_CHARS],
+                kind=Kind.NOTE,
+                origin=Origin.IMPORT,
+                context={"client": _CLIENT, **({"claude_project": project} if project else {})},
+                happened_at=at,
+            ),
+        )

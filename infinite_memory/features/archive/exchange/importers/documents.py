@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -35,38 +35,32 @@ _TITLE_CHARS = 200
 _HEADING = re.compile(r"\s*# +(?P<title>\S.*)")
 
 
-def is_documents(source: Source) -> bool:
-    """Return whether a source has a file of Markdown, text or PDF."""
-    return bool(source.with_ending(*_TEXTS, *_PDF))
+def is_document(file: str) -> bool:
+    """Return whether a file is one of Markdown, text or PDF, by its name."""
+    return file.lower().endswith((*_TEXTS, *_PDF))
 
 
-def read_documents(source: Source, options: Options) -> Iterator[Item]:
-    """Yield the files, by their names; other files are left alone.
+def read_documents(source: Source, files: Sequence[str], options: Options) -> Iterator[Item]:
+    """Yield the files, by their names.
 
     Raises:
         OSError: a file cannot be read.
     """
-    for file in source.with_ending(*_TEXTS, *_PDF):
-        shown = source.show(file)
+    for file in files:
+        read = _read_pdf if file.lower().endswith(_PDF) else _read_text
         try:
-            with source.open(file) as stream:
-                content = stream.read(_MAX_FILE_BYTES + 1)
-            if len(content) > _MAX_FILE_BYTES:
-                raise ValueError(f"the file is larger than {_MAX_FILE_BYTES:,} bytes")
-            read = _read_pdf if file.lower().endswith(_PDF) else _read_text
-            yield from read(source, file, content, options)
+            yield from read(source, file, options)
         except ValueError as error:
-            yield ImportProblem(file=shown, where="", what=str(error))
+            yield ImportProblem(file=source.show(file), where="", what=str(error))
 
 
-def _read_text(source: Source, file: str, content: bytes, options: Options) -> Iterator[Item]:
-    try:
-        text = content.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"byte {error.start} is not UTF-8: convert the file first") from error
+def _read_text(source: Source, file: str, options: Options) -> Iterator[Item]:
+    text = source.load_text(file, _MAX_FILE_BYTES)
     fields: dict[str, Any] = {}
     if file.lower().endswith(_MARKDOWN):
-        fields, text = split_front_matter(text)
+        fields, text, faults = split_front_matter(text)
+        for what in faults:
+            yield ImportProblem(file=source.show(file), where="", what=what)
     heading = _HEADING.match(text)
     title = fields.get("title") or (heading["title"] if heading else PurePosixPath(file).stem)
     written = time_of(fields, ("created", "date"), options.zone)
@@ -100,7 +94,11 @@ def _put_on_one_line(title: object) -> str:
     return " ".join(str(title).split())[:_TITLE_CHARS]
 
 
-def _read_pdf(source: Source, file: str, content: bytes, options: Options) -> Iterator[Item]:
+def _read_pdf(source: Source, file: str, options: Options) -> Iterator[Item]:
+    with source.open_bytes(file) as stream:
+        content = stream.read(_MAX_FILE_BYTES + 1)
+    if len(content) > _MAX_FILE_BYTES:
+        raise ValueError(f"the file is larger than {_MAX_FILE_BYTES:,} bytes")
     changed, shown = source.changed_at(file), source.show(file)
     found = False
     for page, text in _read_pages(content):

@@ -9,11 +9,13 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import Any
 
-from infinite_memory.core.errors import InvalidInput, requiring
+from infinite_memory.core.errors import ConfigurationError, InvalidInput, requiring
 from infinite_memory.features.archive.exchange.reading import read_time_text
 
 _MAX_CHARS = 1 << 16
 _FENCE = "---"
+_FIELD = re.compile(r"\n(?=[^\s#:-][^\n:]*:)")
+_NAMED = re.compile(r"[^\s#:-][^\n:]*:(?=\s|$)")
 _NAMES = ("id", "uuid", "uid", "guid")
 _UUID = re.compile(r"[0-9a-f]{32}")
 
@@ -63,34 +65,60 @@ def _make_loader() -> Any:
     return ShallowLoader
 
 
-def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
-    """Return the fields at the beginning of a text, none without front matter, and the rest.
+def split_front_matter(text: str) -> tuple[dict[str, Any], str, list[str]]:
+    """Return the fields at the beginning of a text, the rest, and what cannot be read of them.
+
+    Where no field can be read, as of a rule at the top of a text, it all stays in the text. A field
+    that is not YAML, as a title with a colon, is taken as the text that it is.
 
     Raises:
-        ValueError: it is not YAML, is no mapping, has an alias, or is nested too deeply.
+        ConfigurationError: the package that reads it is not installed.
     """
-    lines = text.removeprefix("\ufeff").split("\n")
+    lines = text.split("\n")
     if lines[0].rstrip() != _FENCE:
-        return {}, text
+        return {}, text, []
     end = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() == _FENCE), None)
     if end is None:
-        return {}, text
-    written = "\n".join(lines[1:end])
+        return {}, text, []
+    written, rest = "\n".join(lines[1:end]), "\n".join(lines[end + 1 :]).lstrip("\n")
     if len(written) > _MAX_CHARS:
-        raise ValueError(f"the front matter has {len(written):,} characters")
-    return _parse_fields(written), "\n".join(lines[end + 1 :]).lstrip("\n")
-
-
-def _parse_fields(written: str) -> dict[str, Any]:
+        return (
+            {},
+            text,
+            [f"the front matter has {len(written):,} characters, and stays in the text"],
+        )
     try:
         fields = load_shallow_yaml(written)
+    except ConfigurationError:
+        raise
     except ValueError as error:
-        raise ValueError(f"the front matter cannot be read: {error}") from error
+        fields, faults = _read_fields_apart(written)
+        what = f"the front matter cannot be read: {error}"
+        return (fields, rest, faults) if fields else ({}, text, [what])
     if fields is None:
-        return {}
+        return {}, rest, []
     if not isinstance(fields, dict):
-        raise ValueError("the front matter has no names")
-    return {str(name): value for name, value in fields.items()}
+        return {}, text, ["the front matter has no names, and stays in the text"]
+    return {str(name): value for name, value in fields.items()}, rest, []
+
+
+def _read_fields_apart(written: str) -> tuple[dict[str, Any], list[str]]:
+    """Return the fields of a front matter, each read by itself, and what cannot be read."""
+    fields: dict[str, Any] = {}
+    faults: list[str] = []
+    for part in _FIELD.split(written):
+        name, _, value = part.partition(":")
+        try:
+            read = load_shallow_yaml(part)
+            fields |= {str(n): v for n, v in read.items()} if isinstance(read, dict) else {}
+        except ValueError as error:
+            plain = value.strip().strip("\"'")
+            is_text = _NAMED.match(part) and plain and "\n" not in plain
+            effect = "is taken as text" if is_text else "is left out"
+            faults.append(f"the field {name.strip()!r:.60} of the front matter {effect}: {error}")
+            if is_text:
+                fields[name.strip()] = plain
+    return fields, faults
 
 
 def stored_name(fields: Mapping[str, Any], file: str) -> str:

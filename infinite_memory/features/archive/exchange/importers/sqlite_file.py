@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
 import apsw
@@ -13,6 +13,9 @@ import apsw
 from infinite_memory.core.errors import InvalidInput
 
 _MAGIC = b"SQLite format 3\0"
+
+Row: TypeAlias = tuple[str, dict[str, Any]]
+"""The place of a record in a database, and its fields."""
 
 
 def is_sqlite(head: bytes) -> bool:
