@@ -18,6 +18,7 @@ _UNKNOWN = "in no format that is read"
 _UNREAD = (
     (_WRITTEN, "save it as Markdown, text or PDF"),
     (_SHEETS, "save it as CSV, with a column named text"),
+    (frozenset({".csv", ".tsv"}), "it has no column that is known to be a text: name one text"),
 )
 
 

@@ -240,10 +240,11 @@ def _read_document(open_file: Open) -> Iterator[Value | Fault]:
     name = _find_holder(open_file)
     if name is None:
         found = list(_read_array(open_file, "", ""))
-        fault = found[0] if found and isinstance(found[0], Fault) else None
-        yield from [Value("", each.value) for each in found if isinstance(each, Value)]
-        if fault is not None:
-            yield from _read_damaged(open_file, fault)
+        faults = [each for each in found if isinstance(each, Fault)]
+        if faults:
+            yield from _read_damaged(open_file, faults[0])
+        else:
+            yield from (Value("", each.value) for each in found if isinstance(each, Value))
         return
     for holder in _WITH.get(name, (name,)):
         yield from _read_array(open_file, f"{holder}.item", holder)

@@ -22,10 +22,6 @@ from infinite_memory.features.archive.exchange.formats.markdown import (
     is_markdown_export,
     read_markdown,
 )
-from infinite_memory.features.archive.exchange.importers.basic_memory import (
-    is_basic_memory,
-    read_basic_memory,
-)
 from infinite_memory.features.archive.exchange.importers.chatgpt import is_chatgpt, read_chatgpt
 from infinite_memory.features.archive.exchange.importers.claude_ai import is_claude, read_claude
 from infinite_memory.features.archive.exchange.importers.documents import (
@@ -48,6 +44,11 @@ from infinite_memory.features.archive.exchange.importers.memory_service import (
     list_memories,
     read_memory_service,
 )
+from infinite_memory.features.archive.exchange.importers.notes import (
+    MARKDOWN,
+    is_basic_memory,
+    read_basic_memory,
+)
 from infinite_memory.features.archive.exchange.importers.sessions import find_client, read_sessions
 from infinite_memory.features.archive.exchange.importers.sqlite_file import (
     Row,
@@ -66,7 +67,6 @@ from infinite_memory.features.archive.exchange.reading import (
 from infinite_memory.features.archive.exchange.records import Item
 from infinite_memory.features.archive.exchange.source import Source
 
-_MARKDOWN = (".md", ".markdown")
 _TABLES = (".csv", ".tsv")
 _LINES = (".jsonl", ".ndjson")
 _JSON = (*_LINES, ".json")
@@ -249,7 +249,7 @@ def _list_formats(source: Source, file: str) -> Iterator[str]:
     name = file.lower()
     if is_document(file):
         yield "documents"
-    if name.endswith(_MARKDOWN):
+    if name.endswith(MARKDOWN):
         if is_markdown_export(source, file):
             yield "markdown"
         if is_basic_memory(source, file):
@@ -275,7 +275,8 @@ def _list_record_formats(source: Source, file: str) -> Iterator[str]:
     if _is_database(source, file):
         yield from _list_database_formats(source, file)
         return
-    if source.head(file).lstrip()[:1] not in (b"{", b"["):
+    is_named = file.lower().endswith(_JSON)
+    if not is_named and source.head(file).lstrip()[:1] not in (b"{", b"["):
         return
     client = find_client(source, file) if file.lower().endswith(_LINES) else None
     if client is None:

@@ -4,35 +4,27 @@ from __future__ import annotations
 
 import io
 import logging
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
-from typing import Any
 
 from infinite_memory.core.errors import requiring
-from infinite_memory.core.values.draft import Draft, divide, divide_by_content
+from infinite_memory.core.values.draft import Draft, divide
 from infinite_memory.core.values.exchange import ImportProblem
 from infinite_memory.core.values.ids import import_id
 from infinite_memory.core.values.memory import Kind, Origin
-from infinite_memory.features.archive.exchange.importers.front_matter import (
-    plain_value,
-    split_front_matter,
-    stored_name,
-    tags_of,
-    time_of,
+from infinite_memory.features.archive.exchange.importers.notes import (
+    MARKDOWN,
+    MAX_FILE_BYTES,
+    Notes,
 )
 from infinite_memory.features.archive.exchange.reading import Options
 from infinite_memory.features.archive.exchange.records import DraftRecord, Item, Naming
 from infinite_memory.features.archive.exchange.source import Source
 
-_TEXTS = (".md", ".markdown", ".txt", ".text", ".rst", ".org")
-_MARKDOWN = (".md", ".markdown")
+_TEXTS = (*MARKDOWN, ".txt", ".text", ".rst", ".org")
 _PDF = (".pdf",)
 _CLIENT = "documents"
-_STANDARD = {"title", "tags", "date", "created"}
-_MAX_FILE_BYTES = 256 << 20
 _TITLE_CHARS = 200
-_HEADING = re.compile(r"\s*# +(?P<title>\S.*)")
 
 
 def is_document(file: str) -> bool:
@@ -41,65 +33,30 @@ def is_document(file: str) -> bool:
 
 
 def read_documents(source: Source, files: Sequence[str], options: Options) -> Iterator[Item]:
-    """Yield the files, by their names.
+    """Yield the files, by their names, and the links between notes.
 
     Raises:
         OSError: a file cannot be read.
     """
+    notes = Notes(_CLIENT, source, options)
     for file in files:
-        read = _read_pdf if file.lower().endswith(_PDF) else _read_text
+        if not file.lower().endswith(_PDF):
+            yield from notes.read(file)
+            continue
         try:
-            yield from read(source, file, options)
+            yield from _read_pdf(source, file, options)
         except ValueError as error:
             yield ImportProblem(file=source.show(file), where="", what=str(error))
-
-
-def _read_text(source: Source, file: str, options: Options) -> Iterator[Item]:
-    text = source.load_text(file, _MAX_FILE_BYTES)
-    fields: dict[str, Any] = {}
-    if file.lower().endswith(_MARKDOWN):
-        fields, text, faults = split_front_matter(text)
-        for what in faults:
-            yield ImportProblem(file=source.show(file), where="", what=what)
-    heading = _HEADING.match(text)
-    title = fields.get("title") or (heading["title"] if heading else PurePosixPath(file).stem)
-    written = time_of(fields, ("created", "date"), options.zone)
-    extra = {n: plain_value(v) for n, v in fields.items() if n not in _STANDARD}
-    name = stored_name(fields, file)
-    parts = list(divide_by_content(text.rstrip(), options.limits.max_text_bytes))
-    for number, part in enumerate(parts):
-        # A part of a long text is known by its text, since its number changes with the text.
-        own = [part] if len(parts) > 1 else []
-        yield DraftRecord(
-            file=source.show(file),
-            where="",
-            naming=Naming.UNIQUE if name else Naming.PLACE,
-            earlier_ids=(import_id([_CLIENT, file, number]),),
-            is_final=bool(own),
-            guesses_time=written is None,
-            draft=Draft(
-                id=import_id([_CLIENT, name or source.place(file), *own]),
-                text=part,
-                title=_put_on_one_line(title),
-                kind=Kind.NOTE,
-                origin=Origin.IMPORT,
-                tags=tags_of(fields.get("tags")),
-                context={"client": _CLIENT, "file": file, **extra},
-                happened_at=written or source.changed_at(file),
-            ),
-        )
-
-
-def _put_on_one_line(title: object) -> str:
-    return " ".join(str(title).split())[:_TITLE_CHARS]
+    yield from notes.list_links()
 
 
 def _read_pdf(source: Source, file: str, options: Options) -> Iterator[Item]:
     with source.open_bytes(file) as stream:
-        content = stream.read(_MAX_FILE_BYTES + 1)
-    if len(content) > _MAX_FILE_BYTES:
-        raise ValueError(f"the file is larger than {_MAX_FILE_BYTES:,} bytes")
+        content = stream.read(MAX_FILE_BYTES + 1)
+    if len(content) > MAX_FILE_BYTES:
+        raise ValueError(f"the file is larger than {MAX_FILE_BYTES:,} bytes")
     changed, shown = source.changed_at(file), source.show(file)
+    name = " ".join(PurePosixPath(file).stem.split())
     found = False
     for page, text in _read_pages(content):
         for number, part in enumerate(divide(text.strip(), options.limits.max_text_bytes)):
@@ -114,7 +71,7 @@ def _read_pdf(source: Source, file: str, options: Options) -> Iterator[Item]:
                 draft=Draft(
                     id=import_id([_CLIENT, source.place(file), part]),
                     text=part,
-                    title=_put_on_one_line(f"{PurePosixPath(file).stem}, page {page}"),
+                    title=f"{name}, page {page}"[:_TITLE_CHARS],
                     kind=Kind.NOTE,
                     origin=Origin.IMPORT,
                     context={"client": _CLIENT, "file": file, "page": page},

@@ -1,0 +1,87 @@
+"""Folders of notes as Obsidian, Logseq and Notion leave them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from infinite_memory import MemoryStore
+from infinite_memory.core.values.memory import Memory
+from infinite_memory.testing.embedders import HashingEmbedder
+
+
+@pytest.fixture
+def store() -> Iterator[MemoryStore]:
+    with MemoryStore.open("memory://", embedder=HashingEmbedder()) as opened:
+        yield opened
+
+
+def bring_in(store: MemoryStore, folder: Path, notes: dict[str, str]) -> dict[str, Memory]:
+    for name, text in notes.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    store.exchange.import_from(folder)
+    return {memory.context["file"]: memory for memory in store.browse(limit=100).memories}
+
+
+def test_a_vault_of_obsidian_has_its_tags_days_and_links(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    daily = "Fired the #kiln, see [[Glazes#Blue|glazes]] and ![[photo.png]].\n`#no` issue #12\n"
+    found = bring_in(
+        store,
+        tmp_path,
+        {
+            ".obsidian/app.json": "{}",
+            "Daily/2026-03-04.md": daily,
+            "Notes/Glazes.md": "---\ntags:\n  - clay\n---\n# Glazes\nBlue #art/blue.\n",
+        },
+    )
+    day, glazes = found["Daily/2026-03-04.md"], found["Notes/Glazes.md"]
+    assert (day.tags, day.happened_at.date().isoformat()) == (("kiln",), "2026-03-04")
+    assert (glazes.tags, glazes.title) == (("clay", "art/blue"), "Glazes")
+    assert [link.target for link in store.graph.links(day.id)] == [glazes.id]
+
+
+def test_a_graph_of_logseq_has_its_properties_and_the_days_of_its_journals(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    found = bring_in(
+        store,
+        tmp_path,
+        {
+            "journals/2026_03_04.md": "- Met Ada about the [[kiln]]\n",
+            "pages/kiln.md": "title:: The Kiln\ntags:: [[clay]], fire\n\n- cone six\n",
+        },
+    )
+    assert found["journals/2026_03_04.md"].happened_at.date().isoformat() == "2026-03-04"
+    kiln = found["pages/kiln.md"]
+    assert (kiln.title, kiln.tags) == ("The Kiln", ("clay", "fire"))
+
+
+def test_a_page_of_notion_is_the_same_in_each_export_and_links_by_its_file(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    number = "0123456789abcdef0123456789abcde"
+    notes = {
+        f"Kiln {number}0.md": f"# Kiln\n\nSee [Glazes](Kiln/Glazes%20{number}1.md).\n",
+        f"Kiln/Glazes {number}1.md": "# Glazes\n\nBlue.\n",
+    }
+    bring_in(store, tmp_path / "a", notes)
+    changed = notes | {f"Kiln/Glazes {number}1.md": "# Glazes\n\nGreen.\n"}
+    found = bring_in(store, tmp_path / "b", changed)
+    assert sorted(memory.title or "" for memory in found.values()) == ["Glazes", "Kiln"]
+    assert found[f"Kiln/Glazes {number}1.md"].revision == 2
+
+
+@pytest.mark.parametrize("piece", ["[", "[[a", "- [", "`", "#", "![", "](", "- ", " "])
+def test_a_long_line_of_marks_takes_no_long_time(
+    piece: str, store: MemoryStore, tmp_path: Path
+) -> None:
+    begun = time.monotonic()
+    bring_in(store, tmp_path, {"note.md": f"a\n- x{piece * 60_000}\n"})
+    assert time.monotonic() - begun < 5
