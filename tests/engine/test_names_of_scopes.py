@@ -46,14 +46,14 @@ def store(tmp_path: Path) -> Iterator[MemoryStore]:
 def import_record(store: MemoryStore, name: str) -> object:
     path = store.config.home.parent / "drafts.jsonl"
     path.write_text(json.dumps({"text": "A note", "scope": name}) + "\n")
-    return store.exchange.import_from(path)
+    return store.exchange.import_from(path, on_error="stop")
 
 
 def import_export(store: MemoryStore, name: str) -> object:
     path = store.config.home.parent / "export.jsonl"
     store.exchange.export(path, force=True)
     path.write_text(path.read_text().replace('"Global"', json.dumps(name)))
-    return store.exchange.import_from(path)
+    return store.exchange.import_from(path, on_error="stop")
 
 
 def import_into(store: MemoryStore, name: str) -> object:

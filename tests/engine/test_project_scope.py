@@ -118,7 +118,7 @@ def test_an_import_names_its_own_scopes(store: MemoryStore, tmp_path: Path) -> N
     assert store.search("SQLite")[0].memory.scope == "Global"
     path.write_text('{"text": "We chose Redis", "kind": "decision", "scope": "project"}\n')
     with pytest.raises(InvalidInput, match="nothing was imported"):
-        store.exchange.import_from(path)
+        store.exchange.import_from(path, on_error="stop")
     path.write_text('{"text": "We chose MongoDB", "kind": "decision"}\n')
     store.exchange.import_from(path, scope="project")
     assert store.search("MongoDB", scope="project")[0].memory.scope == APP

@@ -168,6 +168,20 @@ def test_the_cells_of_a_table_are_read_as_a_person_writes_them(tmp_path: Path) -
     assert ["context is" in str(problem) for problem in imported.problems][:1] == [True]
 
 
+def test_a_table_of_another_program_is_read_by_what_its_columns_mean(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("Date;Note;Labels;Kiln\n2026-03-04;Fired it;clay, fire;north\n", "utf-8-sig")
+    with MemoryStore.open("memory://", embedder=HashingEmbedder()) as empty:
+        imported = empty.exchange.import_from(path)
+        (memory,) = empty.browse().memories
+    assert (imported.format, imported.problem_count) == ("csv", 0)
+    assert (memory.text, memory.tags, memory.context["Kiln"]) == (
+        *("Fired it", ("clay", "fire")),
+        "north",
+    )
+    assert memory.happened_at.date().isoformat() == "2026-03-04"
+
+
 def test_a_table_that_ends_in_a_quote_is_named_from_there_on(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_bytes(b'text,kind\n"a",note\n"b,note\n')

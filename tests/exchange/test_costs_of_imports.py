@@ -21,6 +21,7 @@ from infinite_memory.core.values.exchange import ExportFormat
 from infinite_memory.features.archive.exchange.importers.front_matter import split_front_matter
 from infinite_memory.features.archive.exchange.table import FORMATS
 from infinite_memory.testing.embedders import HashingEmbedder
+from tests.exchange.written import list_chats
 from tests.harness.costs import (
     Costs,
     Statement,
@@ -210,6 +211,9 @@ ROWS: Mapping[str, Sequence[Write]] = {
         lambda folder, size: write_json(
             folder, [{**claude(1), "uuid": f"{n}"} for n in range(size)]
         ),
+    ],
+    "chats": [
+        lambda folder, size: write_json(folder, list_chats([f"Said {n}" for n in range(size)]))
     ],
     "mcp-memory-service": [lambda folder, size: write_json(folder, service(size))],
     "mem0": [

@@ -328,3 +328,28 @@ def test_a_chat_of_gemini_with_a_line_for_each_message_is_imported_once() -> Non
     assert (first.format, first.added, again.added) == ("gemini-cli", 7, 0)
     assert texts[-1] == "python -m unittest fails in test_slug. Please fix it."
     assert "<session_context>" not in "".join(texts)
+
+
+def test_chats_of_open_webui_and_librechat_have_their_speakers_and_times(
+    store: MemoryStore, storage: InMemoryStorage, tmp_path: Path
+) -> None:
+    thought = '<details type="reasoning" done="true">\nhm\n</details>\nPump P2.'
+    said = {
+        "q": {"id": "q", "role": "user", "content": "Which pump?", "timestamp": 1772442000},
+        "a": {"id": "a", "role": "assistant", "content": thought, "timestamp": 1772442009},
+    }
+    web = [{"id": "c1", "title": "Pumps", "chat": {"history": {"messages": said}}}, {"chat": 7}]
+    answer = {"messageId": "y", "isCreatedByUser": False, "content": [{"text": "At nine."}]}
+    asked = {"messageId": "x", "isCreatedByUser": True, "text": "When?", "children": [answer, 7]}
+    libre = {"conversationId": "c2", "title": "Mill", "messages": [asked]}
+    (tmp_path / "web.json").write_text(json.dumps(web))
+    (tmp_path / "libre.json").write_text(json.dumps(libre))
+    imported = store.exchange.import_from(tmp_path)
+    assert (imported.format, imported.added, imported.problem_count) == ("chats", 4, 2)
+    found = {memory.text: memory for memory in list_memories(storage)}
+    speakers = {text: memory.speaker for text, memory in found.items()}
+    assert speakers == {
+        **{"Which pump?": "user", "Pump P2.": "assistant"},
+        **{"When?": "user", "At nine.": "assistant"},
+    }
+    assert found["Pump P2."].happened_at.isoformat() == "2026-03-02T09:00:09+00:00"

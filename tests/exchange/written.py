@@ -40,6 +40,14 @@ def list_claude(texts: Texts) -> list[Any]:
     return [{"uuid": "c1", "name": "talk", "created_at": AT, "chat_messages": said}]
 
 
+def list_chats(texts: Texts) -> list[Any]:
+    messages = {
+        f"m{n}": {"id": f"m{n}", "role": "user", "content": text, "timestamp": 1.7e9 + n}
+        for n, text in enumerate(texts)
+    }
+    return [{"id": "c1", "title": "Talk", "chat": {"history": {"messages": messages}}}]
+
+
 def list_service(texts: Texts) -> list[Any]:
     return [
         {"content": text, "content_hash": f"h{n}", "tags": ["a"]} for n, text in enumerate(texts)
@@ -82,6 +90,7 @@ RECORDS: Mapping[str, tuple[Callable[[Texts], list[Any]], str]] = {
     "mcp-memory": (list_graph, "memory.jsonl"),
     "chatgpt": (list_chatgpt, "conversations.json"),
     "claude": (list_claude, "conversations.json"),
+    "chats": (list_chats, "chat-export.json"),
     "mcp-memory-service": (list_service, "export.json"),
     "mem0": (list_mem0, "memories.json"),
     "claude-code": (list_claude_code, "session.jsonl"),

@@ -50,6 +50,7 @@ class Identities:
     erased: set[str] = field(factory=set)
     copies: set[str] = field(factory=set)
     _texts: dict[str, str] = field(factory=dict)
+    _loaded: set[str] = field(factory=set)
 
     def resolve(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Return the candidates with the ids under which they are, or are to be, stored.
@@ -82,8 +83,10 @@ class Identities:
         return resolved
 
     def _load(self, ids: Sequence[str]) -> None:
-        self.records |= self.services.storage.get(ids)
-        self.erased |= find_erased_for_good(self.services.storage, ids)
+        new = [memory_id for memory_id in dict.fromkeys(ids) if memory_id not in self._loaded]
+        self._loaded.update(new)
+        self.records |= self.services.storage.get(new)
+        self.erased |= find_erased_for_good(self.services.storage, new)
 
     def _find_known(self, candidate: Candidate) -> Candidate | None:
         """Return a candidate under the id that it has in the store, None if it has none."""
@@ -165,8 +168,7 @@ class Identities:
 def _rename(candidate: Candidate, memory_id: str) -> Candidate:
     if candidate.memory.id == memory_id:
         return candidate
-    *earlier, memory = candidate.revisions
-    return evolve(candidate, revisions=(*earlier, evolve(memory, id=memory_id)))
+    return evolve(candidate, revisions=(evolve(candidate.memory, id=memory_id),))
 
 
 def _is_copy(candidate: Candidate, stored: Memory) -> bool:

@@ -75,10 +75,6 @@ class Source:
     formats: dict[str, frozenset[str]] = field(factory=dict)
     _members: dict[str, _Member] = field(factory=dict, eq=False, repr=False)
 
-    def with_ending(self, *endings: str) -> list[str]:
-        """Return the files whose names end with one of `endings`, in any letter case."""
-        return [file for file in self.files if file.lower().endswith(endings)]
-
     def show(self, file: str) -> str:
         """Return the path of a file as errors name it."""
         return str(self.path) if self.is_single else str(self.path / file)

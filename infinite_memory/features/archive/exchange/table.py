@@ -23,6 +23,7 @@ from infinite_memory.features.archive.exchange.formats.markdown import (
     read_markdown,
 )
 from infinite_memory.features.archive.exchange.importers.chatgpt import is_chatgpt, read_chatgpt
+from infinite_memory.features.archive.exchange.importers.chats import is_chat, read_chat
 from infinite_memory.features.archive.exchange.importers.claude_ai import is_claude, read_claude
 from infinite_memory.features.archive.exchange.importers.documents import (
     is_document,
@@ -114,27 +115,11 @@ def _read_draft(found: Value, options: Options, counts: Counter[str]) -> Iterato
 
 
 @frozen(kw_only=True)
-class Database:
-    """A table of an SQLite file with columns that only one product has, and its records."""
-
-    table: str
-    columns: frozenset[str]
-    rows: Callable[[Path], Iterator[Row]]
-
-    def read(
-        self, read: RecordReader, source: Source, file: str, options: Options
-    ) -> Iterator[Item]:
-        """Yield what the records in a file hold."""
-        with source.on_disk(file) as path:
-            for where, fields in self.rows(path):
-                yield from read_one(read, Value(where, fields, source.show(file)), options)
-
-
-@frozen(kw_only=True)
 class ImportFormat:
     """A format: what it is called in messages, how it is recognised, and how it is read.
 
-    `claims` says whether a value of JSON is a record of it. Other formats are recognised by
+    `claims` says whether a value of JSON is a record of it, and `table` is a table with columns
+    that an SQLite file of it has, whose records `rows` lists. Other formats are recognised by
     `find_formats`. A format that `is_plain` has records as other programs have them too: in a
     folder of documents it is left to them. `endings` are those of further files that belong to a
     folder of it.
@@ -143,7 +128,7 @@ class ImportFormat:
     title: str
     read: FormatReader
     claims: Callable[[Any], bool] | None = None
-    database: Database | None = None
+    table: tuple[str, frozenset[str]] | None = None
     is_plain: bool = False
     endings: tuple[str, ...] = ()
 
@@ -159,16 +144,18 @@ def _make_session_format(client: str, product: str) -> ImportFormat:
 
 def _read_records(
     read: RecordReader,
-    database: Database | None,
+    rows: Callable[[Path], Iterator[Row]] | None,
     source: Source,
     files: Sequence[str],
     options: Options,
 ) -> Iterator[Item]:
     for file in files:
-        if database is not None and _is_database(source, file):
-            yield from database.read(read, source, file, options)
-        else:
+        if rows is None or not _is_database(source, file):
             yield from read_each(read, source, [file], options)
+            continue
+        with source.on_disk(file) as path:
+            for where, fields in rows(path):
+                yield from read_one(read, Value(where, fields, source.show(file)), options)
 
 
 def _is_database(source: Source, file: str) -> bool:
@@ -180,16 +167,15 @@ def _make_record_format(
     title: str,
     claims: Callable[[Any], bool],
     read: RecordReader,
-    *,
-    database: Database | None = None,
-    is_plain: bool = False,
+    rows: Callable[[Path], Iterator[Row]] | None = None,
+    table: tuple[str, frozenset[str]] | None = None,
 ) -> ImportFormat:
     return ImportFormat(
         title=title,
         claims=claims,
-        read=partial(_read_records, read, database),
-        database=database,
-        is_plain=is_plain,
+        read=partial(_read_records, read, rows),
+        table=table,
+        is_plain=table is not None,
     )
 
 
@@ -200,6 +186,7 @@ FORMATS: Mapping[str, ImportFormat] = {
     "markdown": ImportFormat(title="an export of Infinite Memory as Markdown", read=read_markdown),
     "chatgpt": _make_record_format("an account export of ChatGPT", is_chatgpt, read_chatgpt),
     "claude": _make_record_format("an account export of Claude", is_claude, read_claude),
+    "chats": _make_record_format("chats of Open WebUI or LibreChat", is_chat, read_chat),
     "claude-code": _make_session_format("claude-code", "Claude Code"),
     "codex": _make_session_format("codex", "Codex CLI"),
     "gemini-cli": _make_session_format("gemini", "Gemini CLI"),
@@ -217,16 +204,10 @@ FORMATS: Mapping[str, ImportFormat] = {
         "an export or a database of mcp-memory-service",
         is_memory_service,
         read_memory_service,
-        database=Database(table=MEMORIES[0], columns=MEMORIES[1], rows=list_memories),
-        is_plain=True,
+        list_memories,
+        MEMORIES,
     ),
-    "mem0": _make_record_format(
-        "memories of mem0",
-        is_mem0,
-        read_mem0,
-        database=Database(table=HISTORY[0], columns=HISTORY[1], rows=list_history),
-        is_plain=True,
-    ),
+    "mem0": _make_record_format("memories of mem0", is_mem0, read_mem0, list_history, HISTORY),
     "drafts": ImportFormat(
         title="memories as JSON", claims=is_draft, read=read_drafts, is_plain=True
     ),
@@ -266,8 +247,7 @@ def _list_formats(source: Source, file: str) -> Iterator[str]:
 def _list_database_formats(source: Source, file: str) -> Iterator[str]:
     with source.on_disk(file) as path:
         for known, form in FORMATS.items():
-            base = form.database
-            if base is not None and table_columns(path, base.table) >= base.columns:
+            if form.table is not None and table_columns(path, form.table[0]) >= form.table[1]:
                 yield known
 
 

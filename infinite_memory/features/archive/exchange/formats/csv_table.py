@@ -26,6 +26,13 @@ _FIRST = ("id", "happened_at", "scope", "kind", "speaker", "title", "text", "tag
 _COLUMNS = (*_FIRST, *(field.name for field in MEMORY_FIELDS if field.name not in _FIRST))
 _TYPES = {field.name: field.value_type for field in MEMORY_FIELDS}
 _JSON = {FieldType.TEXTS, FieldType.OBJECT, FieldType.FLAG, FieldType.NUMBER}
+# What other programs call a field, the likeliest first.
+_MEANT = {
+    "text": ("content", "note", "memory", "body"),
+    "happened_at": ("date", "created_at", "created", "timestamp"),
+    "title": ("name",),
+    "tags": ("labels", "categories"),
+}
 _DELIMITERS = (",", ";", "\t")
 # What spreadsheets take for the beginning of a formula, and the apostrophe that guards it.
 _GUARDED = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
@@ -62,8 +69,19 @@ def is_table(source: Source, file: str) -> bool:
         header = next(csv.reader(io.StringIO(head), delimiter=_find_delimiter(head)), [])
     except csv.Error:
         return False
-    names = {name.strip().lower() for name in header}
-    return "text" in names and bool(names & (set(_COLUMNS) - {"text"}))
+    names = _name_columns(header)
+    return "text" in names and len(names) > 1 and not set(names).isdisjoint({*_COLUMNS} - {"text"})
+
+
+def _name_columns(header: list[str]) -> list[str]:
+    """Return the names of the fields that columns hold; other columns keep their own names."""
+    names = [name.strip() for name in header]
+    lower = [name.lower() for name in names]
+    for meant, others in _MEANT.items():
+        found = next((other for other in (meant, *others) if other in lower), None)
+        if found is not None:
+            names[lower.index(found)] = meant
+    return names
 
 
 def _find_delimiter(head: str) -> str:
@@ -90,7 +108,7 @@ def _read_table(source: Source, file: str, options: Options) -> Iterator[Item]:
         lines = io.TextIOWrapper(stream, "utf-8", errors="replace", newline="")
         rows = csv.reader(lines, strict=True, delimiter=delimiter)
         try:
-            header = [name.strip() for name in next(rows, [])]
+            header = _name_columns(next(rows, []))
             while True:
                 line = rows.line_num + 1
                 cells = next(rows, None)

@@ -52,10 +52,8 @@ def read_claude(found: Value, options: Options) -> Iterator[Item]:
         raise ValueError("it is no conversation with chat_messages")
     if "chat_messages" in value:
         yield from _read_conversation(value, found, options)
-    elif "docs" in value:
-        yield from _read_project(value, found, options)
     else:
-        yield from _read_memories(value, found, options)
+        yield from _read_notes(value, found, options)
 
 
 def _read_conversation(value: dict[str, Any], found: Value, options: Options) -> Iterator[Item]:
@@ -138,68 +136,46 @@ def _list_texts(message: Mapping[str, Any], faults: Faults) -> Iterator[tuple[st
                 yield text, {"file": str(attachment.get("file_name") or "attachment")[:200]}
 
 
-def _read_memories(value: Mapping[str, Any], found: Value, options: Options) -> Iterator[Item]:
-    """Yield what Claude remembers of all conversations, and of each project."""
-    account = str(value.get("account_uuid") or "")
-    faults = Faults(found.file, found.where)
+def _list_notes(value: Mapping[str, Any]) -> Iterator[tuple[list[str], Any, Any, Any, str]]:
+    """Yield what identifies each note, its text, title and time, and the project that it is of."""
+    if "docs" in value:
+        project = str(value.get("uuid"))
+        name, at = value.get("name"), value.get("created_at")
+        yield ["project", project], value.get("prompt_template"), name, at, project
+        docs = value["docs"]
+        for each in docs if isinstance(docs, list) else ():
+            fields = each if isinstance(each, dict) else {"content": each}
+            own = str(fields.get("uuid") or fields.get("filename"))
+            title, at = fields.get("filename"), fields.get("created_at")
+            yield ["document", project, own], fields.get("content"), title, at, project
+        return
+    account, remembered = str(value.get("account_uuid") or ""), "What Claude remembers"
+    yield ["memory", account], value.get("conversations_memory"), remembered, None, ""
     projects = value.get("project_memories")
-    listed = projects.items() if isinstance(projects, dict) else ()
-    texts = [("", value.get("conversations_memory")), *listed]
-    for project, text in texts:
-        written = faults.try_read(text_of, {"a memory": text}, "a memory")
-        if written:
-            title = "What Claude remembers" + (f" of project {project}" if project else "")
-            names = ["memory", account, project]
-            yield from _read_note(names, written, title, None, found, options, project)
-    yield from faults.problems
+    for project, text in projects.items() if isinstance(projects, dict) else ():
+        yield ["memory", account, project], text, f"{remembered} of {project}", None, project
 
 
-def _read_project(value: Mapping[str, Any], found: Value, options: Options) -> Iterator[Item]:
+def _read_notes(value: Mapping[str, Any], found: Value, options: Options) -> Iterator[Item]:
     faults = Faults(found.file, found.where)
-    project = str(text_of(value, "uuid") or "")
-    title = faults.try_read(text_of, value, "name") or project
-    at = faults.try_read(read_time_text, value.get("created_at"), "UTC")
-    written = faults.try_read(text_of, value, "prompt_template")
-    if written:
-        names = ["project", project]
-        yield from _read_note(names, written, title, at, found, options, project)
-    docs = value.get("docs")
-    for number, document in enumerate(docs if isinstance(docs, list) else ()):
-        faults.where = f"{found.where}.docs[{number}]".lstrip(".")
-        if not isinstance(document, dict):
-            faults.add(f"the document is {document!r:.60}, and no object")
-            continue
-        written = faults.try_read(text_of, document, "content")
-        name = str(document.get("filename") or "document")
-        at = faults.try_read(read_time_text, document.get("created_at"), "UTC")
-        if written:
-            names = ["document", project, str(document.get("uuid") or name)]
-            yield from _read_note(names, written, name, at, found, options, project)
-    yield from faults.problems
-
-
-def _read_note(
-    names: list[str],
-    text: str,
-    title: str,
-    at: datetime | None,
-    found: Value,
-    options: Options,
-    project: str,
-) -> Iterator[DraftRecord]:
-    for number, part in enumerate(divide_by_content(text, options.limits.max_text_bytes)):
-        yield DraftRecord(
-            file=found.file,
-            where=found.where,
-            naming=naming_of(*names),
-            is_final=number > 0,
-            draft=Draft(
+    for names, text, title, written, project in _list_notes(value):
+        kept = faults.try_read(text_of, {"a text": text}, "a text") or ""
+        at = faults.try_read(read_time_text, written, "UTC")
+        for number, part in enumerate(divide_by_content(kept, options.limits.max_text_bytes)):
+            draft = Draft(
                 id=import_id([_CLIENT, *names, *([part] if number else [])]),
                 text=part,
-                title=" ".join(title.split())[:_TITLE_CHARS],
+                title=" ".join(str(title or "").split())[:_TITLE_CHARS] or None,
                 kind=Kind.NOTE,
                 origin=Origin.IMPORT,
                 context={"client": _CLIENT, **({"claude_project": project} if project else {})},
                 happened_at=at,
-            ),
-        )
+            )
+            yield DraftRecord(
+                file=found.file,
+                where=found.where,
+                naming=naming_of(*names),
+                is_final=number > 0,
+                draft=draft,
+            )
+    yield from faults.problems
