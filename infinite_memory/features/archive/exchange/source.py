@@ -74,6 +74,11 @@ class Source:
     guesses: dict[str, str] = field(factory=dict)
     formats: dict[str, frozenset[str]] = field(factory=dict)
     _members: dict[str, _Member] = field(factory=dict, eq=False, repr=False)
+    _whole: str = field(init=False)
+
+    @_whole.default
+    def _resolve_path(self) -> str:
+        return str(self.path.resolve())
 
     def show(self, file: str) -> str:
         """Return the path of a file as errors name it."""
@@ -81,8 +86,7 @@ class Source:
 
     def place(self, file: str) -> str:
         """Return the whole path of a file, the same from whatever folder above it is given."""
-        path = self.path.resolve()
-        return str(path) if self.is_single else f"{path}/{file}"
+        return self._whole if self.is_single else f"{self._whole}/{file}"
 
     def changed_at(self, file: str) -> datetime:
         """Return when a file was changed last; in a zip file that is a time without a zone."""

@@ -56,7 +56,10 @@ _DEFAULT_RELATION = "links to"
 
 def is_basic_memory(source: Source, file: str) -> bool:
     """Return whether a file is a note with a permalink and a type."""
-    fields, _, _ = split_front_matter(source.head(file).decode(errors="replace"))
+    head = source.head(file)
+    if b"\npermalink:" not in head:  # to read YAML takes long
+        return False
+    fields, _, _ = split_front_matter(head.decode(errors="replace").replace("\r\n", "\n"))
     return {"permalink", "type"} <= fields.keys()
 
 
