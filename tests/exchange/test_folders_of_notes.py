@@ -54,12 +54,14 @@ def test_a_graph_of_logseq_has_its_properties_and_the_days_of_its_journals(
         store,
         tmp_path,
         {
+            "logseq/bak/pages/kiln/2026-03-01.md": "- cone five\n",
             "journals/2026_03_04.md": "- Met Ada about the [[kiln]]\n",
             "pages/kiln.md": "title:: The Kiln\ntags:: [[clay]], fire\n\n- cone six\n",
         },
     )
     assert found["journals/2026_03_04.md"].happened_at.date().isoformat() == "2026-03-04"
     kiln = found["pages/kiln.md"]
+    assert len(found) == 2
     assert (kiln.title, kiln.tags) == ("The Kiln", ("clay", "fire"))
 
 

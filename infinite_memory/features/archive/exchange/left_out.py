@@ -26,7 +26,8 @@ def describe_source(imported: Imported, source: Source, files: Sequence[str]) ->
     """Return the result of an import of `files` with the other files of the source, by reasons."""
     groups: dict[tuple[str, str], list[str]] = {}
     for file, why in _explain_each(source, imported.format, set(files)):
-        groups.setdefault((why, PurePosixPath(file).suffix.lower()), []).append(file)
+        suffix = "" if why == _UNKNOWN else PurePosixPath(file).suffix.lower()
+        groups.setdefault((why, suffix), []).append(file)
     return evolve(
         imported,
         files=len(files),

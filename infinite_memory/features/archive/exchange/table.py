@@ -71,6 +71,7 @@ from infinite_memory.features.archive.exchange.source import Source
 _TABLES = (".csv", ".tsv")
 _LINES = (".jsonl", ".ndjson")
 _JSON = (*_LINES, ".json")
+_BACKUPS = "logseq/bak/"  # in which Logseq keeps earlier states of its pages
 _LOOKED_AT = 2000
 _LOOKED_AT_VALUES = 20
 
@@ -228,7 +229,7 @@ def find_formats(source: Source, file: str) -> frozenset[str]:
 
 def _list_formats(source: Source, file: str) -> Iterator[str]:
     name = file.lower()
-    if is_document(file):
+    if is_document(file) and _BACKUPS not in name:
         yield "documents"
     if name.endswith(MARKDOWN):
         if is_markdown_export(source, file):
