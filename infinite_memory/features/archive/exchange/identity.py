@@ -177,7 +177,6 @@ def _is_copy(candidate: Candidate, stored: Memory) -> bool:
     return (
         memory.title == stored.title
         and memory.context.get("client") == stored.context.get("client")
-        and memory.context.get("id") == stored.context.get("id")
         and (not candidate.timed or memory.happened_at == stored.happened_at)
     )
 

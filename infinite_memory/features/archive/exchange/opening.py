@@ -145,18 +145,14 @@ def read_values(open_file: Open) -> Iterator[Value | Fault]:
         first = stream.readline(_MAX_LINE_BYTES + 1)
         while first and not first.strip(_BLANK):
             first = stream.readline(_MAX_LINE_BYTES + 1)
-        if first.lstrip(_BLANK).startswith(b"{") and _is_whole(first):
+        # A whole object on the first line, and so on each of the others.
+        if isinstance(next(_split_line(first), None), dict):
             yield from _read_lines(stream, first)
             return
     if first.lstrip(_BLANK).startswith(b"["):
         yield from _read_array(open_file, "item", "")
     else:
         yield from _read_document(open_file)
-
-
-def _is_whole(line: bytes) -> bool:
-    """Return whether a line begins with a whole object."""
-    return isinstance(next(_split_line(line), None), dict)
 
 
 def _split_line(line: bytes) -> Iterator[Any]:
@@ -195,7 +191,8 @@ def _read_lines(stream: IO[bytes], first: bytes = b"") -> Iterator[Value | Fault
 
 def _open_holder(value: Any, where: str) -> Iterator[Value]:
     """Yield the values that an object holds, or else the value itself."""
-    names = _list_holders(value) if isinstance(value, dict) else []
+    fields = value if isinstance(value, dict) and _OWN.isdisjoint(value) else {}
+    names = [name for name in _HOLDERS if isinstance(fields.get(name), list)]
     if not names:
         yield Value(where, value)
     for name in names:
@@ -203,12 +200,6 @@ def _open_holder(value: Any, where: str) -> Iterator[Value]:
             yield Value(
                 f"{where}: {name}[{index}]" if where != "line 1" else f"{name}[{index}]", item
             )
-
-
-def _list_holders(fields: dict[str, Any]) -> list[str]:
-    if not _OWN.isdisjoint(fields):
-        return []
-    return [name for name in _HOLDERS if isinstance(fields.get(name), list)]
 
 
 def _read_array(open_file: Open, path: str, name: str) -> Iterator[Value | Fault]:

@@ -76,7 +76,7 @@ def read_one(
         return
     try:
         yield from read_record(found, options)
-    except (ValueError, InvalidInput) as error:
+    except (ValueError, InvalidInput, TypeError, KeyError) as error:
         yield ImportProblem(file=found.file, where=found.where, what=str(error))
 
 
@@ -92,7 +92,7 @@ class Faults:
         """Return what `read` makes of a value, None and a problem if it cannot."""
         try:
             return read(*arguments)
-        except (ValueError, InvalidInput) as error:
+        except (ValueError, InvalidInput, RecursionError) as error:
             self.add(str(error))
             return None
 

@@ -100,18 +100,8 @@ def _read_draft(found: Value, options: Options, counts: Counter[str]) -> Iterato
     if not isinstance(text, str):
         raise ValueError("it has no text")
     faults = Faults(found.file, found.where)
-    try:
-        yield read_fields(
-            fields,
-            text,
-            file=found.file,
-            where=found.where,
-            zone=options.zone,
-            counts=counts,
-            faults=faults,
-        )
-    except (TypeError, KeyError) as error:
-        raise ValueError(str(error)) from error
+    place = {"file": found.file, "where": found.where}
+    yield read_fields(fields, text, **place, zone=options.zone, counts=counts, faults=faults)
     yield from faults.problems
 
 

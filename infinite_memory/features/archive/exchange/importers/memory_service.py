@@ -96,14 +96,6 @@ def _read_tags(tags: object) -> list[str]:
     return [tag for tag in (str(tag).strip() for tag in listed) if tag]
 
 
-def _read_metadata(metadata: object) -> Mapping[str, Any]:
-    try:
-        value = json.loads(metadata or "{}") if isinstance(metadata, str) else metadata
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"metadata: {error}") from error
-    return value if isinstance(value, dict) else {}
-
-
 def _make_context(value: Mapping[str, Any], kind: str | None, faults: Faults) -> dict[str, Any]:
     context: dict[str, Any] = {"client": _CLIENT}
     if kind is not None and kind not in _KINDS:
@@ -111,7 +103,9 @@ def _make_context(value: Mapping[str, Any], kind: str | None, faults: Faults) ->
     store = value.get("store")
     if isinstance(store, str) and store not in ("", _DEFAULT_STORE):
         context["store"] = store
-    metadata = faults.try_read(_read_metadata, value.get("metadata"))
-    if metadata:
+    metadata = value.get("metadata")
+    if isinstance(metadata, str):  # as the database has it
+        metadata = faults.try_read(json.loads, metadata or "{}")
+    if isinstance(metadata, dict) and metadata:
         context["metadata"] = metadata
     return context

@@ -40,7 +40,7 @@ MARKDOWN = (".md", ".markdown")
 MAX_FILE_BYTES = 256 << 20
 BASIC = "basic-memory"
 _KINDS = {str(kind): kind for kind in Kind}
-_STANDARD = {"title", "type", "permalink", "tags", "date", "created", "modified"}
+_STANDARD = {"title", "tags", "date", "created", "modified"}
 _TITLE_CHARS = 200
 _HEADING = re.compile(r"\s*# +(?P<title>\S.*)")
 _WIKI = r"\[\[(?P<target>[^\[\]\n|#]++)[^\[\]\n]*+\]\]"
@@ -108,12 +108,9 @@ class Notes:
         day = _DAY.fullmatch(stem)
         dated = {**fields, "day": "-".join(day.groups()) if day else None}
         written = time_of(dated, ("created", "date", "modified", "day"), self.options.zone)
-        extra = {n: plain_value(v) for n, v in fields.items() if n not in _STANDARD}
-        kept = {"type": fields.get("type"), "permalink": fields.get("permalink")}
-        if is_basic and kind in _KINDS:
-            kept.pop("type")
+        told = _STANDARD | {"type"} if is_basic and kind in _KINDS else _STANDARD
+        extra = {n: plain_value(v) for n, v in fields.items() if n not in told}
         context = {"client": self.client, "file": file, **extra}
-        context |= {name: plain_value(value) for name, value in kept.items() if value is not None}
         name = stored_name(fields, file)
         note = [self.client, name or self.source.place(file)]
         self._note_links(file, title, fields, prose, import_id([*note]))
