@@ -17,7 +17,7 @@ from infinite_memory.core.errors import requiring
 from infinite_memory.core.files.json_lines import read_lines
 
 _CHUNK_BYTES = 1 << 18
-_MAX_LINE_BYTES = 128 << 20
+_MAX_LINE_BYTES, _LONG_BYTES = 128 << 20, 16 << 20
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -145,8 +145,8 @@ def read_values(open_file: Open) -> Iterator[Value | Fault]:
         first = stream.readline(_MAX_LINE_BYTES + 1)
         while first and not first.strip(_BLANK):
             first = stream.readline(_MAX_LINE_BYTES + 1)
-        # A whole object on the first line, and so on each of the others.
-        if isinstance(next(_split_line(first), None), dict):
+        # A whole object on the first line, and so on the others; a very long one may hold them all.
+        if len(first) < _LONG_BYTES and isinstance(next(_split_line(first), None), dict):
             yield from _read_lines(stream, first)
             return
     if first.lstrip(_BLANK).startswith(b"["):
