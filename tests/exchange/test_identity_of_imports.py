@@ -175,3 +175,22 @@ def test_links_lead_to_notes_that_were_found_at_another_place(
     shutil.move(folder, tmp_path / "b")
     again = store.exchange.import_from(tmp_path / "b")
     assert (again.added, again.links, again.loose_links) == (0, 0, 0)
+
+
+def test_what_was_forgotten_stays_so_at_another_place_and_what_was_undone_comes_back(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    folder = write(tmp_path / "a", "documents", ["Alpha is fired with wood.", "Beta too."])
+    store.exchange.import_from(folder)
+    (first, _) = store.browse(limit=10).memories
+    store.forget(first.id)
+    shutil.move(folder, tmp_path / "b")
+    again = store.exchange.import_from(tmp_path / "b")
+    assert (again.added, again.unchanged, again.still_forgotten) == (0, 1, 1)
+
+    other = write(tmp_path / "c", "documents", ["Gamma is cold.", "Delta is cold."])
+    store.exchange.import_from(other)
+    store.undo()
+    shutil.move(other, tmp_path / "d")
+    assert store.exchange.import_from(tmp_path / "d").added == 2
+    assert held(store, ["Gamma is cold.", "Delta is cold."]) == [True, True]
