@@ -150,6 +150,22 @@ def test_a_damaged_first_line_costs_itself_alone(form: str, tmp_path: Path) -> N
     assert imported.problems[0].where == "line 1"
 
 
+@pytest.mark.parametrize("form", ["mcp-memory", "mem0", "drafts"])
+def test_a_damaged_line_of_an_array_costs_itself_alone(form: str, tmp_path: Path) -> None:
+    lines = [json.dumps(value) for value in RECORDS[form][0](["Cut off.", *TEXTS])]
+    path = tmp_path / "source.json"
+    damaged = [lines[1], lines[0][:-12], *lines[2:]]
+    for separator, first in ((",\n", damaged), ("\n", lines[1:]), (",\n", [*lines[1:], ""])):
+        path.write_text(f"[\n{separator.join(first)}\n]\n", encoding="utf-8")
+        imported, stored = bring_in(path)
+        assert (imported.format, holds(stored, TEXTS)) == (form, [True] * 3)
+        assert [each.where for each in imported.problems] == (
+            ["line 3"] if first is damaged else []
+        )
+    path.write_text(json.dumps([json.loads(line) for line in lines], indent=2)[:-30])
+    assert bring_in(path)[0].problems[0].where == "behind [2]"
+
+
 @pytest.mark.parametrize("form", RECORDED)
 def test_an_export_of_this_library_is_read_in_every_form(form: str, tmp_path: Path) -> None:
     folder = tmp_path / "folder"

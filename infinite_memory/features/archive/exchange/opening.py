@@ -34,15 +34,12 @@ _HOLDERS = (
     *("conversations", "chats", "memories", "results", "entities", "relations", "data"),
     *("items", "records", "notes"),
 )
-_WITH = {
-    "entities": ("entities", "relations"),
-    "relations": ("relations", "entities"),
-    "results": ("results", "relations"),
-}
+_WITH = {"entities": ["relations"], "relations": ["entities"], "results": ["relations"]}
 # What an object of its own has, and one that holds others has not.
 _OWN = frozenset({"text", "content", "memory", "mapping", "chat_messages", "name", "type"})
 _BLANK = b" \t\r\n"
-_BETWEEN = re.compile(r"[\s,]*+")
+# Also the brackets of an array whose values stand in lines.
+_BETWEEN = re.compile(r"[\s,\[\]]*+")
 _DECODER = json.JSONDecoder()
 
 
@@ -134,19 +131,20 @@ Open: TypeAlias = Callable[[], AbstractContextManager[IO[bytes]]]
 def read_values(open_file: Open) -> Iterator[Value | Fault]:
     """Yield the records of a file of JSON, which may stand in an array, in lines or in an object.
 
-    An object that only holds others, as under "conversations" or "results", is opened. Behind
-    damage in an array the reading ends, a damaged line costs itself alone.
+    An object that only holds others, as under "conversations" or "results", is opened. A damaged
+    line costs itself alone; behind damage in an array that has no lines the reading ends.
 
     Raises:
         OSError: the file cannot be read.
         ConfigurationError: the package that reads a long array is not installed.
     """
     with open_file() as stream:
-        first = stream.readline(_MAX_LINE_BYTES + 1)
+        first = _BLANK
         while first and not first.strip(_BLANK):
-            first = stream.readline(_MAX_LINE_BYTES + 1)
+            first = stream.readline(_LONG_BYTES)
         # A whole object on the first line, and so on the others; a very long one may hold them all.
-        if len(first) < _LONG_BYTES and isinstance(next(_split_line(first), None), dict):
+        is_object = first.lstrip(_BLANK).startswith(b"{") and len(first) < _LONG_BYTES
+        if is_object and isinstance(next(_split_line(first), None), dict):
             yield from _read_lines(stream, first)
             return
     if first.lstrip(_BLANK).startswith(b"["):
@@ -204,14 +202,16 @@ def _open_holder(value: Any, where: str) -> Iterator[Value]:
 
 def _read_array(open_file: Open, path: str, name: str) -> Iterator[Value | Fault]:
     """Yield the values of the array at a path, one by one, so that a large file takes no memory."""
-    where = "the beginning"
+    where, count, value = "the beginning", 0, None
     with open_file() as stream:
         try:
-            for index, value in enumerate(_iterate(stream, path)):
-                where = f"{name}[{index}]"
+            for count, value in enumerate(_iterate(stream, path), 1):
+                where = f"{name}[{count - 1}]"
                 yield Value(where, value)
+            return
         except ValueError as error:
-            yield Fault(f"behind {where}", str(error))
+            fault = Fault(f"behind {where}", str(error))
+    yield from _read_damaged(open_file, fault, count, value) if path == "item" else [fault]
 
 
 def _iterate(stream: IO[bytes], path: str) -> Iterator[Any]:
@@ -237,7 +237,7 @@ def _read_document(open_file: Open) -> Iterator[Value | Fault]:
         else:
             yield from (Value("", each.value) for each in found if isinstance(each, Value))
         return
-    for holder in _WITH.get(name, (name,)):
+    for holder in (name, *_WITH.get(name, ())):
         yield from _read_array(open_file, f"{holder}.item", holder)
 
 
@@ -259,19 +259,27 @@ def _find_holder(open_file: Open) -> str | None:
     return None
 
 
-def _read_damaged(open_file: Open, fault: Fault) -> Iterator[Value | Fault]:
-    """Yield what the lines of a file hold that is no JSON as a whole, or else the one fault."""
+def _read_damaged(
+    open_file: Open, fault: Fault, count: int = 0, last: Any = None
+) -> Iterator[Value | Fault]:
+    """Yield what the lines of a file hold that is no JSON as a whole, or else the one fault.
+
+    The first `count` values, up to `last`, were read already.
+    """
     faults: list[Fault] = []
-    has_value = False
+    seen, is_lost = 0, True
     with open_file() as stream:
         for each in _read_lines(stream):
-            is_object = isinstance(each, Value) and isinstance(each.value, dict)
-            if is_object and not has_value:
-                has_value = True
-                yield from faults
-            if has_value:
-                yield each
-            elif isinstance(each, Fault) and len(faults) < _MOST_FAULTS:
-                faults.append(each)
-    if not has_value:
-        yield Fault("", fault.what)
+            if isinstance(each, Fault):
+                faults += [each] if len(faults) < _MOST_FAULTS else []
+            elif isinstance(each.value, dict):
+                seen += 1
+                if seen == count and each.value != last:
+                    break  # the values do not stand in lines
+                if seen > count:
+                    yield from faults
+                    yield each
+                    faults, is_lost = [], False
+        else:
+            is_lost = is_lost and (bool(faults) or seen < max(count, 1))
+    yield from [fault] if is_lost else faults
