@@ -11,14 +11,12 @@ from infinite_memory.core.values.exchange import Imported, LeftOut
 from infinite_memory.features.archive.exchange.source import Source
 from infinite_memory.features.archive.exchange.table import FORMATS, find_formats
 
-_WRITTEN = frozenset({".docx", ".doc", ".odt", ".rtf", ".pages", ".html", ".htm", ".epub", ".pptx"})
-_SHEETS = frozenset({".xlsx", ".xls", ".ods", ".numbers"})
 _LINK = "a link, which is not followed: import what it leads to"
 _UNKNOWN = "in no format that is read"
 _UNREAD = (
-    (_WRITTEN, "save it as Markdown, text or PDF"),
-    (_SHEETS, "save it as CSV, with a column named text"),
-    (frozenset({".csv", ".tsv"}), "it has no column that is known to be a text: name one text"),
+    (".docx .doc .odt .rtf .pages .html .htm .epub .pptx", "save it as Markdown, text or PDF"),
+    (".xlsx .xls .ods .numbers", "save it as CSV, with a column named text"),
+    (".csv .tsv", "it has no column that is known to be a text: name one text"),
 )
 
 
@@ -54,4 +52,4 @@ def _explain(source: Source, chosen: str, file: str) -> str:
     if other is not None:
         return f"it is of {FORMATS[other].title}: import it too, with --from {other}"
     suffix = PurePosixPath(file).suffix.lower()
-    return next((way for endings, way in _UNREAD if suffix in endings), _UNKNOWN)
+    return next((way for endings, way in _UNREAD if suffix in endings.split()), _UNKNOWN)

@@ -54,11 +54,8 @@ def plan_part(
         elif memory_id in seen:
             planner.count("unchanged")  # the source holds it twice
         elif memory_id in identities.records:
-            planner.add_known(
-                candidate,
-                identities.records[memory_id],
-                is_copy=memory_id in identities.copies,
-            )
+            record = identities.records[memory_id]
+            planner.add_known(candidate, record, is_copy=memory_id in identities.copies)
         else:
             planner.count("added")
             fresh.append(candidate)
@@ -70,12 +67,8 @@ def plan_part(
     scopes = _plan_scopes(services, names, wanted_scopes)
     renamed = identities.renamed
     records = [
-        evolve(
-            record,
-            source=renamed.get(record.source, record.source),
-            target=renamed.get(record.target, record.target),
-        )
-        for record in link_records
+        evolve(r, source=renamed.get(r.source, r.source), target=renamed.get(r.target, r.target))
+        for r in link_records
     ]
     links = _plan_links(services, records, commit.puts)
     keys = {link.key for link in links.new}
