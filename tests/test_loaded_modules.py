@@ -21,7 +21,7 @@ MOST = {
     "infinite-memory log": 129,
     "infinite-memory due": 156,
     "infinite-memory stats": 187,
-    "infinite-memory briefing": 225,
+    "infinite-memory briefing": 226,
     "infinite-memory keys list": 139,
     "tools/list": 117,
 }
