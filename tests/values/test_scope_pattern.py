@@ -77,9 +77,3 @@ def test_a_confined_store_has_a_default_scope_inside(names: list[str], default: 
     confinement = Confinement(names)
     assert confinement.default_scope == default
     assert confinement.allows(default)
-
-
-def test_confinements_by_different_patterns_have_different_digests() -> None:
-    digests = {Confinement(names).digest for names in (["a"], ["a*"], ["a/*"], ["a", "a*"])}
-    assert len(digests) == 4
-    assert Confinement(["A*", "b"]).digest == Confinement(["B", "a*"]).digest

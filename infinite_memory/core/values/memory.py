@@ -154,8 +154,7 @@ class Memory(PlainData):
 
         A summary is brought in, as its context says, if one of its sources is.
         """
-        is_made = bool(self.sources) or self.kind is Kind.DISCUSSION
-        is_read = self.origin is Origin.IMPORT or (self.origin is Origin.TOOL and not is_made)
+        is_read = self.origin is Origin.IMPORT or (self.origin is Origin.TOOL and not self.sources)
         return is_read or self.context.get(BROUGHT_IN) is True
 
     @property

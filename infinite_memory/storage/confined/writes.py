@@ -100,10 +100,14 @@ class Translation:
             scopes=self._translate_scopes(expect.scopes),
             unused=self._choose_unused(expect.unused),
             keys=expect.keys,
-            contents=[
-                evolve(content, scopes=frozenset(filter(self.confinement.allows, content.scopes)))
-                for content in expect.contents
-            ],
+            contents=tuple(
+                [
+                    evolve(
+                        content, scopes=frozenset(filter(self.confinement.allows, content.scopes))
+                    )
+                    for content in expect.contents
+                ]
+            ),
             access_keys=None,
             entry_number=expect.entry_number,
             lease=expect.lease,
