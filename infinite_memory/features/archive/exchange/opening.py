@@ -13,7 +13,7 @@ from typing import IO, Any, TypeAlias
 
 from attrs import frozen
 
-from infinite_memory.core.errors import requiring
+from infinite_memory.core.errors import ConfigurationError, requiring
 from infinite_memory.core.files.json_lines import read_lines
 
 _CHUNK_BYTES = 1 << 18
@@ -209,6 +209,8 @@ def _read_array(open_file: Open, path: str, name: str) -> Iterator[Value | Fault
                 where = f"{name}[{count - 1}]"
                 yield Value(where, value)
             return
+        except ConfigurationError:
+            raise
         except ValueError as error:
             fault = Fault(f"behind {where}", str(error))
     yield from _read_damaged(open_file, fault, count, value) if path == "item" else [fault]
