@@ -175,11 +175,9 @@ def _is_qualified(cursor: Cursor, within: Reading) -> bool:
         if cursor.sign(number) == ",":
             continue
         is_bound = cursor.word(number) in _BOUNDS or cursor.han(number) in _BOUNDS_ZH
-        if (
-            is_bound
-            or cursor.tokens[number].raw[0].isdigit()
-            or _expression_end(cursor, number) is not None
-        ):
+        # 昨天9点20 leaves the minutes out, and the hour holds them.
+        is_figure = cursor.tokens[number].raw[0].isdigit() and not cursor.han(number - 1)
+        if is_bound or is_figure or _expression_end(cursor, number) is not None:
             return True
         if not cursor.sign(number):
             continue
