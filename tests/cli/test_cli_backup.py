@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import on_terminal
 
 Ask = Callable[..., Any]
 Run = Callable[..., Any]
@@ -125,13 +124,5 @@ def test_a_store_with_a_damaged_record_is_set_aside_too(run: Run, ask: Ask, home
 
 
 @pytest.mark.thorough
-def test_a_bar_is_drawn_on_a_terminal(run: Run, home: Path) -> None:
-    run("remember", "mine", "--id", "mine")
-    code, _, text = on_terminal("--home", str(home), "backup")
-    assert code == 0
-    assert "Reading" in text
-    assert "1/1" in text
-
-
 def test_the_answers_are_json(ask: Ask) -> None:
     assert json.dumps(ask("backup", "list")) == '{"backups": []}'

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import on_terminal
 
 from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.everything import dump, fill
@@ -69,14 +68,6 @@ def test_one_of_each_is_said_to_be_one(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_a_bar_is_drawn_on_a_terminal(source: str, tmp_path: Path) -> None:
-    code, _, text = on_terminal("copy", source, str(tmp_path / "target"))
-    assert code == 0
-    assert "Copying" in text
-    assert "Verifying" in text
-    assert "310/310" in text
-
-
 def test_each_refusal_has_its_exit_code(run: Run, source: str, tmp_path: Path) -> None:
     other = str(tmp_path / "other")
     run("remember", "Mine.", "--store", other)

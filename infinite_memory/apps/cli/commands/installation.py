@@ -8,9 +8,7 @@ from pathlib import Path
 import click
 from attrs import asdict
 
-from infinite_memory.apps.cli.completions import complete_ids
 from infinite_memory.apps.cli.exits import ExitCode
-from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, refuse_scopes, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, emit_table, remark
 from infinite_memory.apps.cli.settings import load_settings, read_platform, server_arguments
@@ -61,7 +59,6 @@ def _mask_value(value: object) -> object:
     "ids",
     multiple=True,
     metavar="ID",
-    shell_complete=complete_ids,
     help="With --secrets: only in this memory. May be repeated.",
 )
 @click.option("--dry-run", is_flag=True, help="With --secrets: only say what would be masked.")
@@ -95,6 +92,9 @@ def doctor_command(
 
 
 def _mask_secrets(context: click.Context, ids: tuple[str, ...], *, dry_run: bool) -> int:
+    # Late: `config` opens no store.
+    from infinite_memory.apps.cli.opening import open_store
+
     with open_store(context) as store:
         found = store.bulk.mask_secrets([store.ids.resolve(i) for i in ids], dry_run=dry_run)
         backups = [backup.path for backup in store.backups.list()] if found.ids else []
