@@ -70,7 +70,7 @@ def add_trigger(trigger: object) -> Call:
 
 
 def import_sample(name: str) -> Call:
-    return lambda store, _: store.exchange.import_from(SAMPLES / name)
+    return lambda store, _: store.exchange.import_from(SAMPLES / name, on_error="stop")
 
 
 def forget_by_pattern(store: MemoryStore, _: Path) -> object:
@@ -79,7 +79,7 @@ def forget_by_pattern(store: MemoryStore, _: Path) -> object:
 
 def import_pages(store: MemoryStore, folder: Path) -> object:
     (folder / "page.md").write_text("---\ntags: [a]\n---\nPlums", "utf-8")
-    return store.exchange.import_from(folder / "page.md")
+    return store.exchange.import_from(folder / "page.md", on_error="stop")
 
 
 def read_zstd(_: MemoryStore, __: Path) -> object:

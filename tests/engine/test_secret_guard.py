@@ -141,8 +141,12 @@ def test_an_import_into_a_scope_follows_its_policy(open_home: Open, tmp_path: Pa
     assert store.exchange.import_from(notes, scope="open").masked == {}
     assert KEY in str(store.browse(scope="open").memories)
     with pytest.raises(InvalidInput, match="takes none") as caught:
-        store.exchange.import_from(notes, scope="shut")
+        store.exchange.import_from(notes, scope="shut", on_error="stop")
     assert KEY not in str(caught.value)
+    report = store.exchange.import_from(notes, scope="shut")
+    (problem,) = report.problems
+    assert "takes none" in problem.what
+    assert KEY not in str(report)
 
 
 def test_a_conflict_shows_no_secret_of_the_refused_change(store: MemoryStore) -> None:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from infinite_memory.core.errors import ConfigurationError, requiring
+from infinite_memory.core.errors import requiring
 from infinite_memory.core.values.draft import Draft, divide
 from infinite_memory.core.values.exchange import ImportProblem
 from infinite_memory.core.values.ids import import_id
@@ -45,8 +45,6 @@ def read_documents(source: Source, files: Sequence[str], options: Options) -> It
             continue
         try:
             yield from _read_pdf(source, file, options)
-        except ConfigurationError:
-            raise
         except ValueError as error:
             yield ImportProblem(file=source.show(file), where="", what=str(error))
     yield from notes.list_links()

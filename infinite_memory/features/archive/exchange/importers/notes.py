@@ -15,7 +15,6 @@ from urllib.parse import unquote
 
 from attrs import define, field
 
-from infinite_memory.core.errors import ConfigurationError
 from infinite_memory.core.values.draft import Draft, divide_by_content
 from infinite_memory.core.values.exchange import ImportProblem
 from infinite_memory.core.values.ids import import_id
@@ -97,8 +96,6 @@ class Notes:
                 fields = {**_read_properties(text), **fields}
                 yield from (ImportProblem(file=shown, where="", what=what) for what in faults)
             yield from self._draft(file, fields, text)
-        except ConfigurationError:
-            raise
         except ValueError as error:
             yield ImportProblem(file=shown, where="", what=str(error))
 
