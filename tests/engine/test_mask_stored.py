@@ -55,6 +55,29 @@ def find_in_files(home: Path, *needles: str) -> list[tuple[str, str]]:
     ]
 
 
+def test_a_link_that_is_made_meanwhile_is_kept(
+    open_home: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, other = open_home(), open_home()
+    secret = store.remember(f"The key is {KEY}").id
+    plain = store.remember("Anna likes tea").id
+    storage = type(store._services.storage)
+    read_links = storage.links
+
+    def read_then_link(self: Any, ids: Any) -> Any:
+        links = read_links(self, ids)
+        monkeypatch.setattr(storage, "links", read_links)
+        other.graph.link(secret, plain, type="semantic", reason="said by Anna")
+        return links
+
+    monkeypatch.setattr(storage, "links", read_then_link)
+    store.bulk.mask_secrets([secret])
+    assert store.get(secret).text == f"The key is {MASKED}"
+    (related,) = store.graph.related(plain)
+    assert related.memory.id == secret
+    assert related.reason.endswith("said by Anna")
+
+
 def fill(store: MemoryStore) -> dict[str, str]:
     """Store secrets in every place that a text has; return ids by name."""
     talk = [{"role": "user", "content": f"please use {KEY}, and the password is {PASSWORD}"}]

@@ -12,7 +12,7 @@ from infinite_memory.core.config import SecretPolicy
 from infinite_memory.core.errors import AccessDenied, StoreDamaged
 from infinite_memory.core.secrets import MASK, Masker
 from infinite_memory.core.values.checks import check_labels
-from infinite_memory.core.values.commit import Commit, Erase, Put
+from infinite_memory.core.values.commit import Commit, Erase, Expect, Put
 from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.memory import Memory, Status, is_content
 from infinite_memory.core.values.messages import format_count
@@ -124,14 +124,15 @@ class _Search:
 def _mask_batch(services: Services, search: _Search, ids: Sequence[str]) -> None:
     storage = services.storage
     for attempt in attempts():
+        # Read first: a link that is made before the commit would go with what it joins.
+        expect = Expect(entry_number=storage.journal_end().number + 1)
         records = storage.get(ids)
         puts = [put for record in records.values() for put in _plan_puts(search, record)]
         erases = [Erase(id=i, expected=each.memory.revision) for i, each in records.items()]
         usage, links = storage.usage(ids), storage.links(ids)
         reason = f"secrets in {format_count(len(records), 'memory', 'memories')}"
-        commit = with_entry(
-            services, Operation.MASK, Commit(erases=erases, puts=puts), reason=reason
-        )
+        commit = Commit(expect=expect, erases=erases, puts=puts)
+        commit = with_entry(services, Operation.MASK, commit, reason=reason)
         with attempt:
             # The links stay as they were, so the entry says nothing of them.
             storage.commit(evolve(commit, links=links))
