@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from infinite_memory.core.files.locks import FileLock
 from infinite_memory.features.sessions.existing import find_existing
+from infinite_memory.features.sessions.spool_reader import READER_LOCK
 
 Run = Callable[..., Any]
 Ask = Callable[..., Any]
@@ -66,6 +68,12 @@ def test_what_is_there_is_said_and_nothing_is_stored_without_a_yes(run: Run, use
     for silent in (("--no-import",), ("--dry-run",), ("--remove",), ("--project",)):
         assert "Found of" not in run("connect", "claude-code", *silent).stderr
     assert "Found of" not in run("connect", "cursor").stderr
+    nothing = run("connect", "cursor", "--import-sessions").stderr
+    assert "Nothing of Cursor that can be read was found here." in nothing
+    for other in (("--dry-run",), ("--scopes", "work"), ("--store", "memory://"), ("--remove",)):
+        refused = run("connect", "claude-code", "--import-sessions", *other, code=2).stderr
+        assert "--import-sessions goes with CLIENT, --home and --hooks" in refused
+    assert "name a client" in run("connect", "--import-sessions", code=2).stderr
 
 
 def test_sessions_and_notes_are_taken_in_once_into_the_scope_of_their_project(
@@ -84,6 +92,35 @@ def test_sessions_and_notes_are_taken_in_once_into_the_scope_of_their_project(
     with (user / ".claude" / "projects" / "-pond" / "s1.jsonl").open("a") as file:
         file.write(list_lines(7, str(user / "pond"))[0])
     assert "Took in 1 message and" in run("connect", "claude-code", "--import-sessions").stderr
+
+
+def test_what_another_process_takes_in_and_what_was_masked_is_said(
+    run: Run, ask: Ask, user: Path
+) -> None:
+    file = user / ".claude" / "projects" / "-pond" / "s1.jsonl"
+    file.write_text(file.read_text().replace("How long", "With AKIAQRSTUVWX23456722, how long"))
+    (user / "home" / "spool").mkdir(parents=True)
+    lock = FileLock(user / "home" / "spool" / READER_LOCK)
+    assert lock.acquire(0)
+    said = run("connect", "claude-code", "--import-sessions").stderr
+    lock.release()
+    assert "Took in 0 messages" in said
+    assert "3 sessions more: another process takes them in." in said
+    said = run("connect", "claude-code", "--import-sessions").stderr
+    assert "Masked: 1 secret (AWS access key)." in said
+    assert "another process" not in said
+    assert "AKIAQRSTUVWX23456722" not in str(ask("search", "how long does filter 1 run"))
+
+
+def test_sessions_of_one_folder_may_be_of_several_projects(user: Path) -> None:
+    day = user / ".codex" / "sessions" / "2026" / "05" / "28"
+    day.mkdir(parents=True)
+    for name in ("pond", "mill"):
+        (user / name).mkdir(exist_ok=True)
+        (user / name / "AGENTS.md").write_text(f"Rules of the {name}.")
+        (day / f"rollout-{name}.jsonl").write_text(json.dumps({"cwd": str(user / name)}))
+    folders = {note.folder for note in find_existing("codex", user).notes}
+    assert folders == {str(user / "pond"), str(user / "mill")}
 
 
 def test_the_last_changed_sessions_come_first_and_notes_have_their_project(user: Path) -> None:

@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from infinite_memory.features.sessions.events.reading import NAMES
-
-_FOLDERS = (".claude/projects", ".codex/sessions", ".gemini/tmp")
+from infinite_memory.features.sessions.existing import SESSION_FOLDERS
 
 
 def default_folders(home: Path) -> list[Path]:
     """Return the folders in which the clients keep their sessions, as far as they exist."""
-    return [home / name for name in _FOLDERS if (home / name).is_dir()]
+    return [home / name for name in SESSION_FOLDERS.values() if (home / name).is_dir()]
 
 
 class SessionWatch:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
 
 from attrs import frozen
@@ -14,17 +13,19 @@ from attrs import frozen
 from infinite_memory.core.files.regular import open_regular
 from infinite_memory.features.sessions.spool import append_line
 
-# By the name of the client: the folder of its sessions, the patterns of their files, the file of
-# what the user told it for all projects, and the name of such a file in a project.
+SESSION_FOLDERS = {
+    "claude-code": ".claude/projects",
+    "codex": ".codex/sessions",
+    "gemini": ".gemini/tmp",
+}
+"""Where the clients keep their sessions, in the folder of the user."""
+
+# The patterns of the files of sessions, the file of what the user told the client for all projects,
+# and the name of such a file in a project.
 _PLACES = {
-    "claude-code": (".claude/projects", ("*/*.jsonl",), ".claude/CLAUDE.md", "CLAUDE.md"),
-    "codex": (".codex/sessions", ("**/rollout-*.jsonl",), ".codex/AGENTS.md", "AGENTS.md"),
-    "gemini": (
-        ".gemini/tmp",
-        ("*/chats/session-*.json", "*/chats/session-*.jsonl"),
-        ".gemini/GEMINI.md",
-        "GEMINI.md",
-    ),
+    "claude-code": ("*/*.jsonl", ".claude/CLAUDE.md", "CLAUDE.md"),
+    "codex": ("**/rollout-*.jsonl", ".codex/AGENTS.md", "AGENTS.md"),
+    "gemini": ("*/chats/session-*.json*", ".gemini/GEMINI.md", "GEMINI.md"),
 }
 _OWN_NOTES = "memory/*.md"
 _FOLDER = re.compile(rb'"cwd":\s*("(?:[^"\\]|\\.)*")')
@@ -53,15 +54,12 @@ def find_existing(client: str, home: Path) -> Existing:
     """Return what a client has left in the folder `home` of a user, nothing for others."""
     if client not in _PLACES:
         return Existing(client=client)
-    place, patterns, own, in_project = _PLACES[client]
-    sessions = sorted(
-        (file for pattern in patterns for file in _find_files(home / place, pattern)),
-        key=_changed_at,
-        reverse=True,
-    )
-    folders = _find_folders(sessions)
-    notes = [ExistingNote(home / own), *_find_own_notes(folders)]
-    notes += [ExistingNote(Path(folder, in_project), folder) for folder in set(folders.values())]
+    pattern, own, in_project = _PLACES[client]
+    found = _find_files(home / SESSION_FOLDERS[client], pattern)
+    sessions = sorted(found, key=_changed_at, reverse=True)
+    places = _find_projects(sessions)
+    notes = [ExistingNote(home / own), *_find_own_notes(places)]
+    notes += [ExistingNote(Path(folder, in_project), folder) for _, folder in places]
     return Existing(
         client=client,
         sessions=tuple(sessions),
@@ -91,14 +89,15 @@ def _changed_at(file: Path) -> float:
         return 0.0
 
 
-def _find_folders(sessions: Iterable[Path]) -> dict[Path, str]:
-    """Return the folder of a project by each folder of sessions, as the newest of them names it."""
-    folders: dict[Path, str] = {}
-    for session in islice((one for one in sessions if one.parent not in folders), _MOST_READ):
-        found = _read_folder(session)
-        if found:
-            folders.setdefault(session.parent, found)
-    return folders
+def _find_projects(sessions: Sequence[Path]) -> set[tuple[Path, str]]:
+    """Return the folders of sessions, each with the folders of projects that its sessions name.
+
+    The newest session in each folder is read, and the newest of all.
+    """
+    newest = {session.parent: session for session in reversed(sessions)}
+    read = {*newest.values(), *sessions[:_MOST_READ]}
+    named = ((session.parent, _read_folder(session)) for session in read)
+    return {(place, folder) for place, folder in named if folder}
 
 
 def _read_folder(session: Path) -> str:
@@ -110,6 +109,6 @@ def _read_folder(session: Path) -> str:
         return ""
 
 
-def _find_own_notes(folders: dict[Path, str]) -> Iterator[ExistingNote]:
-    for place, folder in folders.items():
+def _find_own_notes(places: Iterable[tuple[Path, str]]) -> Iterator[ExistingNote]:
+    for place, folder in places:
         yield from (ExistingNote(file, folder) for file in _find_files(place, _OWN_NOTES))

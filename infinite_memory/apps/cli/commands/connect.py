@@ -169,18 +169,20 @@ def connect_command(
     Without CLIENT the clients found here are listed. The former file is kept beside the new one;
     its comments, its order and its other servers stay. A file that CLIENT would not read, for a
     comment in it or the like, is refused, unless --clean is given. --home, --store and --scopes
-    are passed on to the server that CLIENT starts; --http points CLIENT at one that runs. Repeated,
-    it changes nothing.
+    are passed on to the server that CLIENT starts; --http points CLIENT at one that runs.
     """
     if instructions:
         return _print_instructions(context, client)
     if url is None and (key or key_variable):
         raise click.UsageError("a key is for a server at a URL: give --http URL too", context)
     if client is None:
-        if remove or dry_run or clean or url is not None:
+        if remove or dry_run or clean or imports or url is not None:
             raise click.UsageError(f"name a client: {_NAMES}", context)
         return _list_clients(context, read_platform(), project=project)
     chosen = get_client(client)
+    others = (remove, dry_run, project, url, wanted_scopes(context), wanted_store(context))
+    if imports and any(others):
+        raise click.UsageError("--import-sessions goes with CLIENT, --home and --hooks", context)
     entry = None
     if url is not None and not remove:
         entry = read_remote_server(context, url, key=key, variable=key_variable, project=project)
@@ -189,9 +191,7 @@ def connect_command(
     _change_entry(
         context, chosen, entry, dry_run=dry_run, project=project, clean=clean, hooks=hooks
     )
-    is_asked = imports or (imports is None and not wants_json(context))
-    if is_asked and not (remove or dry_run or project or url):
-        # Late: only a client that may have left something needs a store.
+    if imports or (imports is None and not any(others) and not wants_json(context)):
         from infinite_memory.apps.cli.commands.projects.existing import offer_existing
 
         offer_existing(context, chosen, read_platform().user_home, wanted=imports)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -12,14 +14,16 @@ from infinite_memory.apps.cli.output import is_terminal, progress_bars, remark
 from infinite_memory.apps.cli.waiting import end_waiting
 from infinite_memory.apps.connect.catalog import Client
 from infinite_memory.core.clock import Deadline, within
-from infinite_memory.core.errors import InfiniteMemoryError
+from infinite_memory.core.errors import InfiniteMemoryError, NotFound
 from infinite_memory.core.values.messages import format_count
+from infinite_memory.core.values.receipt import describe_secrets
 from infinite_memory.features.sessions.existing import (
     Existing,
     ExistingNote,
     find_existing,
     note_sessions,
 )
+from infinite_memory.features.sessions.spool_reader import Spool
 from infinite_memory.search.text.lines import one_line
 from infinite_memory.store.memory_store import MemoryStore
 
@@ -34,6 +38,8 @@ def offer_existing(
     """Say what is there of a client, and take it in if that is `wanted`; None asks a person."""
     existing = find_existing(client.name, user_home)
     if not (existing.sessions or existing.notes):
+        if wanted:
+            remark(f"Nothing of {client.title} that can be read was found here.", style="")
         return
     sessions = format_count(len(existing.sessions), "session")
     notes = format_count(len(existing.notes), "file of notes", "files of notes")
@@ -45,7 +51,7 @@ def offer_existing(
         command = f"infinite-memory connect {client.name} --import-sessions"
         remark(f"`{command}` takes them in.", style="")
         return
-    with open_store(context) as store:
+    with open_store(context, ingests=False) as store:
         _take_in(store, existing)
 
 
@@ -56,6 +62,7 @@ def _take_in(store: MemoryStore, existing: Existing) -> None:
     """
     notes = sum(_import_note(store, note) for note in existing.notes)
     total, messages, pieces = len(existing.sessions), 0, 0
+    masked = Counter[str]()
     steps = [existing.sessions[start : start + _STEP] for start in range(0, total, _STEP)]
     # As of a client that waits, most texts are embedded later.
     with progress_bars(_READ, _CUT) as update, within(Deadline().moved_to(_DAY_SECONDS)):
@@ -64,13 +71,19 @@ def _take_in(store: MemoryStore, existing: Existing) -> None:
             note_sessions(store.config.home, existing.client, step)
             report = store.conversations.ingest_spool(pieces=False)
             messages += report.messages
+            masked.update(report.masked)
             for sentence in (*report.skipped, *report.failed):
                 remark(f"Left out: {one_line(sentence, max_chars=200)}")
             draw(_READ, min(number * _STEP, total), total)
         for number, session in enumerate(existing.sessions, 1):
-            cut = store.projects.ingest_sessions(session)
-            pieces += cut.count("stored") + cut.count("revised")
+            with suppress(NotFound):  # the client may have removed it meanwhile
+                cut = store.projects.ingest_sessions(session)
+                pieces += cut.count("stored") + cut.count("revised")
             draw(_CUT, number, total)
+    if waiting := Spool(store.config.home).count_waiting():
+        remark(f"{format_count(waiting, 'session')} more: another process takes them in.", style="")
+    if masked:
+        remark(f"Masked: {describe_secrets(masked)}.", style="")
     made = format_count(pieces, "piece of work", "pieces of work")
     remark(
         f"Took in {format_count(messages, 'message')} and {made} of"
