@@ -31,7 +31,11 @@ _PLACES = {
 _AREAS = ("Africa/", "America/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Pacific/")
 # Every zone in letters that is none of these has its last letter from "time": IST, BST, SGT.
 _ABBREVIATION = re.compile(r"[A-Z]{2,4}T\b", re.ASCII)
-_OFFSET = re.compile(r"(?:(?:UTC|GMT)\s?)?([+\-−])([01]?[0-9])(?::?([0-5][0-9]))?(?![\w:.-])")
+# A sign with one figure alone may add a guest: 14:00 +1.
+_OFFSET = re.compile(
+    r"(?:(?:UTC|GMT)\s?(?=[+\-−][0-9])|(?=.[0-9]{2}|.[0-9]:))([+\-−])([01]?[0-9])"
+    r"(?::?([0-5][0-9]))?(?![\w:.-])"
+)
 _WORD = re.compile(r"北京时间|北京時間|[A-Za-z]+(?![\w/])")
 _NAME = re.compile(r"[A-Za-z_]+/[A-Za-z_/]+")
 _CITY = re.compile(

@@ -240,6 +240,7 @@ def test_a_sentence_with_two_times_says_neither() -> None:
         ("last week " * 30, "the limit is 200"),
         ("yesterday 15:00 IST", "'IST' is the zone of no region for sure: write UTC"),
         ("what we said on Monday 3.5", "no time is recognised"),
+        ("yesterday 14:00 +1", "is not understood"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_the_reason(words: str, reason: str) -> None:
