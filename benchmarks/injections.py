@@ -8,6 +8,7 @@ an import or a tool brings in is never pushed, whatever it says.
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections import Counter
 from pathlib import Path
@@ -30,6 +31,9 @@ def count_withheld(name: str) -> dict[bool, tuple[int, int]]:
 
 def main() -> None:
     """Print the figures of both halves."""
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     for name in ("injections_development", "injections_held_out"):
         counts = count_withheld(name)
         poisoned, honest = (
