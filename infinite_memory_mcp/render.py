@@ -353,6 +353,9 @@ def render_memory(
 
 def _list_header_fields(memory: Memory, view: View, *, ended: bool = False) -> Iterable[str]:
     """Yield the date and the id of a memory, and its fields that say more than their default."""
+    # Late: it loads what no list of tools needs.
+    from infinite_memory.engine.retrieval.trust import is_waiting  # noqa: PLC0415
+
     yield view.format_date(memory.happened_at)
     yield f"id {view.shorten(memory.id)}"
     if memory.scope != view.scope:
@@ -365,6 +368,7 @@ def _list_header_fields(memory: Memory, view: View, *, ended: bool = False) -> I
         "important": memory.important,
         "said in a session": memory.is_inferred,
         "brought in": memory.is_brought_in,
+        "commands a model, waits in the inbox": is_waiting(memory),
     }
     yield from (mark for mark, holds in marks.items() if holds)
     yield from _list_validity_fields(memory, view, ended=ended)

@@ -11,12 +11,13 @@ from infinite_memory.store.dreams import Dreams
 from infinite_memory.store.exchange import Exchange
 from infinite_memory.store.graph import Graph
 from infinite_memory.store.groups import StoreGroups
-from infinite_memory.store.ids import Ids
+from infinite_memory.store.inbox import Inbox
 from infinite_memory.store.journal import Journal
 from infinite_memory.store.keys import AccessKeys
 from infinite_memory.store.models import EmbeddingModels
 from infinite_memory.store.profile import Profiles
 from infinite_memory.store.projects import Projects
+from infinite_memory.store.readings import Ids
 from infinite_memory.store.scopes import Scopes
 from infinite_memory.store.triggers import Triggers
 from infinite_memory.store.upkeep import Upkeep
@@ -30,6 +31,7 @@ GROUPS = {
     "dreams": Dreams,
     "graph": Graph,
     "ids": Ids,
+    "inbox": Inbox,
     "journal": Journal,
     "keys": AccessKeys,
     "models": EmbeddingModels,

@@ -34,7 +34,7 @@ FLOORS = (
     ("core",),
     ("times", "storage", "search"),
     ("engine", "testing"),
-    ("features.attachments", "features.graph", "features.sessions"),
+    ("features.attachments", "features.graph", "features.inbox", "features.sessions"),
     ("features.reminders", "features.archive"),
     ("features.overviews", "features.chats"),
     ("features.projects", "features.background"),
@@ -134,6 +134,7 @@ ADAPTER_TAKES = {
     "core.standard_streams": "open_standard_streams put_idle_threads_to_sleep",
     "core.values.address": "mask_arguments masked",
     "engine.calls": "Calls",
+    "engine.retrieval.trust": "is_waiting",
     # The choices and bounds that the schema of an argument names.
     "core.plain": "PlainData is_placeholder",
     "core.values.checks": "MAX_LABEL_CHARS",

@@ -13,7 +13,7 @@ MOST = {
     "from infinite_memory import MemoryStore": 105,
     "infinite-memory --version": 18,
     "infinite-memory remember The key to the shed hangs behind the door": 214,
-    "infinite-memory search where is the key?": 230,
+    "infinite-memory search where is the key?": 232,
     "infinite-memory scopes": 127,
     "infinite-memory list": 142,
     "infinite-memory show shed": 135,
@@ -21,7 +21,7 @@ MOST = {
     "infinite-memory log": 129,
     "infinite-memory due": 156,
     "infinite-memory stats": 187,
-    "infinite-memory briefing": 226,
+    "infinite-memory briefing": 227,
     "infinite-memory keys list": 139,
     "tools/list": 117,
 }

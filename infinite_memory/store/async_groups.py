@@ -20,14 +20,14 @@ from infinite_memory.store.conversations import Conversations
 from infinite_memory.store.dreams import Dreams
 from infinite_memory.store.exchange import Exchange
 from infinite_memory.store.graph import Graph
-from infinite_memory.store.ids import Ids
+from infinite_memory.store.inbox import Inbox
 from infinite_memory.store.journal import Journal
 from infinite_memory.store.keys import AccessKeys
 from infinite_memory.store.models import EmbeddingModels
 from infinite_memory.store.profile import Profiles
 from infinite_memory.store.projects import Projects
+from infinite_memory.store.readings import Ids, Times
 from infinite_memory.store.scopes import Scopes
-from infinite_memory.store.times import Times
 from infinite_memory.store.triggers import Triggers
 from infinite_memory.store.upkeep import Upkeep
 
@@ -125,6 +125,14 @@ class AsyncBulk(Awaited[Bulk]):
     preview_forget = awaited(Bulk.preview_forget)
     mask_secrets = awaited(Bulk.mask_secrets)
     forget = awaited(Bulk.forget)
+
+
+class AsyncInbox(Awaited[Inbox]):
+    """`Inbox`, awaited."""
+
+    accept = awaited(Inbox.accept)
+    reject = awaited(Inbox.reject)
+    list = awaited(Inbox.list)
 
 
 class AsyncUpkeep(Awaited[Upkeep]):

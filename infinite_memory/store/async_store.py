@@ -18,6 +18,7 @@ from infinite_memory.store.async_groups import (
     AsyncExchange,
     AsyncGraph,
     AsyncIds,
+    AsyncInbox,
     AsyncJournal,
     AsyncKeys,
     AsyncModels,
@@ -114,6 +115,11 @@ class AsyncMemoryStore(Awaited[MemoryStore]):
     def exchange(self) -> AsyncExchange:
         """See `MemoryStore.exchange`."""
         return AsyncExchange(self._blocking.exchange, self._threads)
+
+    @cached_property
+    def inbox(self) -> AsyncInbox:
+        """See `MemoryStore.inbox`."""
+        return AsyncInbox(self._blocking.inbox, self._threads)
 
     @cached_property
     def upkeep(self) -> AsyncUpkeep:

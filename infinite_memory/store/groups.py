@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from infinite_memory.store.dreams import Dreams
     from infinite_memory.store.exchange import Exchange
     from infinite_memory.store.graph import Graph
-    from infinite_memory.store.ids import Ids
+    from infinite_memory.store.inbox import Inbox
     from infinite_memory.store.journal import Journal
     from infinite_memory.store.keys import AccessKeys
     from infinite_memory.store.models import EmbeddingModels
     from infinite_memory.store.profile import Profiles
     from infinite_memory.store.projects import Projects
+    from infinite_memory.store.readings import Ids, Times
     from infinite_memory.store.scopes import Scopes
-    from infinite_memory.store.times import Times
     from infinite_memory.store.triggers import Triggers
     from infinite_memory.store.upkeep import Upkeep
 
@@ -94,14 +94,14 @@ class StoreGroups(OpenStore):
     @_load_once
     def times(self) -> Times:
         """The reading of words of time."""
-        from infinite_memory.store.times import Times
+        from infinite_memory.store.readings import Times
 
         return Times(self._lifetime)
 
     @_load_once
     def ids(self) -> Ids:
         """Shorter names for the ids of memories."""
-        from infinite_memory.store.ids import Ids
+        from infinite_memory.store.readings import Ids
 
         return Ids(self._lifetime)
 
@@ -139,6 +139,13 @@ class StoreGroups(OpenStore):
         from infinite_memory.store.exchange import Exchange
 
         return Exchange(self._lifetime)
+
+    @_load_once
+    def inbox(self) -> Inbox:
+        """What came in and waits for a yes or a no."""
+        from infinite_memory.store.inbox import Inbox
+
+        return Inbox(self._lifetime)
 
     @_load_once
     def upkeep(self) -> Upkeep:

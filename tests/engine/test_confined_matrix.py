@@ -427,6 +427,12 @@ ROWS: Mapping[str, list[Call]] = {
     ],
     "bulk.preview_forget": [*bulk_calls()],
     "bulk.mask_secrets": [lambda s: s.bulk.mask_secrets(), lambda s: s.bulk.mask_secrets(IDS[:2])],
+    "inbox.list": [
+        lambda s: s.inbox.list(),
+        *(lambda s, n=n: s.inbox.list(scope=n) for n in SCOPES),
+    ],
+    "inbox.accept": [lambda s: s.inbox.accept(IDS[:2]), lambda s: s.inbox.accept(["none"])],
+    "inbox.reject": [lambda s: s.inbox.reject(IDS[:2]), lambda s: s.inbox.reject(["none"])],
     "bulk.forget": [
         *(
             lambda s, c=c: (s.bulk.forget(made_of(s, c), **c), s.journal.entries())

@@ -81,6 +81,7 @@ ROWS: Mapping[str, Mapping[str, Any]] = {
     "summaries_wanted": {},
     "store_summary": {"text": "Notes on apollo.", "sources": IDS[:3]},
     "mask_secrets": {"id": IDS[0]},
+    "inbox": {},
     "health_check": {},
     "get_metrics": {},
     "verify_memory": {},

@@ -242,6 +242,7 @@ ROWS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         *({"text": "Apollo is due", "sources": ["in-1", memory_id]} for memory_id in IDS),
     ],
     "mask_secrets": [{"id": memory_id} for memory_id in IDS],
+    "inbox": [{}, *({"accept": [each]} for each in IDS), *({"reject": [each]} for each in IDS)],
     "backup_memory": [{}],
     "list_backups": [{}],
     "delete_backup": [{"name": "zz.imarchive"}],

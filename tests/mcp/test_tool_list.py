@@ -44,7 +44,7 @@ GRAPH += ["dream", "dream_diary"]
 ADMIN = ["list_memory_scopes", "create_memory_scope", "memory_history", "memory_log"]
 ADMIN += ["health_check", "get_metrics", "verify_memory", "get_memory_stats"]
 ADMIN += ["backup_memory", "list_backups", "restore_memory", "delete_backup", "optimize_memory"]
-ADMIN += ["summaries_wanted", "store_summary", "mask_secrets"]
+ADMIN += ["summaries_wanted", "store_summary", "mask_secrets", "inbox"]
 
 
 def never() -> Any:

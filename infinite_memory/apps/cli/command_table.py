@@ -114,6 +114,11 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
         "done": CommandRow(
             "Store that reminders are done, or dropped.", "done 7c1d2e3f", "conversations.due"
         ),
+        "inbox": CommandRow(
+            "Say yes or no to what seems to command a model.",
+            "inbox 7c1d2e3f --reject",
+            "conversations.inbox",
+        ),
         "triggers": CommandRow(
             "List long-term memories with their triggers, and enable them.",
             "triggers",

@@ -93,6 +93,9 @@ def provenance(memory: Memory, zone: str | None, *, ended: bool = False) -> list
 
     Also its status unless it is current, and its end if it has any; `ended` says that it is over.
     """
+    # Late: it loads what no other render needs.
+    from infinite_memory.engine.retrieval.trust import is_waiting
+
     parts = [(show_moment(memory.happened_at, zone), "cyan"), (memory.scope, "magenta")]
     parts.append((str(memory.kind), ""))
     if memory.status is not Status.CURRENT:
@@ -106,6 +109,8 @@ def provenance(memory: Memory, zone: str | None, *, ended: bool = False) -> list
         parts.append(("said in a session", ""))
     if memory.is_brought_in:
         parts.append(("brought in", ""))
+    if is_waiting(memory):
+        parts.append(("waits in the inbox", "yellow"))
     if memory.speaker:
         parts.append((f"{memory.speaker}:", "green"))
     if memory.title:

@@ -20,7 +20,10 @@ INFERRED = "inferred"
 """The name in a context that tells from what a memory was inferred, which nobody stored."""
 
 BROUGHT_IN = "brought_in"
-"""The name in a context that tells of a summary that it was made of what was brought in."""
+"""The name in a context of whether a memory was brought in, where its origin does not tell.
+
+True: it is a summary of what was brought in. False: a person took it for their own.
+"""
 
 NOT_USEFUL_FOR = "not_useful_for"
 """The name in a context of the questions that `Memory.not_useful_for` returns."""
@@ -152,10 +155,12 @@ class Memory(PlainData):
     def is_brought_in(self) -> bool:
         """Whether it was neither said nor stored on purpose, nor made of what was.
 
-        A summary is brought in, as its context says, if one of its sources is.
+        A summary is brought in, as its context says, if one of its sources is. What a person has
+        accepted in the inbox no longer is.
         """
         is_read = self.origin is Origin.IMPORT or (self.origin is Origin.TOOL and not self.sources)
-        return is_read or self.context.get(BROUGHT_IN) is True
+        said = self.context.get(BROUGHT_IN)
+        return said if isinstance(said, bool) else is_read
 
     @property
     def not_useful_for(self) -> tuple[str, ...]:

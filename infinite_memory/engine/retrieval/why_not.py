@@ -12,7 +12,6 @@ from infinite_memory.core.values.memory import Kind, Memory, Status
 from infinite_memory.core.values.question import Question
 from infinite_memory.core.values.scope import fold_name
 from infinite_memory.engine.load_memories import get_memory
-from infinite_memory.engine.retrieval.cut import may_be_pushed
 from infinite_memory.engine.retrieval.feedback import rank_with_feedback
 from infinite_memory.engine.retrieval.predecessors import successor_ids
 from infinite_memory.engine.retrieval.search import find_hits
@@ -21,6 +20,7 @@ from infinite_memory.engine.retrieval.search_request import (
     at_depth,
     build_question,
 )
+from infinite_memory.engine.retrieval.trust import may_be_pushed
 from infinite_memory.engine.retrieval.validity import in_tense
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.visibility import may_name_scope, may_quote

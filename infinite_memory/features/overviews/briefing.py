@@ -14,7 +14,7 @@ from infinite_memory.core.values.record import Usage
 from infinite_memory.core.values.scope import Sensitivity, find_spelling, visible_from
 from infinite_memory.core.values.timestamps import in_zone, show_moment
 from infinite_memory.engine.id_endings import shorten_ids
-from infinite_memory.engine.retrieval.cut import is_fit_to_tell
+from infinite_memory.engine.retrieval.trust import is_fit_to_tell
 from infinite_memory.engine.scopes import known_scope
 from infinite_memory.engine.services import Services
 from infinite_memory.features.overviews.choosing import Additions, Chosen, choose_memories

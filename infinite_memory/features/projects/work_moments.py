@@ -10,9 +10,9 @@ from pathlib import Path
 from infinite_memory.core.values.criteria import Conditions
 from infinite_memory.core.values.memory import Kind
 from infinite_memory.engine.load_memories import load_memories
-from infinite_memory.engine.retrieval.cut import may_be_pushed
 from infinite_memory.engine.retrieval.search import find_hits
 from infinite_memory.engine.retrieval.search_request import SearchRequest
+from infinite_memory.engine.retrieval.trust import may_be_pushed
 from infinite_memory.engine.services import Services
 from infinite_memory.features.overviews.sections import join_title
 from infinite_memory.features.projects.checkout import Checkout, open_checkout

@@ -13,7 +13,7 @@ from infinite_memory.core.values.conversation.message import check_messages
 from infinite_memory.core.values.conversation.trigger import Occasion
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.timestamps import in_zone
-from infinite_memory.engine.retrieval.cut import may_be_pushed
+from infinite_memory.engine.retrieval.trust import may_be_pushed
 from infinite_memory.engine.services import Services
 from infinite_memory.features.reminders.coming import list_reminders, make_place
 from infinite_memory.features.reminders.long_term.book import TrackedMemory, read_book
