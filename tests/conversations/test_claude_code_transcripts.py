@@ -170,6 +170,16 @@ def test_branches_of_tools_of_two_programs_and_behind_a_compaction_are_kept(
     assert len(texts_of(write_transcript(tmp_path / "a.jsonl", *lines))) == len(lines)
 
 
+def test_a_record_that_follows_itself_or_one_behind_it_ends(tmp_path: Path) -> None:
+    path = write_transcript(
+        tmp_path / "a.jsonl",
+        record("q1", "Paint the door", parentUuid="q1"),
+        record("q2", "Make it red", parentUuid="q3"),
+        record("q3", "And glossy", parentUuid="q2"),
+    )
+    assert texts_of(path) == ["Paint the door", "Make it red", "And glossy"]
+
+
 def test_a_message_that_is_written_twice_is_read_once(tmp_path: Path) -> None:
     twice = record("1", "one")
     path = write_transcript(tmp_path / "a.jsonl", twice, twice, record("1", "another one"))

@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from infinite_memory import AccessDenied, Config, Conflict, MemoryStore, NotFound, ReadOnly
-from infinite_memory.testing.embedders import HashingEmbedder
+from infinite_memory import AccessDenied, Conflict, MemoryStore, NotFound, ReadOnly
 
 KEY = "AKIAQRSTUVWX23456722"
 PASSWORD = "sunny-Harbour82"
 MASKED = "[secret: AWS access key]"
 HIDDEN = "[secret: password]"
 Open = Callable[..., MemoryStore]
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path / "home"
-
-
-@pytest.fixture
-def open_home(home: Path) -> Iterator[Open]:
-    opened = []
-
-    def open_store(**settings: Any) -> MemoryStore:
-        config = Config(home=home, **settings)
-        store = MemoryStore.open(home, config=config, embedder=HashingEmbedder())
-        opened.append(store)
-        return store
-
-    yield open_store
-    for store in opened:
-        store.close()
 
 
 @pytest.fixture

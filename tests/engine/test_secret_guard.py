@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,28 +13,11 @@ from pydantic import ValidationError
 
 from infinite_memory import Config, InvalidInput, MemoryStore
 from infinite_memory.core.errors import Conflict, SecretRefused
-from infinite_memory.testing.embedders import HashingEmbedder
 
 KEY = "AKIAQRSTUVWX23456722"
 PASSWORD = "sunny-Harbour82"
 MASKED = "[secret: AWS access key]"
 Open = Callable[..., MemoryStore]
-
-
-@pytest.fixture
-def open_home(tmp_path: Path) -> Iterator[Open]:
-    opened = []
-
-    def open_store(**settings: Any) -> MemoryStore:
-        home = tmp_path / "home"
-        config = Config(home=home, **settings)
-        store = MemoryStore.open(home, config=config, embedder=HashingEmbedder())
-        opened.append(store)
-        return store
-
-    yield open_store
-    for store in opened:
-        store.close()
 
 
 @pytest.fixture

@@ -65,6 +65,45 @@ def test_a_graph_of_logseq_has_its_properties_and_the_days_of_its_journals(
     assert (kiln.title, kiln.tags) == ("The Kiln", ("clay", "fire"))
 
 
+def test_a_note_of_properties_alone_is_kept_with_its_links(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    found = bring_in(
+        store,
+        tmp_path,
+        {
+            "Ada.md": "---\nphone: 555-0134\nstudio: '[[Kiln]]'\n---\n",
+            "Kiln.md": "Cone six.\n",
+            "Empty.md": "---\ntitle: Empty\n---\n",
+        },
+    )
+    assert set(found) == {"Ada.md", "Kiln.md"}
+    ada = found["Ada.md"]
+    assert ada.text == "phone: 555-0134\nstudio: '[[Kiln]]'"
+    assert [hit.memory.id for hit in store.search("555-0134")] == [ada.id]
+    assert [link.target for link in store.graph.links(ada.id)] == [found["Kiln.md"].id]
+
+
+def test_links_in_front_matter_are_read_as_names(store: MemoryStore, tmp_path: Path) -> None:
+    head = "---\nauthors: [[Ada]], [[Ben]]\ntags: [[clay]], #fire\n---\n"
+    (tmp_path / "b.md").write_text("---\ntags: [[clay]]\n---\nGlaze.\n")
+    (tmp_path / "c.md").write_text("---\ntags:\n  - '[[clay]]'\n---\nWheel.\n")
+    found = bring_in(store, tmp_path, {"a.md": f"{head}Cone six.\n"})
+    assert store.exchange.import_from(tmp_path).problem_count == 0
+    assert [found[name].tags for name in ("a.md", "b.md", "c.md")] == [
+        *(("clay", "fire"), ("clay",), ("clay",))
+    ]
+    assert found["a.md"].context["authors"] == "Ada, Ben"
+
+
+def test_a_property_called_file_does_not_hide_the_file(store: MemoryStore, tmp_path: Path) -> None:
+    found = bring_in(store, tmp_path, {"a.md": "file:: kiln.pdf\n\n- cone six\n"})
+    assert found["a.md"].context["note.file"] == "kiln.pdf"
+    moved = tmp_path / "moved"
+    bring_in(store, moved, {"a.md": "file:: kiln.pdf\n\n- cone six\n"})
+    assert len(store.browse(limit=100).memories) == 1
+
+
 def test_a_page_of_notion_is_the_same_in_each_export_and_links_by_its_file(
     store: MemoryStore, tmp_path: Path
 ) -> None:

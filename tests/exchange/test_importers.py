@@ -330,6 +330,43 @@ def test_a_chat_of_gemini_with_a_line_for_each_message_is_imported_once() -> Non
     assert "<session_context>" not in "".join(texts)
 
 
+def test_a_conversation_of_chatgpt_whose_nodes_name_their_parents_alone_is_whole(
+    store: MemoryStore, storage: InMemoryStorage, tmp_path: Path
+) -> None:
+    def say(role: str, text: str) -> dict[str, object]:
+        return {"author": {"role": role}, "content": {"parts": [text]}, "recipient": None}
+
+    # The last message stands first, as in the exports that give no children.
+    mapping = {
+        "c": {"parent": "b", "message": say("assistant", "At nine.")},
+        "root": {"parent": None, "message": None},
+        "b": {"parent": "root", "message": say("user", "When does the mill open?")},
+        "d": {"parent": "root", "message": say("user", "When does it close?")},
+    }
+    path = tmp_path / "conversations-001.json"
+    path.write_text(json.dumps([{"id": "t", "mapping": mapping, "current_node": "c"}]))
+    assert store.exchange.import_from(path).added == 3
+    found = {memory.text: memory for memory in list_memories(storage)}
+    assert found["At nine."].speaker == "assistant"
+    assert found["When does it close?"].context["branch"] == "other"
+    assert store.exchange.import_from(path).added == 0
+
+
+def test_a_chat_of_open_webui_alone_is_one_conversation(
+    store: MemoryStore, storage: InMemoryStorage, tmp_path: Path
+) -> None:
+    for name in ("q", "r"):
+        said = {
+            f"{name}1": {"id": f"{name}1", "role": "user", "content": f"Which pump, {name}?"},
+            f"{name}2": {"id": f"{name}2", "role": "assistant", "content": "Pump P2."},
+        }
+        chat = {"id": "", "title": "Pumps", "history": {"messages": said, "currentId": "a"}}
+        (tmp_path / f"{name}.json").write_text(json.dumps(chat))
+    imported = store.exchange.import_from(tmp_path)
+    assert (imported.format, imported.added) == ("chats", 4)
+    assert len({memory.conversation_id for memory in list_memories(storage)}) == 2
+
+
 def test_chats_of_open_webui_and_librechat_have_their_speakers_and_times(
     store: MemoryStore, storage: InMemoryStorage, tmp_path: Path
 ) -> None:

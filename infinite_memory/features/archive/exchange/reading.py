@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 from attrs import define, field, frozen
 
 from infinite_memory.core.config import Limits
-from infinite_memory.core.errors import ConfigurationError, InvalidInput
+from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.draft import storable
 from infinite_memory.core.values.exchange import ImportProblem
 from infinite_memory.core.values.timestamps import read_moment
@@ -76,8 +76,6 @@ def read_one(
         return
     try:
         yield from read_record(found, options)
-    except ConfigurationError:
-        raise
     except (ValueError, InvalidInput, TypeError, KeyError) as error:
         yield ImportProblem(file=found.file, where=found.where, what=str(error))
 
@@ -94,8 +92,6 @@ class Faults:
         """Return what `read` makes of a value, None and a problem if it cannot."""
         try:
             return read(*arguments)
-        except ConfigurationError:
-            raise
         except (ValueError, InvalidInput, RecursionError) as error:
             self.add(str(error))
             return None

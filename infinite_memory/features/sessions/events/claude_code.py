@@ -82,9 +82,10 @@ class _Branches:
         name = record.get("uuid")
         parent = record.get("parentUuid") or record.get("logicalParentUuid")
         if isinstance(name, str) and name not in self._positions:
-            self._positions[name] = number
+            # A parent stands before its child, or else a record could be behind itself.
             if isinstance(parent, str) and parent in self._positions:
                 self._parents[name] = parent
+            self._positions[name] = number
 
     def find_taken_back(self) -> set[int]:
         """Return the positions of the branches that the last request does not follow.

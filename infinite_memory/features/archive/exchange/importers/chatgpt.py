@@ -39,7 +39,7 @@ def read_chatgpt(found: Value, options: Options) -> Iterator[Item]:
     for name in _walk_nodes(nodes):
         faults = Faults(found.file, f"{found.where}.mapping.{name}".lstrip("."))
         details = {} if name in shown else {"branch": "other"}
-        yield from _read_message(nodes[name], conversation, faults, details)
+        yield from _read_message(name, nodes[name], conversation, faults, details)
         yield from faults.problems
 
 
@@ -77,6 +77,11 @@ def _open_conversation(
 def _walk_nodes(nodes: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Yield the names of the nodes, each behind its parent; a circle ends where it closes."""
     seen: set[str] = set()
+    # Newer exports name the parent of a node alone.
+    behind: dict[str, list[str]] = {}
+    for name, node in nodes.items():
+        if isinstance(node.get("parent"), str):
+            behind.setdefault(node["parent"], []).append(name)
     roots = [name for name, node in nodes.items() if node.get("parent") not in nodes]
     waiting = [*reversed(roots or list(nodes))]
     while waiting:
@@ -85,12 +90,13 @@ def _walk_nodes(nodes: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
             continue
         seen.add(name)
         yield name
-        children = nodes[name].get("children")
-        if isinstance(children, list):
-            waiting += [child for child in reversed(children) if isinstance(child, str)]
+        listed = nodes[name].get("children")
+        children = [*(listed if isinstance(listed, list) else ()), *behind.get(name, ())]
+        waiting += [child for child in reversed(children) if isinstance(child, str)]
 
 
 def _read_message(
+    name: str,
     node: Mapping[str, Any],
     conversation: Conversation,
     faults: Faults,
@@ -106,12 +112,12 @@ def _read_message(
     role = author.get("role") if isinstance(author, dict) else None
     is_hidden = isinstance(metadata, dict) and metadata.get("is_visually_hidden_from_conversation")
     # A message to a tool is a call of that tool.
-    if role not in _SPEAKERS or is_hidden or message.get("recipient", "all") != "all":
+    if role not in _SPEAKERS or is_hidden or (message.get("recipient") or "all") != "all":
         return
     text = _join_text(message.get("content"))
     if text:
         drafts = conversation.drafts(
-            *(_CLIENT, conversation.id, str(message.get("id") or node.get("id"))),
+            *(_CLIENT, conversation.id, str(message.get("id") or name)),
             speaker=str(role),
             text=text,
             said_at=faults.try_read(read_seconds, message.get("create_time")),
@@ -122,7 +128,7 @@ def _read_message(
 
 
 def _join_text(content: object) -> str:
-    if not isinstance(content, dict) or content.get("content_type") not in _WRITTEN:
+    if not isinstance(content, dict) or content.get("content_type", "text") not in _WRITTEN:
         return ""
     parts = content.get("parts")
     if not isinstance(parts, list):

@@ -29,12 +29,15 @@ def is_chat(value: Any) -> bool:
 
 
 def _find_messages(value: Mapping[str, Any]) -> Any:
+    # Open WebUI also gives a chat alone, without the record around it.
     chat = value.get("chat")
-    if not isinstance(chat, dict):
-        return value.get("messages") if "conversationId" in value else None
-    history = chat.get("history")
+    history = (chat if isinstance(chat, dict) else value).get("history")
     messages = history.get("messages") if isinstance(history, dict) else None
-    return list(messages.values()) if isinstance(messages, dict) else chat.get("messages")
+    if isinstance(messages, dict):
+        return list(messages.values())
+    if isinstance(chat, dict):
+        return chat.get("messages")
+    return value.get("messages") if "conversationId" in value else None
 
 
 def read_chat(found: Value, options: Options) -> Iterator[Item]:
@@ -46,16 +49,17 @@ def read_chat(found: Value, options: Options) -> Iterator[Item]:
     value = found.value
     if not is_chat(value):
         raise ValueError("it is no conversation with messages")
-    title = value.get("title")
+    title, messages = value.get("title"), _find_messages(value)
+    first = next((each for each in messages if isinstance(each, dict)), {})
     conversation = Conversation(
-        client="open-webui" if "chat" in value else "librechat",
-        id=str(value.get("id") or value.get("conversationId") or ""),
+        client="librechat" if "conversationId" in value else "open-webui",
+        id=str(value.get("id") or value.get("conversationId") or first.get("id") or ""),
         limits=options.limits,
         last=_EPOCH,
         topic=title if isinstance(title, str) else None,
     )
     # In LibreChat a message may hold the answers to it.
-    waiting = [*reversed(_find_messages(value))]
+    waiting = [*reversed(messages)]
     number = 0
     while waiting:
         message = waiting.pop()

@@ -69,7 +69,8 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str, list[str]]:
     """Return the fields at the beginning of a text, the rest, and what cannot be read of them.
 
     Where no field can be read, as of a rule at the top of a text, it all stays in the text. A field
-    that is not YAML, as a title with a colon, is taken as the text that it is.
+    that is not YAML, as a title with a colon, is taken as the text that it is, and links such as
+    `[[Kiln]], [[Clay]]` as their names.
 
     Raises:
         ConfigurationError: the package that reads it is not installed.
@@ -114,6 +115,9 @@ def _read_fields_apart(written: str) -> tuple[dict[str, Any], list[str]]:
         except ValueError as error:
             plain = value.strip().strip("\"'")
             is_text = _NAMED.match(part) and plain and "\n" not in plain
+            if is_text and plain.startswith("[[") and "[[[" not in plain:
+                fields[name.strip()] = plain.replace("[[", "").replace("]]", "")
+                continue
             effect = "is taken as text" if is_text else "is left out"
             faults.append(f"the field {name.strip()!r:.60} of the front matter {effect}: {error}")
             if is_text:
@@ -140,7 +144,9 @@ def tags_of(value: object) -> list[str]:
         value = value.split(",") if "," in value else value.split()
     if not isinstance(value, list):
         return []
-    tags = [" ".join(str(tag).split()).lstrip("#") for tag in value if tag is not None]
+    # YAML reads [[Kiln]] as a list in a list.
+    value = [tag for each in value for tag in (each if isinstance(each, list) else [each])]
+    tags = [" ".join(str(tag).split()).strip("[]").lstrip("#") for tag in value if tag is not None]
     return [tag for tag in tags if tag]
 
 

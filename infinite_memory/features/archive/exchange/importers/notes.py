@@ -89,17 +89,22 @@ class Notes:
         """Yield the memory of a note, or those of its parts if it is too long for one."""
         shown = self.source.show(file)
         try:
-            text = self.source.load_text(file, MAX_FILE_BYTES)
+            whole = text = self.source.load_text(file, MAX_FILE_BYTES)
             fields: Mapping[str, Any] = {}
             if file.lower().endswith(MARKDOWN):
-                fields, text, faults = split_front_matter(text)
+                fields, text, faults = split_front_matter(whole)
                 fields = {**_read_properties(text), **fields}
                 yield from (ImportProblem(file=shown, where="", what=what) for what in faults)
-            yield from self._draft(file, fields, text)
+            head = whole.removesuffix(text).strip("-\n ")
+            if not text.strip() and fields.keys() - {"title"}:
+                text = head  # a note of properties alone, such as that of a person or a day
+            yield from self._draft(file, fields, text, head)
         except ValueError as error:
             yield ImportProblem(file=shown, where="", what=str(error))
 
-    def _draft(self, file: str, fields: Mapping[str, Any], text: str) -> Iterator[DraftRecord]:
+    def _draft(
+        self, file: str, fields: Mapping[str, Any], text: str, head: str
+    ) -> Iterator[DraftRecord]:
         stem, is_basic = PurePosixPath(file).stem, self.client == BASIC
         heading = None if is_basic else _HEADING.match(text)
         title = str(fields.get("title") or (heading["title"] if heading else stem))
@@ -110,10 +115,11 @@ class Notes:
         written = time_of(dated, ("created", "date", "modified", "day"), self.options.zone)
         told = _STANDARD | {"type"} if is_basic and kind in _KINDS else _STANDARD
         extra = {n: plain_value(v) for n, v in fields.items() if n not in told}
-        context = {"client": self.client, "file": file, **extra}
+        place = {"client": self.client, "file": file}
+        context = {**place, **{f"note.{n}" if n in place else n: v for n, v in extra.items()}}
         name = stored_name(fields, file)
         note = [self.client, name or self.source.place(file)]
-        self._note_links(file, title, fields, prose, import_id([*note]))
+        self._note_links(file, title, fields, f"{head}\n{prose}", import_id([*note]))
         for number, part in enumerate(
             divide_by_content(text.rstrip(), self.options.limits.max_text_bytes)
         ):
