@@ -182,6 +182,23 @@ def test_a_table_of_another_program_is_read_by_what_its_columns_mean(tmp_path: P
     assert memory.happened_at.date().isoformat() == "2026-03-04"
 
 
+def test_a_highlight_and_the_note_on_it_are_one_text(tmp_path: Path) -> None:
+    path = tmp_path / "highlights.csv"
+    path.write_text(
+        "Highlight,Book Title,Note,Tags,Highlighted at\n"
+        "Clay remembers the hand.,On Kilns,,craft,2026-03-04 10:11:12+00:00\n"
+        "Fire at cone six.,On Kilns,Try this!,,\n"
+    )
+    with MemoryStore.open("memory://", embedder=HashingEmbedder()) as empty:
+        imported = empty.exchange.import_from(path)
+        found = {memory.text: memory for memory in empty.browse().memories}
+    assert imported.problem_count == 0
+    assert set(found) == {"Clay remembers the hand.", "Fire at cone six.\n\nTry this!"}
+    first = found["Clay remembers the hand."]
+    assert (first.happened_at.isoformat(), first.tags) == ("2026-03-04T10:11:12+00:00", ("craft",))
+    assert first.context["Book Title"] == "On Kilns"
+
+
 def test_a_table_that_ends_in_a_quote_is_named_from_there_on(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_bytes(b'text,kind\n"a",note\n"b,note\n')

@@ -28,8 +28,8 @@ _TYPES = {field.name: field.value_type for field in MEMORY_FIELDS}
 _JSON = {FieldType.TEXTS, FieldType.OBJECT, FieldType.FLAG, FieldType.NUMBER}
 # What other programs call a field, the likeliest first.
 _MEANT = {
-    "text": ("content", "note", "memory", "body"),
-    "happened_at": ("date", "created_at", "created", "timestamp"),
+    "text": ("content", "highlight", "note", "memory", "body"),
+    "happened_at": ("date", "created_at", "highlighted_at", "created", "timestamp"),
     "title": ("name",),
     "tags": ("labels", "categories"),
 }
@@ -74,13 +74,16 @@ def is_table(source: Source, file: str) -> bool:
 
 
 def _name_columns(header: list[str]) -> list[str]:
-    """Return the names of the fields that columns hold; other columns keep their own names."""
+    """Return the names of the fields that columns hold; other columns keep their own names.
+
+    Several columns may hold a text, such as a highlight and a note on it.
+    """
     names = [name.strip() for name in header]
-    lower = [name.lower() for name in names]
+    lower = ["_".join(name.lower().split()) for name in names]
     for meant, others in _MEANT.items():
-        found = next((other for other in (meant, *others) if other in lower), None)
-        if found is not None:
-            names[lower.index(found)] = meant
+        found = [other for other in (meant, *others) if other in lower]
+        for other in found[:1] if meant != "text" or meant in found else found:
+            names[lower.index(other)] = meant
     return names
 
 
@@ -133,13 +136,13 @@ def _read_row(
     try:
         if len(cells) > len(header):
             raise ValueError(f"the row has {len(cells)} cells, and the header {len(header)}")
-        read = {
-            name: faults.try_read(_read_cell, name, cell)
+        read = [
+            (name, faults.try_read(_read_cell, name, cell))
             for name, cell in zip(header, cells, strict=False)
             if cell
-        }
-        values = {name: value for name, value in read.items() if value is not None}
-        text = values.pop("text", "")
+        ]
+        values = {name: value for name, value in read if value is not None and name != "text"}
+        text = "\n\n".join(value for name, value in read if name == "text" and value)
         yield read_fields(
             values,
             text,
