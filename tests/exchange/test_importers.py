@@ -352,6 +352,24 @@ def test_a_conversation_of_chatgpt_whose_nodes_name_their_parents_alone_is_whole
     assert store.exchange.import_from(path).added == 0
 
 
+def test_a_project_of_claude_gives_its_instructions_description_and_documents(
+    store: MemoryStore, storage: InMemoryStorage, tmp_path: Path
+) -> None:
+    project = {
+        **{"uuid": "5b0c2f6e-3d1a-4a52-9d55-0c1f7f3c9a10", "name": "Kiln"},
+        **{"description": "All of the studio", "prompt_template": "Answer in short words."},
+        "docs": [{"uuid": "d1", "filename": "log.md", "content": "Cone six."}, {"uuid": "d2"}],
+    }
+    path = tmp_path / "projects.json"
+    path.write_text(json.dumps([project]))
+    assert store.exchange.import_from(path).added == 3
+    assert {memory.text: memory.title for memory in list_memories(storage)} == {
+        **{"All of the studio": "Kiln", "Answer in short words.": "Kiln"},
+        "Cone six.": "log.md",
+    }
+    assert store.exchange.import_from(path).added == 0
+
+
 def test_a_chat_of_open_webui_alone_is_one_conversation(
     store: MemoryStore, storage: InMemoryStorage, tmp_path: Path
 ) -> None:

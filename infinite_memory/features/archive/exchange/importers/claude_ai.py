@@ -2,7 +2,7 @@
 
 Messages come with their times. The text of a file that was attached is a note of its own; calls of
 tools, their results and thoughts are left out. `memories.json` gives a note for each memory, and
-`projects.json` the instructions of a project and a note for each of its documents.
+`projects.json` the instructions and the description of a project, and a note for each document.
 """
 
 from __future__ import annotations
@@ -142,6 +142,7 @@ def _list_notes(value: Mapping[str, Any]) -> Iterator[tuple[list[str], Any, Any,
         project = str(value.get("uuid"))
         name, at = value.get("name"), value.get("created_at")
         yield ["project", project], value.get("prompt_template"), name, at, project
+        yield ["description", project], value.get("description"), name, at, project
         docs = value["docs"]
         for each in docs if isinstance(docs, list) else ():
             fields = each if isinstance(each, dict) else {"content": each}
