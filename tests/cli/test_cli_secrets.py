@@ -7,6 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from infinite_memory.apps.cli.commands import installation
+
 Run = Callable[..., Any]
 Ask = Callable[..., Any]
 KEY = "AKIAQRSTUVWX23456722"
@@ -57,3 +61,15 @@ def test_a_setting_of_the_environment_masks_a_scope(run: Run, ask: Ask, monkeypa
     assert "takes none" in refused
     assert KEY not in refused
     assert "secrets" in ask("config")
+
+
+def test_on_a_terminal_nothing_is_masked_before_a_yes(
+    run: Run, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(installation, "is_terminal", lambda _: True)
+    run("remember", f"The key of the gateway is {KEY}")
+    said = run("doctor", "--secrets", stdin="n\n", code=1).output
+    assert "Mask 1 secret (AWS access key) in 1 memory for good?" in said
+    assert KEY in ask("list")["memories"][0]["text"]
+    assert "are masked" in run("doctor", "--secrets", stdin="y\n").output
+    assert run("doctor", "--secrets").output == "No secret is stored.\n"

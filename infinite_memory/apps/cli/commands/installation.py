@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,14 @@ from attrs import asdict
 
 from infinite_memory.apps.cli.exits import ExitCode
 from infinite_memory.apps.cli.options import common_options, refuse_scopes, wants_json
-from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, emit_table, remark
+from infinite_memory.apps.cli.output import (
+    Line,
+    emit_json,
+    emit_lines,
+    emit_table,
+    is_terminal,
+    remark,
+)
 from infinite_memory.apps.cli.settings import load_settings, read_platform, server_arguments
 from infinite_memory.apps.connect.entry import ServerEntry
 from infinite_memory.core.errors import ConfigurationError
@@ -73,7 +81,7 @@ def doctor_command(
     asked for its tools. Nothing is changed, and a store that does not exist is not created. Exits
     with 1 if there is a problem. With --secrets nothing of this is checked: keys, tokens, passwords
     and numbers of cards and accounts in the store are masked, in the history too. That cannot be
-    undone.
+    undone; on a terminal you are asked before.
     """
     refuse_scopes(context, "doctor")
     if secrets:
@@ -96,7 +104,14 @@ def _mask_secrets(context: click.Context, ids: tuple[str, ...], *, dry_run: bool
     from infinite_memory.apps.cli.opening import open_store
 
     with open_store(context) as store:
-        found = store.bulk.mask_secrets([store.ids.resolve(i) for i in ids], dry_run=dry_run)
+        named = [store.ids.resolve(each) for each in ids]
+        if not dry_run and is_terminal(sys.stdin):
+            would = store.bulk.mask_secrets(named, dry_run=True)
+            number = format_count(len(would.ids), "memory", "memories")
+            question = f"Mask {describe_secrets(would.secrets)} in {number} for good?"
+            if would.ids and not click.confirm(question, err=True):
+                return ExitCode.NO
+        found = store.bulk.mask_secrets(named, dry_run=dry_run)
         backups = [backup.path for backup in store.backups.list()] if found.ids else []
     if wants_json(context):
         emit_json({**found.to_dict(), "backups": backups})
