@@ -37,7 +37,8 @@ FLOORS = (
     ("features.attachments", "features.graph", "features.inbox", "features.sessions"),
     ("features.reminders", "features.archive"),
     ("features.overviews", "features.chats"),
-    ("features.projects", "features.background"),
+    ("features.projects",),
+    ("features.background",),
     ("store",),
     ("apps", "infinite_memory_mcp"),
 )
@@ -48,7 +49,9 @@ ARROWS = {
     "features.overviews": {"features.reminders", "features.sessions"},
     "features.chats": {"features.attachments", "features.reminders"},
     "features.projects": {"features.sessions", "features.overviews", "features.reminders"},
-    "features.background": {"features.archive", "features.chats"},
+    "features.background": {
+        *("features.archive", "features.chats", "features.projects", "features.sessions"),
+    },
 }
 # Within a room that has an order of its own, a part imports from the parts before it.
 PARTS = {

@@ -260,6 +260,7 @@ class AsyncConversations(Awaited[Conversations]):
     analyze_patterns = awaited(Conversations.analyze_patterns)
     search = awaited(Conversations.search)
     ingest_spool = awaited(Conversations.ingest_spool)
+    find_new_sessions = awaited(Conversations.find_new_sessions)
     begin_session = awaited(Conversations.begin_session)
     recall_for_prompt = awaited(Conversations.recall_for_prompt)
     recall_for_failure = awaited(Conversations.recall_for_failure)

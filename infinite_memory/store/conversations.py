@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from infinite_memory.core.errors import Conflict
@@ -53,8 +54,9 @@ from infinite_memory.features.sessions.project_scope import (
     existing_project_scope,
     find_project_scope,
 )
-from infinite_memory.features.sessions.session_messages import ingest_spool
+from infinite_memory.features.sessions.session_messages import ingest_spool, leave_pieces
 from infinite_memory.features.sessions.session_undo import SessionUndone, undo_session
+from infinite_memory.features.sessions.taken_sessions import TakenSessions
 from infinite_memory.store import SESSION_TOKENS
 from infinite_memory.store.lifetime import Group
 
@@ -69,10 +71,6 @@ _READER_SECONDS = 5.0
 
 def _answer_no() -> bool:
     return False
-
-
-def _make_no_pieces(*_: object) -> None:
-    """Make nothing of the events of a session."""
 
 
 @measure_calls("conversations.")
@@ -324,15 +322,23 @@ class Conversations(Group):
         erased since. What earlier versions stored of a repository in other scopes is moved to its
         own, by one change. One process reads at a time; any other returns at once. A store that is
         confined to scopes, or that ends with the process, takes nothing in. `stop` is asked from
-        time to time. Without `pieces`, which take most of the time, `projects.ingest_sessions`
-        makes the chunks later.
+        time to time. Without `pieces`, which take most of the time, the upkeep makes the chunks
+        later, and `find_new_sessions` leaves the session out until its file changes.
 
         Raises:
             StorageError: the messages cannot be stored at the moment; they are kept.
         """
         services = self._services
-        on_read = partial(ingest_noted, services) if pieces else _make_no_pieces
+        on_read = partial(ingest_noted, services) if pieces else partial(leave_pieces, services)
         return ingest_spool(services, stop, on_read)
+
+    @count_call
+    def find_new_sessions(self, files: Iterable[Path]) -> tuple[Path, ...]:
+        """Return the session files that are new, or changed since `ingest_spool` left their pieces.
+
+        Nothing of an unchanged file is read, save that the store holds what was made of it.
+        """
+        return tuple(TakenSessions(self._services).leave_out_known(files))
 
     def begin_session(
         self,

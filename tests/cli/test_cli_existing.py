@@ -80,7 +80,8 @@ def test_sessions_and_notes_are_taken_in_once_into_the_scope_of_their_project(
     run: Run, ask: Ask, user: Path
 ) -> None:
     said = run("connect", "claude-code", "--import-sessions").stderr
-    assert "Took in 6 messages and 3 pieces of work of 3 sessions" in said
+    assert "Took in 6 messages of 3 sessions, and 3 memories of notes." in said
+    assert "`infinite-memory worker`, makes them." in said
     (hit, *_) = ask("search", "which pump is the spare one?")["hits"]
     assert hit["scope"].endswith("/pond")
     assert hit["text"] == "The spare pump of the pond is P2."
@@ -88,10 +89,36 @@ def test_sessions_and_notes_are_taken_in_once_into_the_scope_of_their_project(
     assert hit["text"].endswith("Filter 2 runs 4 hours.")
     assert hit["scope"].endswith("/pond")
     again = run("connect", "claude-code", "--import-sessions").stderr
-    assert "Took in 0 messages and 0 pieces of work of 3 sessions, and 0 memories" in again
+    said = "Took in 0 messages of 0 sessions, and 0 memories of notes; 3 sessions did not change."
+    assert said in again
     with (user / ".claude" / "projects" / "-pond" / "s1.jsonl").open("a") as file:
         file.write(list_lines(7, str(user / "pond"))[0])
-    assert "Took in 1 message and" in run("connect", "claude-code", "--import-sessions").stderr
+    again = run("connect", "claude-code", "--import-sessions").stderr
+    assert "Took in 1 message of 1 session, and 0 memories of notes; 2 sessions did" in again
+
+
+def list_pieces(ask: Ask) -> list[str]:
+    listed = ask("list", "--kind", "discussion")["memories"]
+    return sorted(memory["title"] for memory in listed)
+
+
+def test_the_pieces_of_work_follow_in_the_background_and_once(
+    run: Run, ask: Ask, user: Path
+) -> None:
+    run("connect", "claude-code", "--import-sessions")
+    assert list_pieces(ask) == []
+    assert "Cut 3 sessions into pieces of work." in run("optimize", "--dry-run").stdout
+    assert "Cut 3 sessions into pieces of work." in run("worker", "--once").stdout
+    titles = [f"How long does filter {number} run?" for number in range(3)]
+    assert list_pieces(ask) == titles
+    assert "pieces of work" not in run("optimize", "--job", "pieces").stdout
+    run("connect", "claude-code", "--import-sessions")
+    assert "pieces of work" not in run("optimize", "--job", "pieces").stdout
+    file = user / ".claude" / "projects" / "-pond" / "s1.jsonl"
+    file.write_text(file.read_text() + list_lines(7, str(user / "pond"))[0])
+    run("connect", "claude-code", "--import-sessions")
+    assert "Cut 1 session into" in run("optimize", "--job", "pieces").stdout
+    assert list_pieces(ask) == [*titles, "How long does filter 7 run?"]
 
 
 def test_what_another_process_takes_in_and_what_was_masked_is_said(

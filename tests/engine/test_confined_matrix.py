@@ -516,6 +516,7 @@ ROWS: Mapping[str, list[Call]] = {
     ],
     "conversations.recall_for_file": [lambda s: s.conversations.recall_for_file("a.py")],
     "conversations.ingest_spool": [lambda s: s.conversations.ingest_spool()],
+    "conversations.find_new_sessions": [lambda s: s.conversations.find_new_sessions([])],
     "conversations.undo": [
         *(lambda s, c=c: s.conversations.undo(c) for c in CONVERSATIONS),
         lambda s: s.conversations.undo("talk", dry_run=True),

@@ -157,6 +157,7 @@ calls = {
     "conversations.analyze_patterns": lambda: store.conversations.analyze_patterns("t"),
     "conversations.search": lambda: store.conversations.search("t"),
     "conversations.ingest_spool": store.conversations.ingest_spool,
+    "conversations.find_new_sessions": lambda: store.conversations.find_new_sessions([]),
     "conversations.project_scope": lambda: store.conversations.project_scope("/"),
     "conversations.begin_session": lambda: store.conversations.begin_session("/"),
     "conversations.recall_for_prompt": lambda: store.conversations.recall_for_prompt("x"),

@@ -74,6 +74,7 @@ CALLS: dict[str, Callable[[MemoryStore], object]] = {
     "conversations.recall_for_failure": lambda store: store.conversations.recall_for_failure("a b"),
     "conversations.recall_for_file": lambda store: store.conversations.recall_for_file("a b"),
     "conversations.ingest_spool": lambda store: store.conversations.ingest_spool(),
+    "conversations.find_new_sessions": lambda store: store.conversations.find_new_sessions([]),
     "conversations.undo": lambda store: store.conversations.undo("talk"),
     "conversations.project_scope": lambda store: store.conversations.project_scope("/"),
     "scopes.__iter__": lambda store: list(store.scopes),

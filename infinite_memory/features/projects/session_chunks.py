@@ -129,7 +129,7 @@ def ingest_noted(services: Services, line: SpoolLine, events: Sequence[Event]) -
 
     Its messages are stored by then, so a failure is logged; the next note tries again.
     """
-    if not services.config.projects.sessions:
+    if not services.config.projects.sessions or not events:
         return
     try:
         own = leave_out_copies(services, line.client, events, {})

@@ -34,6 +34,7 @@ from infinite_memory.features.sessions.spool_reader import (
     load_pauses,
 )
 from infinite_memory.features.sessions.statements import find_statements
+from infinite_memory.features.sessions.taken_sessions import TakenSessions, stamp_file
 from infinite_memory.features.sessions.withheld import Pauses
 from infinite_memory.storage.inmemory import InMemoryStorage
 
@@ -82,6 +83,7 @@ def _ingest_claimed(services: Services, spool: Spool, stop: Stop, on_read: OnRea
         if stop():
             return evolve(ingested, finished=False)
         try:
+            line = evolve(line, stamp=stamp_file(services, Path(line.transcript)))
             events = _read_events(line, load_pauses(spool.home))
             count, is_whole = _store_messages(services, line, events, stop)
         except (Conflict, InvalidInput, ValueError) as error:
@@ -100,9 +102,8 @@ def _ingest_claimed(services: Services, spool: Spool, stop: Stop, on_read: OnRea
             continue
         if not is_whole:
             return evolve(ingested, messages=ingested.messages + count, finished=False)
-        if events:
-            on_read(line, events)
-            _note_used(services, events)
+        on_read(line, events)
+        _note_used(services, events)
         new = 1 if count else 0
         ingested = evolve(
             ingested,
@@ -113,6 +114,11 @@ def _ingest_claimed(services: Services, spool: Spool, stop: Stop, on_read: OnRea
     spool.finish(files, failures)
     failed = tuple(f"{line.transcript}: {line.reason}" for line in failures)
     return evolve(ingested, failed=failed)
+
+
+def leave_pieces(services: Services, line: SpoolLine, events: Sequence[Event]) -> None:
+    """Leave the pieces of work of a transcript to the upkeep."""
+    TakenSessions(services).add_messages(line.transcript, line.stamp, events)
 
 
 def _note_used(services: Services, events: Sequence[Event]) -> None:

@@ -35,12 +35,16 @@ _LOCK_SECONDS = 5.0
 
 @frozen(kw_only=True)
 class SpoolLine:
-    """A transcript to read, as a hook noted it; `reason` says why an earlier reading failed."""
+    """A transcript to read, as a hook noted it; `reason` says why an earlier reading failed.
+
+    `stamp` is that of the file before it was read; see `stamp_file`. It is not kept.
+    """
 
     client: str
     transcript: str
     folder: str
     reason: str = ""
+    stamp: str = ""
 
 
 @frozen

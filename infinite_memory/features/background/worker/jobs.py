@@ -15,6 +15,7 @@ from infinite_memory.features.background.upkeep.jobs.fade import FADE
 from infinite_memory.features.background.upkeep.jobs.index import INDEX
 from infinite_memory.features.background.upkeep.jobs.limit import LIMIT
 from infinite_memory.features.background.upkeep.jobs.link_duplicates import LINK_DUPLICATES
+from infinite_memory.features.background.upkeep.jobs.pieces import PIECES
 from infinite_memory.features.background.upkeep.jobs.retire import RETIRE
 from infinite_memory.features.background.upkeep.jobs.summarise import SUMMARISE
 
@@ -41,6 +42,7 @@ COMPACT = Job(
 JOBS: tuple[Job, ...] = (
     BACKUP,
     EMBED,
+    PIECES,
     LINK_DUPLICATES,
     RETIRE,
     SUMMARISE,

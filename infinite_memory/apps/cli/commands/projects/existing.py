@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -14,7 +13,7 @@ from infinite_memory.apps.cli.output import is_terminal, progress_bars, remark
 from infinite_memory.apps.cli.waiting import end_waiting
 from infinite_memory.apps.connect.catalog import Client
 from infinite_memory.core.clock import Deadline, within
-from infinite_memory.core.errors import InfiniteMemoryError, NotFound
+from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import describe_secrets
 from infinite_memory.features.sessions.existing import (
@@ -27,7 +26,7 @@ from infinite_memory.features.sessions.spool_reader import Spool
 from infinite_memory.search.text.lines import one_line
 from infinite_memory.store.memory_store import MemoryStore
 
-_READ, _CUT = "messages", "pieces of work"
+_READ = "messages"
 _STEP = 16
 _DAY_SECONDS = 86_400.0
 
@@ -56,16 +55,17 @@ def offer_existing(
 
 
 def _take_in(store: MemoryStore, existing: Existing) -> None:
-    """Store the messages of all sessions, and then their pieces of work; both newest first.
+    """Store the messages of new and changed sessions, newest first.
 
-    After an interruption the next call goes on, since what is stored is not stored again.
+    Their pieces of work are left to the upkeep. After an interruption the next call goes on.
     """
     notes = sum(_import_note(store, note) for note in existing.notes)
-    total, messages, pieces = len(existing.sessions), 0, 0
+    sessions = store.conversations.find_new_sessions(existing.sessions)
+    total, messages = len(sessions), 0
     masked = Counter[str]()
-    steps = [existing.sessions[start : start + _STEP] for start in range(0, total, _STEP)]
+    steps = [sessions[start : start + _STEP] for start in range(0, total, _STEP)]
     # As of a client that waits, most texts are embedded later.
-    with progress_bars(_READ, _CUT) as update, within(Deadline().moved_to(_DAY_SECONDS)):
+    with progress_bars(_READ) as update, within(Deadline().moved_to(_DAY_SECONDS)):
         draw = (lambda *_: None) if update is None else update
         for number, step in enumerate(steps, 1):
             note_sessions(store.config.home, existing.client, step)
@@ -75,20 +75,17 @@ def _take_in(store: MemoryStore, existing: Existing) -> None:
             for sentence in (*report.skipped, *report.failed):
                 remark(f"Left out: {one_line(sentence, max_chars=200)}")
             draw(_READ, min(number * _STEP, total), total)
-        for number, session in enumerate(existing.sessions, 1):
-            with suppress(NotFound):  # the client may have removed it meanwhile
-                cut = store.projects.ingest_sessions(session)
-                pieces += cut.count("stored") + cut.count("revised")
-            draw(_CUT, number, total)
     if waiting := Spool(store.config.home).count_waiting():
         remark(f"{format_count(waiting, 'session')} more: another process takes them in.", style="")
     if masked:
         remark(f"Masked: {describe_secrets(masked)}.", style="")
-    made = format_count(pieces, "piece of work", "pieces of work")
+    unchanged = len(existing.sessions) - total
+    kept = f"; {format_count(unchanged, 'session')} did not change" if unchanged else ""
     remark(
-        f"Took in {format_count(messages, 'message')} and {made} of"
-        f" {format_count(total, 'session')}, and {format_count(notes, 'memory', 'memories')} of"
-        " notes. A server that runs, or `infinite-memory embed`, lets their meaning find them too.",
+        f"Took in {format_count(messages, 'message')} of {format_count(total, 'session')}, and"
+        f" {format_count(notes, 'memory', 'memories')} of notes{kept}. Words find them now. Their"
+        " meaning and the pieces of work follow in the background: a server that runs, or"
+        " `infinite-memory worker`, makes them.",
         style="",
     )
 
