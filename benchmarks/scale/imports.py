@@ -1,6 +1,8 @@
 """Long work beside its floor: exchange, undo, backups, the index, vectors and dreams.
 
     python -m benchmarks.scale.imports [--memories 10000]
+    python -m benchmarks.scale.imports --sessions 4000
+    python -m benchmarks.scale.imports --notes 2000
 
 What is imported are messages of some 100 characters, without vectors; all else works on the store
 of the other benchmarks, with random vectors of 768 numbers. Every step runs in a process of its
@@ -9,6 +11,10 @@ cannot do without, with nothing around it: it reads the same rows by plain state
 or parses it, packs or unpacks it, and inserts the same rows, with their indexes, in one
 transaction. For the index it cuts each text into words and gathers the vectors; for vectors it is
 the bare embedder. A dream has a bound of five seconds and no floor.
+
+With `--sessions`, so many sessions of twelve messages and six calls of tools are taken in as by
+`connect --import-sessions`, once and again, with the models of the package; then the upkeep cuts a
+hundred of them into pieces of work. With `--notes`, a folder of notes is imported, once and again.
 """
 
 from __future__ import annotations
@@ -33,8 +39,10 @@ import zstandard
 from benchmarks.environment import describe_environment
 from benchmarks.scale import backups, corpus
 from infinite_memory import Config, Draft, MemoryStore
+from infinite_memory.core.clock import Deadline, within
 from infinite_memory.core.protocols import SupportsIndex
 from infinite_memory.features.archive.backup import verify_file
+from infinite_memory.features.sessions.existing import find_existing, note_sessions
 from infinite_memory.search.embedding import open_embedder
 from infinite_memory.search.text.analyzer import words
 from infinite_memory.storage.sqlite.schema import create_tables
@@ -231,11 +239,84 @@ def _measure_whole_store(folder: Path, count: int) -> None:
     measured("embed a backlog", _BACKLOG, lambda: _embed_backlog(folder / "backlog"), floor=bare)
 
 
+def _write_sessions(user: Path, count: int) -> None:
+    """Write sessions of Claude Code on twenty projects, in the folder of a user."""
+    for number in range(count):
+        project = user / f"project{number % 20}"
+        (project / ".git").mkdir(parents=True, exist_ok=True)
+        told: list[tuple[str, object]] = []
+        for turn in range(6):
+            call = {"id": f"t{turn}", "name": "Edit", "input": {"file_path": f"{project}/a.py"}}
+            result = {"type": "tool_result", "tool_use_id": f"t{turn}", "content": "Updated."}
+            texts = corpus.texts(4, seed=8 * number + turn)
+            told.append(("user", f"Please look at {texts[0]} I prefer {texts[1]}"))
+            if not turn % 2:
+                told += [("assistant", [{"type": "tool_use", **call}]), ("user", [result])]
+            told.append(("assistant", [{"type": "text", "text": " ".join(texts[2:])}]))
+        lines = [
+            json.dumps(
+                {
+                    **{"type": role, "uuid": f"{number}-{place}", "sessionId": f"s{number}"},
+                    **{"cwd": str(project), "message": {"role": role, "content": content}},
+                    "timestamp": f"2026-{number // 28 % 12 + 1:02}-{number % 28 + 1:02}"
+                    f"T{number // 336 % 24:02}:{place:02}:00.000Z",
+                }
+            )
+            for place, (role, content) in enumerate(told)
+        ]
+        file = user / ".claude" / "projects" / f"-project{number % 20}" / f"s{number}.jsonl"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _take_in(home: Path, user: Path) -> None:
+    # As `connect` does: most texts are embedded later.
+    with MemoryStore.open(config=Config(home=home)) as store, within(Deadline().moved_to(1e6)):
+        sessions = store.conversations.find_new_sessions(
+            find_existing("claude-code", user).sessions
+        )
+        for start in range(0, len(sessions), 16):
+            note_sessions(home, "claude-code", sessions[start : start + 16])
+            store.conversations.ingest_spool(pieces=False)
+
+
+def _cut(home: Path) -> None:
+    with MemoryStore.open(config=Config(home=home)) as store:
+        store.upkeep.optimize(jobs=["pieces"])
+
+
+def _measure_sessions(folder: Path, count: int) -> None:
+    user, home = folder / "user", folder / "home"
+    _write_sessions(user, count)
+    measured("words of sessions", 12 * count, lambda: _take_in(home, user))
+    measured("the same again", 12 * count, lambda: _take_in(home, user))
+    measured("pieces of 100 sessions", 1200, lambda: _cut(home))
+
+
+def _measure_notes(folder: Path, count: int) -> None:
+    for number, text in enumerate(corpus.texts(3 * count, seed=5)[::3]):
+        file = folder / "notes" / f"area{number % 20}" / f"note {number}.md"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        front = f"title: Note {number}\ntags: [area{number % 20}]\ncreated: 2026-05-01\n"
+        file.write_text(f"---\n{front}---\n# Note {number}\n\n{text}\n", encoding="utf-8")
+    for name in ("notes", "notes again"):
+        measured(name, count, lambda: _import(folder / "home", folder / "notes"))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--memories", type=int, default=10_000)
-    count = parser.parse_args().memories
+    parser.add_argument("--sessions", type=int, default=0)
+    parser.add_argument("--notes", type=int, default=0)
+    given = parser.parse_args()
+    count = given.memories
     print(describe_environment())
+    for wanted, work in ((given.sessions, _measure_sessions), (given.notes, _measure_notes)):
+        if wanted:
+            with tempfile.TemporaryDirectory() as name:
+                work(Path(name), wanted)
+    if given.sessions or given.notes:
+        return
     base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
     print(f"{count:,} memories; an idle process has {base:,} MB")
     with tempfile.TemporaryDirectory() as name:

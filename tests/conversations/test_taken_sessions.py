@@ -1,4 +1,4 @@
-"""Sessions that were here before: their words at once, their pieces of work later, nothing twice."""
+"""Sessions that were here before: words at once, pieces of work later, nothing twice."""
 
 from __future__ import annotations
 
