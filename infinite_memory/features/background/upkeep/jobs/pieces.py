@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
+from infinite_memory.core.clock import current_deadline, within
 from infinite_memory.core.errors import Conflict, InvalidInput, NotFound
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.features.background.upkeep.context import JobContext
@@ -15,6 +16,7 @@ from infinite_memory.features.projects.session_chunks import ingest_sessions
 from infinite_memory.features.sessions.taken_sessions import TakenSession, TakenSessions
 
 _MOST = 100
+_DAY_SECONDS = 86_400.0
 _log = logging.getLogger(__name__)
 
 
@@ -26,11 +28,13 @@ def _plan_cutting(context: JobContext) -> Plan:
 
     def cut() -> Sequence[str]:
         done = 0
-        for session in waiting[:_MOST]:
-            if context.stop():
-                break
-            taken.add_pieces(session, _cut_session(context, session))
-            done += 1
+        # As of a client that waits, the texts of the pieces are embedded later, by their own job.
+        with within(current_deadline().moved_to(_DAY_SECONDS)):
+            for session in waiting[:_MOST]:
+                if context.stop():
+                    break
+                taken.add_pieces(session, _cut_session(context, session))
+                done += 1
         return (f"Cut {format_count(done, 'session')} into pieces of work.",) if done else ()
 
     intends = f"Cut {format_count(len(waiting), 'session')} into pieces of work."
