@@ -22,7 +22,8 @@ class Upkeep(Group):
     """The upkeep of a store: jobs that archive, summarise, link, back up and compact.
 
     Nothing that a person stored is deleted or rewritten, unless a rule of the configuration says
-    `erase`. A run of a job is a single entry of the journal, and has a single undo.
+    `erase`. A run of a job is a single entry of the journal, and has a single undo;
+    of "pieces" each piece of work is.
     """
 
     @count_call
