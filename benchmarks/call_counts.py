@@ -1,11 +1,13 @@
-"""Counts what a search, a write, a read and the list of tools do, the same on any machine.
+"""Counts what a search, a write, a read, the list of tools and long work do, on any machine alike.
 
     python -m benchmarks.call_counts [--memories 10000] [--functions 20]
 
 A figure is the number of calls of functions of Python and of C (as `cProfile` counts them; those of
 other threads do not count), each in a third call, when all is loaded. The vectors are sums of
 random vectors of words, so that no model is loaded; "both" is the search of two models, whose
-vectors are twice as long. `--functions` adds those that are called most, by module.
+vectors are twice as long. An export, an import and its undo are those of 600 memories; the store
+is opened for the last two, and closed, which writes the index. `--functions` adds those that are
+called most, by module.
 """
 
 from __future__ import annotations
@@ -46,12 +48,16 @@ BUDGETS = {
     "remember": 1_950,
     "get": 170,
     "tools/list": 1_500,
+    "export of 600": 66_000,
+    "import of 600": 482_000,
+    "undo of 600": 403_000,
     "fsyncs of a remember": 1,
     "bytes of a remember": 20_480,
 }
 """The most that each may be: what was printed, and a few percent more for other versions."""
 
 _DIMENSIONS = 384
+_LONG_WORK = 600
 _QUESTION = "Where is the {} of the old house?"
 _START = datetime(2025, 1, 1, tzinfo=UTC)
 
@@ -114,8 +120,27 @@ def measure(folder: Path, memories: int = MEMORIES) -> dict[str, Count]:
     with LazyStore(lambda: MemoryStore.open("memory://"), quiet_seconds=600) as lazy:
         server = build_server(lazy)
         counts["tools/list"] = _third(lambda _: asyncio.run(server.list_tools()))
+    counts |= _count_long_work(folder, alone)
     counts |= _count_writes(folder / "writes")
     return {name: counts[name] for name in BUDGETS}
+
+
+def _count_long_work(folder: Path, embedder: Embedder) -> dict[str, Count]:
+    lines, counts = folder / "lines.jsonl", dict[str, Count]()
+
+    def import_anew(number: int) -> None:
+        with MemoryStore.open(folder / f"import {number}", embedder=embedder) as store:
+            store.exchange.import_from(lines)
+
+    def undo(number: int) -> None:
+        with MemoryStore.open(folder / f"import {number}", embedder=embedder) as store:
+            store.undo(store.journal.entries(limit=1)[0].number)
+
+    with _fill(folder / "exported", embedder, _LONG_WORK) as store:
+        counts["export of 600"] = _third(lambda _: store.exchange.export(lines, force=True))
+    counts["import of 600"] = _third(import_anew)
+    counts["undo of 600"] = _third(undo)
+    return counts
 
 
 def _third(work: Callable[[int], object]) -> Count:

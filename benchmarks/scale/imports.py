@@ -122,7 +122,7 @@ def measured(name: str, count: int, work: Callable[[], object], *, floor: float 
     return cpu
 
 
-def _read_rows(home: Path, tables: Iterable[str] = ("memories", "vectors")) -> Rows:
+def _read_rows(home: Path, tables: Iterable[str] = ("memories", "embeddings")) -> Rows:
     """Return the rows of tables by plain statements; nobody else has the store open."""
     with closing(apsw.Connection(str(home / "memory.db"))) as connection:
         return {
@@ -164,7 +164,7 @@ def _gather(home: Path) -> None:
     rows = _read_rows(home)
     for row in rows["memories"]:
         words(max((value for value in row if isinstance(value, str)), key=len))
-    np.stack([np.frombuffer(value, np.float32) for *_, value, _ in rows["vectors"]])
+    np.stack([np.frombuffer(value, np.float32) for *_, value, _ in rows["embeddings"]])
 
 
 def _embed_bare(lines: list[str]) -> None:

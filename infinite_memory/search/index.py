@@ -253,6 +253,7 @@ class SearchIndex:
             return reader
 
     def _map_snapshot(self) -> Reader:
+        """Return a reader of the snapshot and of the changes since it was written."""
         reader = self._snapshot.read() if self._snapshot is not None else None
         if reader is None:
             return Reader()
@@ -267,13 +268,13 @@ class SearchIndex:
             self._remove()
             return Reader()
         self._saved_at = self._folded_at = reader.cursor
-        if self._erased_since(reader):
-            # The writer of the file ended before it could check for erased memories.
-            self._remove()
-        return reader
+        return self._catch_up(reader, position, mapped=reader)
 
-    def _catch_up(self, reader: Reader, position: int) -> Reader:
-        """Return `reader` with at least all changes up to the cursor `position`."""
+    def _catch_up(self, reader: Reader, position: int, *, mapped: Reader | None = None) -> Reader:
+        """Return `reader` with at least all changes up to the cursor `position`.
+
+        The snapshot is removed if a memory in `mapped`, which reads it, may be erased since.
+        """
         # Read once: the property builds the name of the model at every access.
         model, dimensions = self._embedder.model, self._embedder.dimensions
         while reader.cursor < position:
@@ -281,6 +282,10 @@ class SearchIndex:
             latest: dict[str, Document | None] = {}
             while cursor < position and len(latest) < _SEGMENT_DOCUMENTS:
                 changes = self._storage.changes(cursor, limit=_FEED_BATCH, models=(model,))
+                if mapped and any(_may_be_erased(mapped, change) for change in changes.items):
+                    # The writer of the file ended before it could check for erased memories.
+                    self._remove()
+                    mapped = None
                 for change in changes.items:
                     record = change.record
                     latest[change.id] = (
@@ -393,7 +398,6 @@ class SearchIndex:
         mapped = self._map_snapshot()
         if not mapped.cursor:
             return
-        mapped = self._catch_up(mapped, self._storage.position())
         with self._refreshing:
             if self._reader is not None:
                 self._reader = self._catch_up(mapped, max(self._reader.cursor, mapped.cursor))
@@ -461,17 +465,15 @@ def _may_be_erased(reader: Reader, change: Change) -> bool:
     A first revision with a different `stored_at` is a new memory under the same id. With the same
     `stored_at`, the memory received a vector or lost its vector.
     """
+    memory = None if change.record is None else change.record.memory
+    if memory is not None and memory.revision > 1:
+        return False
     docs = (
         (segment_reader.segment, segment_reader.segment.find(change.id))
         for segment_reader in reader.segment_readers
     )
     stored_times = [int(segment.stored[doc]) for segment, doc in docs if doc is not None]
-    if change.record is None or not stored_times:
-        return bool(stored_times)
-    memory = change.record.memory
-    return memory.revision == 1 and any(
-        stored != to_micros(memory.stored_at) for stored in stored_times
-    )
+    return any(memory is None or stored != to_micros(memory.stored_at) for stored in stored_times)
 
 
 def release_memory() -> None:

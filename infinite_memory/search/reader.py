@@ -284,7 +284,7 @@ def _delete_documents(
     segment_readers: Sequence[SegmentReader], ids: Sequence[str]
 ) -> Iterator[SegmentReader]:
     """Yield `segment_readers` with the documents of `ids` deleted."""
-    hashes = np.array([hash_id(memory_id) for memory_id in ids], np.uint64)
+    hashes = np.array([hash_id(i) for i in ids] if segment_readers else [], np.uint64)
     for segment_reader in segment_readers:
         maybe = np.flatnonzero(segment_reader.segment.may_hold(hashes))
         docs = [segment_reader.segment.find(ids[number]) for number in maybe.tolist()]

@@ -22,6 +22,7 @@ from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing import strategies as values
 from infinite_memory.testing.embedders import HashingEmbedder
+from tests.harness.costs import collect_statements
 
 OPENERS: dict[str, Callable[[Path], Storage]] = {
     "memory": lambda _: InMemoryStorage(),
@@ -144,6 +145,20 @@ def test_no_cell_of_a_table_is_a_formula(cell: str) -> None:
         with path.open(encoding="utf-8-sig", newline="") as file:
             cells = [cell for row in csv.reader(file) for cell in row]
         assert not [c for c in cells if c.startswith(("=", "+", "-", "@", "\t", "\r"))]
+
+
+def test_a_memory_is_read_once_for_an_export_unless_it_is_long(tmp_path: Path) -> None:
+    with (
+        collect_statements() as statements,
+        open_on(SqliteStorage.open(tmp_path / "store")) as store,
+    ):
+        for length in (10, 3_000):
+            store.remember("tea " * length)
+            statements.clear()
+            path = tmp_path / f"{length}.csv"
+            assert store.exchange.export(path).memories == len(path.read_text().splitlines()) - 1
+            again = [bindings for sql, bindings in statements if "json_each" in sql]
+            assert len(again) == (length > 10)
 
 
 def test_forgotten_memories_are_not_exported(tmp_path: Path) -> None:

@@ -217,6 +217,21 @@ def test_an_edited_note_comes_back_as_a_new_revision(store: MemoryStore, tmp_pat
     assert store.exchange.import_from(folder).unchanged == 2
 
 
+@pytest.mark.parametrize(("size", "added"), [(2, 2), (3, 0)])
+def test_a_source_is_read_again_only_if_it_fills_a_commit(
+    size: int, added: int, store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adding, "_COMMIT_MEMORIES", 3)
+    path = tmp_path / "notes.jsonl"
+    path.write_text("".join(f'{{"text": "note {n}"}}\n' for n in range(size)))
+
+    def empty_when_checked(step: str, done: int, total: int | None) -> None:
+        if step == "checking" and total is not None:
+            path.write_text("")
+
+    assert store.exchange.import_from(path, progress=empty_when_checked).added == added
+
+
 def test_the_parts_of_a_large_import_are_undone_and_redone_together(
     store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

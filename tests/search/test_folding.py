@@ -189,6 +189,35 @@ def test_a_fold_that_meets_a_storage_out_of_reach_leaves_the_index_as_it_was(
     assert found(index, "tea") == names(range(20))
 
 
+def test_what_has_changed_since_the_snapshot_is_read_once(tmp_path: Path) -> None:
+    class Counting(InMemoryStorage):
+        read = 0
+
+        def changes(self, after: int, **options: Any) -> Changes:
+            changes = super().changes(after, **options)
+            self.read += len(changes.items)
+            return changes
+
+    storage = Counting()
+    store(storage, range(600))
+    SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, tmp_path)).save()
+    store(storage, range(600, 640))
+    storage.read = 0
+    index = SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, tmp_path))
+    assert found(index, "tea") == names(range(640))
+    assert storage.read == 40
+
+
+def test_a_snapshot_with_an_erased_memory_is_removed_by_whoever_maps_it(tmp_path: Path) -> None:
+    storage = InMemoryStorage()
+    store(storage, range(40))
+    assert snapshot_for(storage, tmp_path).write(SearchIndex(storage, EMBEDDER).refresh().compact())
+    storage.commit(Commit(erases=[Erase(id="m7")]))
+    index = SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, tmp_path))
+    assert found(index, "tea") == names(range(40)) - {"m7"}
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_erased_memory_costs_no_rebuilding_of_the_index(tmp_path: Path) -> None:
     storage = InMemoryStorage()
     store(storage, range(600))

@@ -9,6 +9,7 @@ from pathlib import Path
 import apsw
 import numpy as np
 import pytest
+from attrs import evolve
 
 from infinite_memory.core.values.commit import (
     Attach,
@@ -23,7 +24,7 @@ from infinite_memory.core.values.commit import (
 from infinite_memory.core.values.content_hash import content_hash
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.link import Link, LinkKey, LinkType
-from infinite_memory.core.values.memory import Kind, Memory
+from infinite_memory.core.values.memory import Kind, Memory, Status
 from infinite_memory.core.values.record import Embedding, Usage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.storage_contract.journal import make_action
@@ -144,6 +145,33 @@ def test_what_is_of_a_rare_kind_is_found_by_an_index(tmp_path: Path) -> None:
     assert "memories_by_conversation (conversation_id=?)" in plans[3], plans
 
 
+def test_many_memories_are_read_by_one_statement_in_the_order_of_their_ids(tmp_path: Path) -> None:
+    with collect_statements() as statements:
+        storage = SqliteStorage.open(tmp_path)
+        _fill(storage)
+        statements.clear()
+        ids = ["m7", "m3", "none", "m30", "a\0b", "m3"]
+        assert list(storage.get(ids)) == ["m7", "m3", "m30"]
+        assert storage.erased(ids) == frozenset()
+        storage.close()
+    assert len([sql for sql, _ in statements if "memories m" in sql]) == 1
+    assert len([sql for sql, _ in statements if "erased" in sql]) == 1
+
+
+def test_a_change_sets_the_columns_that_differ_alone(tmp_path: Path) -> None:
+    with collect_statements() as statements:
+        storage = SqliteStorage.open(tmp_path)
+        _fill(storage)
+        statements.clear()
+        after = evolve(_memory(7), status=Status.ARCHIVED, revision=2)
+        storage.commit(Commit(puts=[Put(memory=after, expected=1)]))
+        assert storage.get(["m7"])["m7"].memory == after
+        storage.close()
+    (update,) = [sql for sql, _ in statements if sql.startswith("UPDATE memories")]
+    names = [part.split('"')[1] for part in update.split("WHERE")[0].split(",")]
+    assert names == ["status", "embedded_by", "sequence", "revision", "checksum"]
+
+
 @pytest.mark.parametrize("name", _CALLS)
 def test_no_table_is_read_whole(name: str, tmp_path: Path) -> None:
     storage = SqliteStorage.open(tmp_path)
@@ -163,5 +191,6 @@ def test_no_table_is_read_whole(name: str, tmp_path: Path) -> None:
         for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", bindings)
     ]
     connection.close()
-    # The table `ledger` has one row.
-    assert [e for e in plans if e[1].startswith("SCAN") and e[1] != "SCAN ledger"] == []
+    # The table `ledger` has one row, and that of `json_each` the ids that are asked for.
+    scans = [e for e in plans if e[1].startswith("SCAN") and "VIRTUAL TABLE" not in e[1]]
+    assert [e for e in scans if e[1] != "SCAN ledger"] == []

@@ -24,6 +24,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _UNNAMEABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _INT64 = range(-(2**63), 2**63)
 _NEAR = 0.6
+_write_json = json.JSONEncoder(ensure_ascii=False).encode
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -144,7 +145,7 @@ def check_context(value: object, *, max_bytes: int) -> dict[str, JsonValue]:
         _check_storable(k, "a name in context"): _check_json(v, f"context.{k}", 2)
         for k, v in value.items()
     }
-    size = len(json.dumps(copied, ensure_ascii=False).encode())
+    size = len(_write_json(copied).encode())
     if size > max_bytes:
         raise InvalidInput(
             f"context has {size:,} bytes as JSON and the limit is {max_bytes:,}: shorten it,"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 from typing import Any
 
 from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType, MemoryField
@@ -40,17 +41,16 @@ def from_micros(microseconds: int) -> datetime:
 
 def to_json(memory: Memory) -> dict[str, JsonValue]:
     """Return every field of `memory` as a JSON object, in the order of the class."""
+    values = zip(_NAMES, _ENCODERS, _read_fields(memory), strict=True)
     return {
-        field.name: _encode_value(field, getattr(memory, field.name)) for field in MEMORY_FIELDS
+        name: value if value is None or encode is None else encode(value)
+        for name, encode, value in values
     }
 
 
-def _encode_value(field: MemoryField, value: Any) -> JsonValue:
-    if value is None:
-        return None
-    convert = _TO_JSON.get(field.value_type)
-    converted: JsonValue = value if convert is None else convert(value)
-    return converted
+_NAMES = tuple(field.name for field in MEMORY_FIELDS)
+_ENCODERS = tuple(_TO_JSON.get(field.value_type) for field in MEMORY_FIELDS)
+_read_fields = attrgetter(*_NAMES)
 
 
 def from_json(values: Mapping[str, Any]) -> Memory:

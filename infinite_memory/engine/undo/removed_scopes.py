@@ -138,16 +138,12 @@ class ScopeRestorer:
 
 def read_entries(services: Services, *, since: int = 1) -> Iterator[Entry]:
     """Yield the entries of the journal from the number `since` on, newest first."""
-    before: int | None = None
-    while True:
-        page = services.storage.journal(before=before, limit=_PAGE)
-        for entry in page:
-            if entry.number < since:
-                return
-            yield entry
-        if len(page) < _PAGE:
-            return
-        before = page[-1].number
+    before = services.storage.journal_end().number + 1 if since > 1 else 2**62
+    # No more is read than is asked for: an entry may be that of an import of 20,000 memories.
+    while before > since:
+        page = services.storage.journal(before=before, limit=min(_PAGE, before - since))
+        yield from (entry for entry in page if entry.number >= since)
+        before = page[-1].number if page else since
 
 
 def forgotten_since(services: Services, memory: Memory) -> int:

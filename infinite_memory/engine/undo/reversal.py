@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from attrs import evolve, fields_dict, frozen
@@ -20,7 +21,7 @@ from infinite_memory.core.values.record import Record
 from infinite_memory.core.values.scope import Scope, Sensitivity, fold_name, visible_from
 from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.services import Services
-from infinite_memory.engine.undo.removed_scopes import ScopeRestorer
+from infinite_memory.engine.undo.removed_scopes import ScopeRestorer, read_entries
 from infinite_memory.engine.writes.supersession import find_successors
 from infinite_memory.engine.writes.topic_summaries import (
     find_changed_topics,
@@ -334,17 +335,9 @@ class _Planner:
     @cached_property
     def _erased_since(self) -> frozenset[str]:
         """The ids of all memories that were erased after the entry."""
-        erased: set[str] = set()
-        before: int | None = None
-        while True:
-            page = self._storage.journal(before=before, limit=_PAGE)
-            for entry in page:
-                if entry.number <= self._entry.number:
-                    return frozenset(erased)
-                erased.update(step.id for step in entry.action.memories if step.after == 0)
-            if len(page) < _PAGE:
-                return frozenset(erased)
-            before = page[-1].number
+        later = read_entries(self._services, since=self._entry.number + 1)
+        steps = chain.from_iterable(entry.action.memories for entry in later)
+        return frozenset(step.id for step in steps if step.after == 0)
 
     def _make_nothing_left_error(self, erased: Sequence[str]) -> Conflict:
         number = self._entry.number

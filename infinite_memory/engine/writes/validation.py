@@ -208,7 +208,7 @@ def check_fields(
     Raises:
         InvalidInput: a field cannot be used.
     """
-    for name in values:
+    for name in [name for name in values if name not in _GIVEN]:
         check_field(name, _GIVEN)
     normalized = _normalize_fields(values, services.config.limits)
     secrets = guard_fields(services, normalized, scope)

@@ -96,7 +96,7 @@ def put_all(
         revision = max(memory.revision, expected + 1)
         is_last = memory is revisions[-1]
         yield Put(
-            memory=evolve(memory, revision=revision),
+            memory=memory if memory.revision == revision else evolve(memory, revision=revision),
             expected=expected,
             embeddings=embeddings if is_last else (),
         )

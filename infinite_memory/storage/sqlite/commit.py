@@ -38,7 +38,6 @@ from infinite_memory.storage.sqlite.records import seal_revision
 from infinite_memory.storage.sqlite.rows import (
     INSERT,
     SELECTED,
-    UPDATE,
     UPDATE_MODELS,
     MemoryRow,
     decode_memory,
@@ -56,6 +55,8 @@ _FIND_PLACE = (
     "SELECT number, CAST(revision AS INTEGER), 0 FROM memories WHERE id = ?1 "
     "UNION ALL SELECT NULL, 0, 1 FROM erased WHERE id = ?1"
 )
+
+_write_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @frozen(kw_only=True)
@@ -208,17 +209,19 @@ class CommitWriter:
     def _apply_put(self, put: Put, row: MemoryRow) -> None:
         memory = put.memory
         place = self._places.pop(memory.id, None) or self._find_place(memory.id)
-        number, bindings = place.number, row.bindings(self._take_sequence())
+        number, sequence = place.number, self._take_sequence()
         if number is None:
             if place.was_erased:
                 self._connection.execute("DELETE FROM erased WHERE id = ?", (memory.id,))
-            self._connection.execute(INSERT, (*bindings, self._find_entry_number(memory.id)))
+            bindings = (*row.bindings(sequence), self._find_entry_number(memory.id))
+            self._connection.execute(INSERT, bindings)
             number = self._connection.last_insert_rowid()
         else:
-            self._archive_revision(number, memory.id)
+            before = self._archive_revision(number, memory.id)
             self._connection.execute("DELETE FROM memory_tags WHERE number = ?", (number,))
             self._connection.execute("DELETE FROM embeddings WHERE number = ?", (number,))
-            self._connection.execute(UPDATE, (*bindings, number))
+            statement, bindings = row.update(before, sequence)
+            self._connection.execute(statement, (*bindings, number))
         self._index_tags(memory, number)
         for embedding in put.embeddings:
             self._insert_embedding(memory.id, memory.revision, number, embedding)
@@ -308,15 +311,18 @@ class CommitWriter:
         row: tuple[Any, ...] = rows[0]
         return row
 
-    def _archive_revision(self, number: int, memory_id: str) -> None:
-        memory = decode_memory(self._read_row(number))
+    def _archive_revision(self, number: int, memory_id: str) -> tuple[Any, ...]:
+        """Add what a row holds to the history, and return the row."""
+        row = self._read_row(number)
+        memory = decode_memory(row)
         if memory is None:
             raise self._damage.refuse_record(memory_id)
-        body = json.dumps(to_json(memory), ensure_ascii=False, separators=(",", ":"))
+        body = _write_json(to_json(memory))
         self._connection.execute(
             "INSERT INTO revisions (id, revision, body, checksum) VALUES (?, ?, ?, ?)",
             (memory.id, memory.revision, body, seal_revision(memory.id, memory.revision, body)),
         )
+        return row
 
     def _index_tags(self, memory: Memory, number: int) -> None:
         if memory.tags:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator
 from heapq import merge
 from operator import itemgetter
@@ -80,9 +81,12 @@ def _read_stored(
             yield row[SEQUENCE], Change(id=record.memory.id, record=record)
 
 
-def was_erased(snapshot: Snapshot, memory_id: str, damage: DamageLog) -> bool:
-    """Return whether a memory was erased and no memory has its id now."""
-    return any(_read_notes(snapshot, "id = ?", memory_id, damage))
+def find_erased(snapshot: Snapshot, ids: Collection[str], damage: DamageLog) -> frozenset[str]:
+    """Return which of the memories were erased, so that no memory has their ids now."""
+    condition = "id IN (SELECT value FROM json_each(?))"
+    return frozenset(
+        change.id for _, change in _read_notes(snapshot, condition, json.dumps(list(ids)), damage)
+    )
 
 
 def _read_erased(snapshot: Snapshot, after: int, damage: DamageLog) -> Iterator[tuple[int, Change]]:

@@ -53,12 +53,11 @@ _INSERTED = (*_COLUMNS, "entry")
 INSERT = f"INSERT INTO memories ({', '.join(_INSERTED)}) VALUES ({', '.join('?' * len(_INSERTED))})"
 """Binds what `MemoryRow.bindings` returns, then the number of the entry that makes the row."""
 
-UPDATE = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE number = ?"
-
 UPDATE_MODELS = "UPDATE memories SET sequence = ?, embedded_by = ?, checksum = ? WHERE number = ?"
 """Binds what `with_models` returns, then the number of the row; it changes few indexes."""
 
 _DECODER = json.JSONDecoder()
+_dump_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 @frozen
@@ -85,9 +84,23 @@ class MemoryRow:
         return cls(texts, (*blobs, content_hash), tuple(fields[len(_TEXT_FIELDS) :]))
 
     def bindings(self, sequence: int) -> tuple[Any, ...]:
-        """Return the bindings of `UPDATE` before the row number, for the change `sequence`."""
+        """Return the bindings of `INSERT` before the entry, for the change `sequence`."""
         numbers = (sequence, *self.numbers)
         return (*self.texts, self.blobs[-1], *numbers, seal(_KIND, numbers, self.blobs))
+
+    def update(self, before: tuple[Any, ...], sequence: int) -> tuple[str, tuple[Any, ...]]:
+        """Return the statement that makes of a sound row of `SELECTED` this row, and its bindings.
+
+        The number of the row follows them. A column that is not set leaves its indexes alone.
+        """
+        bindings = self.bindings(sequence)
+        cells = (*self.blobs, *bindings[len(self.blobs) :])
+        changed = [place for place, cell in enumerate(cells) if cell != before[place]]
+        names = ", ".join([f"{_COLUMNS[place]} = ?" for place in changed])
+        return (
+            f"UPDATE memories SET {names} WHERE number = ?",
+            tuple([bindings[place] for place in changed]),
+        )
 
 
 def _join_models(models: Iterable[str]) -> str | None:
@@ -122,10 +135,6 @@ def _dump_list(values: tuple[str, ...]) -> str:
 
 def _dump_object(values: Mapping[str, JsonValue]) -> str:
     return _dump_json(dict(values)) if values else "{}"
-
-
-def _dump_json(value: list[str] | dict[str, JsonValue]) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def _load_list(blob: bytes) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ from infinite_memory.storage.preconditions import (
 from infinite_memory.storage.sqlite.access_keys import read_access_keys
 from infinite_memory.storage.sqlite.commit import CommitWriter, encode_commit
 from infinite_memory.storage.sqlite.database import Database
-from infinite_memory.storage.sqlite.feed import read_changes, read_pending, was_erased
+from infinite_memory.storage.sqlite.feed import find_erased, read_changes, read_pending
 from infinite_memory.storage.sqlite.files.lease import Leases, SqliteLease
 from infinite_memory.storage.sqlite.journal import read_journal
 from infinite_memory.storage.sqlite.links import read_links
@@ -171,9 +171,7 @@ class SqliteStorage:
     def erased(self, ids: Collection[str]) -> frozenset[str]:
         """Return the ids among `ids` that were erased; see `Storage.erased`."""
         with self._database.read() as snapshot:
-            return frozenset(
-                memory_id for memory_id in ids if was_erased(snapshot, memory_id, self._damage)
-            )
+            return find_erased(snapshot, ids, self._damage)
 
     def find_ids(self, endings: Collection[str]) -> dict[str, str]:
         """Return the ids that end with any of `endings`; see `Storage.find_ids`."""

@@ -14,7 +14,7 @@ _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 def is_storable(text: str) -> bool:
     """Return whether every storage can keep `text`: no NUL and no lone surrogate."""
-    return _UNSTORABLE.search(text) is None
+    return "\0" not in text if text.isascii() else _UNSTORABLE.search(text) is None
 
 
 def read_object(content: object) -> dict[str, Any]:
@@ -24,11 +24,7 @@ def read_object(content: object) -> dict[str, Any]:
         ValueError: it is not an object, or not valid JSON.
     """
     try:
-        value = (
-            json.loads(str(content, "utf-8"), parse_constant=_refuse_constant)
-            if isinstance(content, bytes)
-            else content
-        )
+        value = _DECODER.decode(str(content, "utf-8")) if isinstance(content, bytes) else content
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     if not isinstance(value, dict):
@@ -38,6 +34,9 @@ def read_object(content: object) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"it has the number {name}")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def read_text(fields: Mapping[str, Any], name: str) -> str:

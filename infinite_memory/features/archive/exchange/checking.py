@@ -64,6 +64,11 @@ class Candidate:
         """The current revision."""
         return self.revisions[-1]
 
+    @property
+    def chars(self) -> int:
+        """The length of the texts of all revisions."""
+        return sum(len(memory.text) for memory in self.revisions)
+
 
 @frozen(kw_only=True)
 class Checker:
@@ -128,10 +133,11 @@ class Checker:
 
     def _build_candidate(self, record: DraftRecord, draft: Draft) -> Candidate:
         memory = build_memory(draft, self.services, self.scopes, self.services.clock())
+        scope = self._spell_scope(memory.scope)
         return Candidate(
             file=record.file,
             where=record.where,
-            revisions=(evolve(memory, scope=self._spell_scope(memory.scope)),),
+            revisions=(memory if scope == memory.scope else evolve(memory, scope=scope),),
             naming=record.naming,
             earlier_ids=record.earlier_ids,
             timed=draft.happened_at is not None and not record.guesses_time,

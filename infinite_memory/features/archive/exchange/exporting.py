@@ -97,7 +97,7 @@ def _write_jsonl(services: Services, request: ExportRequest) -> Exported:
         for scope in request.selection.scopes.values():
             part.write(scope_line(scope))
         memories = links = 0
-        for memory in read_memories(storage, ids):
+        for memory in read_memories(storage, ids, request.selection.kept):
             revisions = [memory] if memory.revision == 1 else storage.history(memory.id)
             part.write(memory_line(revisions))
             memories += 1
@@ -121,7 +121,7 @@ def _write_csv(services: Services, request: ExportRequest) -> Exported:
         ids = request.selection.list_ids(storage)
         part.write(header_row())
         memories = 0
-        for memory in read_memories(storage, ids):
+        for memory in read_memories(storage, ids, request.selection.kept):
             part.write(memory_row(memory))
             memories += 1
             request.report(memories, len(ids))
@@ -161,7 +161,7 @@ def _write_scopes(
             continue
         with folder.writing(file_name(name)) as file:
             file.write(scope_head(scope))
-            for memory in read_memories(storage, lists[name]):
+            for memory in read_memories(storage, lists[name], selection.kept):
                 file.write(section(memory, zone=zone, scope=name))
                 done += 1
                 request.report(done, total)
@@ -176,7 +176,7 @@ def _write_days(
     done, last = 0, ""
     with ExitStack() as stack:
         file: TextIO | None = None
-        for memory in read_memories(storage, ids):
+        for memory in read_memories(storage, ids, request.selection.kept):
             # The clocks of a place may once have gone back by a day.
             day = max(last, f"{in_zone(memory.happened_at, zone):%Y-%m-%d}".rjust(10, "0"))
             if file is None or day != last:

@@ -40,6 +40,8 @@ _LATEST = 200
 _NAME_CHARS = 100
 _DIGEST_DIGITS = 16
 
+_Checked = Candidate | LinkRecord | ScopeRecord
+
 
 def begin_run(services: Services, place: Place, total: int) -> Part:
     """Return the part before the first part of an import.
@@ -106,12 +108,14 @@ def run_import(services: Services, request: ImportRequest) -> Imported:
         scope = resolve_scope(scope, services.storage.scopes(), services)
     # What a source says of its scopes has nothing to do with the repository at work here.
     checker = Checker(services=evolve(services, find_project_scope=lambda: None), scope=scope)
-    outline = _check_all(request, checker)
+    outline, kept = _check_all(request, checker)
     if outline.problem_count and request.on_error is OnError.STOP and not request.dry_run:
         raise _make_refusal(request, outline)
     store = _Store(services, request, outline)
-    for candidate in _check_records(request, checker):
-        store.add(candidate)
+    # What is larger than a commit is read again, and its problems are known by now.
+    for checked in kept or _read_checked(request, checker):
+        if not isinstance(checked, ImportProblem):
+            store.add(checked)
     store.flush()
     return store.result()
 
@@ -143,17 +147,26 @@ class _Outline:
             self.problems.append(problem)
 
 
-def _check_all(request: ImportRequest, checker: Checker) -> _Outline:
-    outline = _Outline()
-    for item in request.read():
-        for checked in [item] if isinstance(item, ImportProblem) else checker.check(item):
-            if isinstance(checked, ImportProblem):
-                outline.add_problem(checked)
-            elif isinstance(checked, Candidate):
-                outline.add_memory(checked.memory)
-                request.report(ExchangeStep.CHECKING, outline.records)
+def _check_all(request: ImportRequest, checker: Checker) -> tuple[_Outline, list[_Checked]]:
+    """Return the outline of a source, and its records if they fit in one commit, or else none."""
+    outline, kept, chars = _Outline(), list[_Checked](), 0
+    for checked in _read_checked(request, checker):
+        if isinstance(checked, ImportProblem):
+            outline.add_problem(checked)
+            continue
+        if not is_commit_full(len(kept), chars):
+            kept.append(checked)
+        if isinstance(checked, Candidate):
+            chars += checked.chars
+            outline.add_memory(checked.memory)
+            request.report(ExchangeStep.CHECKING, outline.records)
     request.report(ExchangeStep.CHECKING, outline.records, outline.records)
-    return outline
+    return outline, [] if is_commit_full(len(kept), chars) else kept
+
+
+def _read_checked(request: ImportRequest, checker: Checker) -> Iterator[_Checked | ImportProblem]:
+    for item in request.read():
+        yield from [item] if isinstance(item, ImportProblem) else checker.check(item)
 
 
 def _make_refusal(request: ImportRequest, outline: _Outline) -> InvalidInput:
@@ -165,16 +178,6 @@ def _make_refusal(request: ImportRequest, outline: _Outline) -> InvalidInput:
         f"{number} of {request.path} cannot be used, so nothing was imported: mend them, or leave"
         f" them out, without --strict:{listed}{more}"
     )
-
-
-def _check_records(
-    request: ImportRequest, checker: Checker
-) -> Iterator[Candidate | LinkRecord | ScopeRecord]:
-    """Read the source again; the first reading has reported unusable records."""
-    for item in request.read():
-        for checked in () if isinstance(item, ImportProblem) else checker.check(item):
-            if not isinstance(checked, ImportProblem):
-                yield checked
 
 
 class _Store:
@@ -195,7 +198,7 @@ class _Store:
         self._entries: list[int] = []
         self._samples: list[Memory] = []
 
-    def add(self, record: Candidate | LinkRecord | ScopeRecord) -> None:
+    def add(self, record: _Checked) -> None:
         """Add a record, in the order of the source."""
         match record:
             case Candidate():
@@ -213,7 +216,7 @@ class _Store:
         if self._request.dry_run and not (self._read - 1) % every:
             self._samples.append(candidate.memory)
         self._candidates.append(candidate)
-        self._chars += sum(len(memory.text) for memory in candidate.revisions)
+        self._chars += candidate.chars
         if is_commit_full(len(self._candidates), self._chars):
             self._flush_memories()
         self._request.report(ExchangeStep.STORING, self._read, self._outline.records)

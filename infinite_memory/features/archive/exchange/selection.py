@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from infinite_memory.core.protocols import Storage
 from infinite_memory.core.values.criteria import Conditions, Criteria, Inherited, Mode
@@ -19,18 +20,22 @@ from infinite_memory.storage.attachments import select_all_attachments
 
 _KEPT = tuple([str(status) for status in Status if status is not Status.FORGOTTEN])
 _PAGE = 1000
+_MOST_KEPT = 10_000
+_KEPT_CHARS = 2_000
 
 
 @frozen(kw_only=True)
 class Selection:
     """The conditions of an export, and the scopes that it covers by name.
 
-    `left_out` are the names of private scopes that nobody asked for.
+    `left_out` are the names of private scopes that nobody asked for. `kept` are the first short
+    memories that were listed, by id, so that `read_memories` need not read them again.
     """
 
     criteria: Criteria
     scopes: Mapping[str, Scope]
     left_out: tuple[str, ...]
+    kept: dict[str, Memory] = field(factory=dict, init=False, repr=False)
 
     def list_whole(self, storage: Storage) -> list[str]:
         """Return the ids of `list_ids`, then those of their attachments and of stored bytes."""
@@ -56,11 +61,11 @@ class Selection:
         after: str | None = None
         while True:
             page = storage.find(criteria, limit=_PAGE, after=after)
-            ids += [
-                memory.id
-                for memory in page.memories
-                if criteria.admit(memory) and not is_content(memory)
-            ]
+            for memory in page.memories:
+                if criteria.admit(memory) and not is_content(memory):
+                    ids.append(memory.id)
+                    if len(self.kept) < _MOST_KEPT and len(memory.text) <= _KEPT_CHARS:
+                        self.kept[memory.id] = memory
             after = page.next
             if after is None:
                 return ids[::-1]
@@ -95,12 +100,18 @@ def choose_memories(services: Services, conditions: Conditions, *, private: bool
     )
 
 
-def read_memories(storage: Storage, ids: Sequence[str]) -> Iterator[Memory]:
-    """Yield the memories of `ids` in their order, except for those that are gone by now."""
+def read_memories(
+    storage: Storage, ids: Sequence[str], kept: Mapping[str, Memory] = MappingProxyType({})
+) -> Iterator[Memory]:
+    """Yield the memories of `ids` in their order, from `kept`, or else unless they are gone."""
     for start in range(0, len(ids), _PAGE):
         part = ids[start : start + _PAGE]
-        records = storage.get(part, models=())
-        yield from (records[memory_id].memory for memory_id in part if memory_id in records)
+        records = storage.get([i for i in part if i not in kept], models=())
+        for memory_id in part:
+            if memory_id in kept:
+                yield kept[memory_id]
+            elif memory_id in records:
+                yield records[memory_id].memory
 
 
 def read_links(storage: Storage, ids: Sequence[str]) -> Iterator[Link]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -41,11 +42,6 @@ _MAX_VALUES = 2_000_000
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _VECTORS = np.dtype("<f4")
 _SPANS = np.dtype("<i4")
-_CHOICES = {
-    field.name: {str(member): member for member in field.choices}
-    for field in MEMORY_FIELDS
-    if field.choices is not None
-}
 _LINK_TYPES = {str(kind): kind for kind in LinkType}
 _RIGHTS = {str(right): right for right in Right}
 _SENSITIVITIES = {str(sensitivity): sensitivity for sensitivity in Sensitivity}
@@ -168,7 +164,11 @@ def _decode_revision(content: bytes) -> Memory:
     unknown = fields.keys() - _FIELDS.keys()
     if unknown:
         raise ValueError(f"a memory has the unknown field {min(unknown)!r:.60}")
-    values = {name: _read_field(field, fields) for name, field in _FIELDS.items() if name in fields}
+    values: dict[str, Any] = {
+        name: None if is_optional and fields[name] is None else read(fields, name)
+        for name, is_optional, read in _READERS
+        if name in fields
+    }
     values["text"] = str(text, "utf-8")
     if not is_storable(values["text"]):
         raise ValueError("a text has a character that cannot be stored")
@@ -178,26 +178,26 @@ def _decode_revision(content: bytes) -> Memory:
     return memory
 
 
-def _read_field(field: MemoryField, fields: Mapping[str, Any]) -> Any:
-    name = field.name
-    if field.optional and fields[name] is None:
-        return None
+def _read_context(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
+    value = read_object(fields[name])
+    refuse_unstorable(value)
+    return value
+
+
+def _choose_reader(field: MemoryField) -> Callable[[Mapping[str, Any], str], Any]:
     if field.choices is not None:
-        return read_choice(fields, name, _CHOICES[name])
-    if field.value_type is FieldType.OBJECT:
-        value = read_object(fields[name])
-        refuse_unstorable(value)
-        return value
-    return _READERS[field.value_type](fields, name)
+        return partial(read_choice, known={str(member): member for member in field.choices})
+    return {
+        FieldType.TEXT: read_text,
+        FieldType.TEXTS: read_texts,
+        FieldType.TIME: read_time,
+        FieldType.FLAG: read_flag,
+        FieldType.NUMBER: read_number,
+        FieldType.OBJECT: _read_context,
+    }[field.value_type]
 
 
-_READERS: Mapping[FieldType, Callable[[Mapping[str, Any], str], Any]] = {
-    FieldType.TEXT: read_text,
-    FieldType.TEXTS: read_texts,
-    FieldType.TIME: read_time,
-    FieldType.FLAG: read_flag,
-    FieldType.NUMBER: read_number,
-}
+_READERS = [(name, field.optional, _choose_reader(field)) for name, field in _FIELDS.items()]
 
 
 def _decode_embedding(content: bytes) -> Embedding:
