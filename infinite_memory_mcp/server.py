@@ -41,7 +41,7 @@ from infinite_memory_mcp.toolsets.writing import WRITING
 from infinite_memory_mcp.validation import Offer, check_request, client_name, read_offer
 
 _ALL_TOOLS = ToolFilter()
-RIGHTS = ("read", "write", "admin")
+RIGHTS: tuple[str, ...] = ("read", "write", "admin")
 """The rights of a key; a client without a key has them all."""
 
 TOOLSETS: Mapping[str, tuple[ToolSpec[Any], ...]] = {

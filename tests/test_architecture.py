@@ -107,6 +107,7 @@ PLAIN_READERS = {
     "infinite_memory.search.text.word_lists": "a file of the package",
     "infinite_memory.times.translation": "files of the package, and of dateparser",
     "infinite_memory.features.reminders.triggers.javascript.child": "the package, the kernel",
+    "infinite_memory_mcp.web.static_files": "files of the package",
 }
 # What the adapter takes beside the public names, by module. A new name here is a decision.
 ADAPTER_TAKES = {
@@ -129,6 +130,7 @@ ADAPTER_TAKES = {
     # What a program is made of: its streams, log, metrics, deadlines, and masked secrets.
     "core.clock": "Deadline within",
     "core.errors": "install_hint",
+    "core.files.regular": "read_regular",
     "core.observe.log_file": "make_file_handler",
     "core.observe.logs": "JsonFormatter TextFormatter",
     "core.observe.recorder": "Recorder Series",
@@ -139,7 +141,7 @@ ADAPTER_TAKES = {
     "engine.calls": "Calls",
     "engine.retrieval.trust": "is_waiting",
     # The choices and bounds that the schema of an argument names.
-    "core.plain": "PlainData is_placeholder",
+    "core.plain": "PlainData is_placeholder to_plain",
     "core.values.checks": "MAX_LABEL_CHARS",
     "core.values.conversation.choices": "Order Term",
     "core.values.criteria": "Inherited",

@@ -23,6 +23,7 @@ from infinite_memory_mcp.http.metrics import MetricsPage
 from infinite_memory_mcp.http.responses import Refusal, refuse_in_json, send_content, send_json
 from infinite_memory_mcp.http.slots import FairSlots
 from infinite_memory_mcp.lazy_store import LazyStore
+from infinite_memory_mcp.web.page import Page, find_route
 
 _log = logging.getLogger(__name__)
 _BODY_SECONDS = 20.0
@@ -83,8 +84,8 @@ class _Exchange:
 
 
 class HttpApplication:
-    """Serves the protocol at /mcp and /sse, the state of the server at /healthz and /readyz, and
-    metrics at /metrics.
+    """Serves the protocol at /mcp and /sse, the state of the server at /healthz and /readyz,
+    metrics at /metrics, and the page of a person at /.
 
     Every other answer than that of a tool is a JSON-RPC error with a status: 400 not a message, 401
     no key, 403 a foreign page or a key without the right, 404 no such path, 405 another method, 408
@@ -100,8 +101,12 @@ class HttpApplication:
         hosts: HostCheck,
         slots: FairSlots,
         metrics: MetricsPage,
+        page: Page | None = None,
     ) -> None:
-        """Serve the `handles` of the keys in `memory`; their calls run in `slots`."""
+        """Serve the `handles` of the keys in `memory`; their calls run in `slots`.
+
+        The `page` of a person is served at /, unless it is None.
+        """
         self._memory = memory
         self._handles = handles
         self._keys = keys
@@ -112,6 +117,7 @@ class HttpApplication:
         self._fewer = anyio.Event()
         self._ready_check = anyio.Lock()
         self._metrics = metrics
+        self._page = page
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -176,9 +182,13 @@ class HttpApplication:
                 )
 
     async def _route_request(self, scope: Scope, receive: Receive, exchange: _Exchange) -> None:
+        if self._page is not None and find_route(scope["path"]) is not None:
+            await self._serve_page(self._page, scope, receive, exchange)
+            return
         path = scope["path"].rstrip("/")
         if path not in _PATHS:
-            raise Refusal(404, f"nothing is served here: the paths are {', '.join(_PATHS)}")
+            here = "" if self._page is None else ", and / for a person"
+            raise Refusal(404, f"nothing is served here: the paths are {', '.join(_PATHS)}{here}")
         if scope["method"] not in _PATHS[path]:
             allowed = ", ".join(_PATHS[path])
             raise Refusal(405, f"{path} is for {allowed}", headers={"allow": allowed})
@@ -191,6 +201,14 @@ class HttpApplication:
             await self._answer_metrics(scope, exchange)
         else:
             await self._serve_protocol(path, scope, receive, exchange)
+
+    async def _serve_page(
+        self, page: Page, scope: Scope, receive: Receive, exchange: _Exchange
+    ) -> None:
+        self._hosts.check(header(scope, b"host"), header(scope, b"origin"))
+        if self._is_draining:
+            raise _make_stopping_refusal()
+        await page.answer(scope, receive, exchange)
 
     async def _answer_readiness(self, send: Send) -> None:
         if self._is_draining:
@@ -295,7 +313,7 @@ def _write_line(scope: Scope, exchange: _Exchange) -> None:
         return
     path = scope["path"].rstrip("/")
     fields = {
-        "route": path if path in _PATHS else "unknown",
+        "route": path if path in _PATHS else find_route(scope["path"]) or "unknown",
         "method": scope["method"] if scope["method"] in _METHODS else "unknown",
         "status": status,
         "duration_ms": round((time.perf_counter() - exchange.begun) * 1000, 3),

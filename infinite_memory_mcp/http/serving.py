@@ -35,6 +35,8 @@ from infinite_memory_mcp.http.slots import FairSlots
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.server import RIGHTS, build_server, check_tool_filter
 from infinite_memory_mcp.settings import CLIENT, announce
+from infinite_memory_mcp.web.page import Page
+from infinite_memory_mcp.web.sign_in import SignIns
 
 if TYPE_CHECKING:
     from infinite_memory.store.memory_store import MemoryStore
@@ -89,8 +91,13 @@ class SharedStore(LazyStore):
         return store if handle is None else handle
 
 
-def build_application(memory: LazyStore, options: HttpOptions) -> HttpApplication:
-    """Return the application that serves `memory`, the whole store; the caller closes it."""
+def build_application(
+    memory: LazyStore, options: HttpOptions, sign_ins: SignIns | None = None
+) -> HttpApplication:
+    """Return the application that serves `memory`, the whole store; the caller closes it.
+
+    Whoever is in `sign_ins` signed in to its page.
+    """
     slots = FairSlots(_CALLS_AT_ONCE, seconds=options.call_seconds)
 
     def base() -> infinite_memory.MemoryStore:
@@ -130,13 +137,27 @@ def build_application(memory: LazyStore, options: HttpOptions) -> HttpApplicatio
             run_call=partial(slots.run, name),
         )
 
+    handles = Handles(open_memory, build)
+    keys = KeyCheck(memory, required=options.require_keys or not options.address.is_loopback)
+    tools = options.tool_filter
+    page = Page(
+        memory,
+        handles,
+        keys,
+        slots,
+        SignIns() if sign_ins is None else sign_ins,
+        is_whole=options.scopes is None,
+        reads=tools.read_only,
+    )
     return HttpApplication(
         memory,
-        Handles(open_memory, build),
-        KeyCheck(memory, required=options.require_keys or not options.address.is_loopback),
+        handles,
+        keys,
         HostCheck(options.address, options.host_names),
         slots,
         MetricsPage(memory, is_confined=options.scopes is not None),
+        # The page would do what the tools that were left out do.
+        page if tools.only is None and not tools.excluded else None,
     )
 
 

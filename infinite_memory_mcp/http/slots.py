@@ -7,12 +7,14 @@ import math
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TypeVar
 
 import anyio
 import anyio.to_thread
 from attrs import define, field
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import CallToolResult
+
+_Result = TypeVar("_Result")
 
 
 @define(eq=False)
@@ -47,7 +49,7 @@ class FairSlots:
         """How many calls run or wait."""
         return self._held.total() + sum(len(turns) for turns in self._waiting.values())
 
-    async def run(self, owner: str, call: Callable[[], CallToolResult]) -> CallToolResult:
+    async def run(self, owner: str, call: Callable[[], _Result]) -> _Result:
         """Return the result of a call for `owner`.
 
         A call that has begun is finished, even if the client leaves.
@@ -59,7 +61,7 @@ class FairSlots:
         await self._take_slot(owner)
         loop = asyncio.get_running_loop()
 
-        def call_and_release() -> CallToolResult:
+        def call_and_release() -> _Result:
             try:
                 return call()
             finally:

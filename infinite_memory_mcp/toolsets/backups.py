@@ -70,7 +70,7 @@ def list_backups(store: MemoryStore, _arguments: NoArguments) -> Answer:
 @tool("Delete a backup", object_schema("deleted"), destroys=True)
 def delete_backup(store: MemoryStore, arguments: BackupName) -> Answer:
     """Delete a backup for good, when the user asks for it."""
-    name = _find_backup(store, arguments.name).name
+    name = find_backup(store, arguments.name).name
     store.backups.delete(name)
     return Answer(text=f"Deleted the backup {quote_label(name)}.", data={"deleted": name})
 
@@ -78,7 +78,7 @@ def delete_backup(store: MemoryStore, arguments: BackupName) -> Answer:
 @tool("Restore a backup", object_schema("mode", "counts"), destroys=True)
 def restore_memory(store: MemoryStore, arguments: RestoreMemory) -> Answer:
     """Bring back what a backup holds, when the user asks for it."""
-    backup = _find_backup(store, arguments.name)
+    backup = find_backup(store, arguments.name)
     # By its path: a file of that name in the working folder of the server is another file.
     restored = store.backups.restore(backup.path, mode=arguments.mode)
     return Answer(
@@ -86,7 +86,7 @@ def restore_memory(store: MemoryStore, arguments: RestoreMemory) -> Answer:
     )
 
 
-def _find_backup(store: MemoryStore, name: str) -> Backup:
+def find_backup(store: MemoryStore, name: str) -> Backup:
     """Return the backup that the list shows under `name`.
 
     Raises:

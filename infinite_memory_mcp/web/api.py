@@ -1,0 +1,215 @@
+"""The JSON layer: the methods of the store that a page calls, and the right that each needs."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from infinite_memory import AccessDenied, AccessKey, InvalidInput, NotFound
+from infinite_memory.core.files.regular import read_regular
+from infinite_memory.core.observe.recorder import Series
+from infinite_memory.core.plain import to_plain
+from infinite_memory_mcp.call_rates import CallRates
+from infinite_memory_mcp.lazy_store import LazyStore
+from infinite_memory_mcp.settings import package_version
+from infinite_memory_mcp.toolsets.backups import find_backup
+from infinite_memory_mcp.web.arguments import read_arguments
+from infinite_memory_mcp.web.fitting import encode_answer
+
+if TYPE_CHECKING:
+    from infinite_memory.store.memory_store import MemoryStore
+
+CLIENT = "page"
+"""The client in the journal, where the page is used without an access key."""
+
+OWNER = "owner"
+"""The right of whoever signed in with a code, which the files of the home folder give."""
+
+METHODS: Mapping[str, str] = {
+    name: right
+    for right, names in {
+        "read": "session position scopes search why_not browse recall_by_time what_do_i_know get"
+        " briefing usage stats scopes.count_memories scopes.count_tags times.read_happened"
+        " times.read_end times.read_start ids.shorten ids.resolve journal.entries journal.history"
+        " journal.conflicts profile.get profile.users attachments.list attachments.read"
+        " triggers.get triggers.list triggers.coming triggers.due conversations.list"
+        " conversations.read conversations.stats graph.links graph.related graph.export"
+        " projects.get_history projects.get_decisions projects.identify_patterns projects.insights"
+        " projects.build_session_context dreams.diary bulk.preview_forget",
+        "write": "remember revise forget undo not_useful dream bulk.forget profile.update"
+        " triggers.add triggers.update triggers.delete triggers.done triggers.enable"
+        " triggers.disable conversations.undo graph.link graph.unlink",
+        "admin": "scopes.create scopes.update scopes.delete journal.reads health metrics verify"
+        " backups.create backups.list backups.verify backups.restore backups.delete"
+        " upkeep.optimize bulk.mask_secrets import",
+        OWNER: "keys.list keys.create keys.revoke",
+    }.items()
+    for name in names.split()
+}
+"""The methods by name, with the right that each needs."""
+
+
+_MAX_NODES = 150
+
+
+@frozen(kw_only=True)
+class Caller:
+    """Who calls: the access key, None without one, its rights, and its store."""
+
+    memory: LazyStore
+    whole: LazyStore
+    rates: CallRates
+    rights: tuple[str, ...]
+    key: AccessKey | None = None
+
+    def may(self, method: str) -> bool:
+        """Return whether a method is offered to this caller."""
+        return METHODS[method] in self.rights
+
+
+def call_method(caller: Caller, name: str, given: Mapping[str, Any], changes: list[int]) -> bytes:
+    """Return the answer to a call with the arguments `given`.
+
+    Raises:
+        InvalidInput: an argument cannot be used.
+        InfiniteMemoryError: as the method raises it.
+    """
+    start = given.get("from", 0)
+    given = {key: value for key, value in given.items() if key != "from"}
+    if type(start) is not int or start < 0:
+        raise InvalidInput(f"from {start!r:.100} cannot be used: give the `next` of an answer")
+    return _measure(caller, name, lambda store: _run(caller, store, name, given), start, changes)
+
+
+def import_file(caller: Caller, path: Path, query: Mapping[str, str], changes: list[int]) -> bytes:
+    """Return the answer to the import of a file, or to its dry run.
+
+    Raises:
+        InvalidInput: a part of the query cannot be used.
+        InfiniteMemoryError: as `exchange.import_from` raises it.
+    """
+    flags = {"true": True, "false": False}
+    given: dict[str, Any] = {name: flags.get(value, value) for name, value in query.items()}
+
+    def run(store: MemoryStore) -> Any:
+        options = read_arguments(store.exchange.import_from, given)
+        imported = store.exchange.import_from(path, **options)
+        return {**imported.to_dict(), "path": path.name}
+
+    return _measure(caller, "import", run, 0, changes)
+
+
+def check_right(caller: Caller, name: str) -> None:
+    """Refuse a method that is not offered.
+
+    Raises:
+        NotFound: there is no such method.
+        AccessDenied: it needs a right that the caller does not have.
+    """
+    if name not in METHODS:
+        raise NotFound(f"there is no method {name!r:.100}: docs/guides/page.md lists them")
+    if not caller.may(name):
+        raise AccessDenied(f"{name} needs the right {METHODS[name]!r}, which you do not have here")
+
+
+def _measure(
+    caller: Caller,
+    name: str,
+    run: Callable[[MemoryStore], Any],
+    start: int,
+    changes: list[int],
+) -> bytes:
+    """Run a call within its time, count it, and return its answer."""
+    memory = caller.whole if METHODS[name] == OWNER else caller.memory
+    begun, failure = time.perf_counter(), None
+    try:
+        with memory.call(CLIENT, changes=changes) as store:
+            caller.rates.admit(store.config.limits)
+            value = run(store)
+        if METHODS[name] != "read":
+            memory.embed_when_quiet()
+            memory.warm_up_when_quiet()
+        return encode_answer(value, start=start)
+    except Exception as error:
+        failure = type(error).__name__
+        raise
+    finally:
+        seconds = time.perf_counter() - begun
+        memory.recorder.add(Series.TOOLS, f"page.{name}", seconds, failure)
+
+
+def _run(caller: Caller, store: MemoryStore, name: str, given: dict[str, Any]) -> Any:
+    """Return the plain value of a method."""
+    own = _OWN.get(name)
+    if own is not None:
+        return own(caller, store, **read_arguments(own, given))
+    if name == "graph.export":
+        return _export_graph(store, read_arguments(store.graph.export, given))
+    group, _, last = name.rpartition(".")
+    method = getattr(getattr(store, group) if group else store, last)
+    arguments = read_arguments(method, given)
+    if "file" in arguments:
+        # By its path: a file of that name in the working folder is another file.
+        arguments["file"] = find_backup(store, arguments["file"]).path
+    if name == "undo" and "admin" not in caller.rights:
+        _check_own_entry(caller, store, arguments.get("entry"))
+    return _without_processes(to_plain(method(**arguments)))
+
+
+def _without_processes(value: Any) -> Any:
+    """Return plain data whose entries of the journal lack what is for the machine alone."""
+    if isinstance(value, list):
+        return [_without_processes(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    own = {"process", "digest"} if value.keys() >= {"number", "process", "digest"} else ()
+    return {name: _without_processes(item) for name, item in value.items() if name not in own}
+
+
+def _check_own_entry(caller: Caller, store: MemoryStore, entry: int | None) -> None:
+    key = "" if caller.key is None else caller.key.id
+    if entry is not None and store.journal[entry].action.actor.key != key:
+        raise AccessDenied(f"entry {entry} is of another client: its undo needs the right 'admin'")
+
+
+def _describe_session(caller: Caller, store: MemoryStore) -> dict[str, Any]:
+    key = None if caller.key is None else caller.key.to_dict()
+    return {
+        "key": key,
+        "rights": list(caller.rights),
+        "scopes": ["*"] if key is None else key["scopes"],
+        "read_only": "write" not in caller.rights,
+        "methods": [name for name in METHODS if caller.may(name)],
+        "time_zone": store.config.time_zone,
+        "version": package_version(),
+    }
+
+
+def _find_position(_caller: Caller, store: MemoryStore) -> int:
+    return next((entry.number for entry in store.journal.entries(limit=1)), 0)
+
+
+def _list_scopes(_caller: Caller, store: MemoryStore) -> list[Any]:
+    return [scope.to_dict() for scope in store.scopes]
+
+
+def _export_graph(store: MemoryStore, options: Mapping[str, Any]) -> Any:
+    """Return the graph as its file of the format JSON has it."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "graph.json"
+        store.graph.export(path, **{"limit": _MAX_NODES, **options, "format": "json"})
+        return json.loads(read_regular(path))
+
+
+_OWN: Mapping[str, Callable[..., Any]] = {
+    "session": _describe_session,
+    "position": _find_position,
+    "scopes": _list_scopes,
+}
+"""The methods that are answered here."""

@@ -1,0 +1,161 @@
+"""The arguments of a method as JSON: checked against its signature, and made what it takes."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from difflib import get_close_matches
+from functools import cache
+from types import NoneType
+from typing import Any
+
+from attrs import fields, frozen
+
+from infinite_memory import Draft, InvalidInput
+from infinite_memory_mcp.jsonrpc import show_json
+
+
+@frozen
+class _Kind:
+    """A kind of value: in words, and the function that makes it of JSON or raises an error."""
+
+    words: str
+    read: Callable[[Any], Any]
+
+
+@frozen
+class Parameter:
+    """A parameter of a method: the kinds of values that it takes."""
+
+    kinds: tuple[_Kind, ...]
+    is_required: bool
+
+
+def _expect(*types: type) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        # `isinstance` would take true for a number.
+        if type(value) not in types:
+            raise TypeError
+        return value
+
+    return read
+
+
+def _expect_all(*types: type) -> Callable[[Any], Any]:
+    return lambda value: [_expect(*types)(item) for item in _expect(list)(value)]
+
+
+def _read_moment(value: Any) -> datetime:
+    moment = datetime.fromisoformat(_expect(str)(value))
+    if moment.tzinfo is None:
+        raise ValueError
+    return moment
+
+
+_TEXTS = _Kind("a list of texts", _expect_all(str))
+_OBJECTS = _Kind("a list of objects", _expect_all(dict))
+_OBJECT = _Kind("an object", _expect(dict))
+_ANYTHING = _Kind("any value", lambda value: value)
+_KINDS: Mapping[str, _Kind] = {
+    "str": _Kind("a text", _expect(str)),
+    "bool": _Kind("true or false", _expect(bool)),
+    "int": _Kind("a whole number", _expect(int)),
+    "float": _Kind("a number", _expect(int, float)),
+    "None": _Kind("null", _expect(NoneType)),
+    "datetime": _Kind("a moment with its zone, such as 2025-01-20T09:00:00Z", _read_moment),
+    "timedelta": _Kind(
+        "a number of seconds", lambda value: timedelta(seconds=_expect(int, float)(value))
+    ),
+    "Iterable[str]": _TEXTS,
+    "Sequence[str]": _TEXTS,
+    "Mapping[str, Any]": _OBJECT,
+    "Sequence[Mapping[str, Any]]": _OBJECTS,
+    "Iterable[Mapping[str, Any]]": _OBJECTS,
+    "JsonValue": _ANYTHING,
+    # The caller finds the backup of that name.
+    "os.PathLike[str]": _Kind("the name of a backup", _expect(str)),
+}
+"""By the words of an annotation. A parameter of another kind, such as a function, is left out."""
+
+_PLACES = {"to", "path", "folder"}
+"""Parameters that name a place on the machine of the server."""
+
+_FIELDS = {field.name: str(field.type) for field in fields(Draft)}
+
+
+@cache
+def list_parameters(method: Callable[..., Any]) -> Mapping[str, Parameter]:
+    """Return the parameters of a function that JSON can give, by name."""
+    offered: dict[str, Parameter] = {}
+    for parameter in inspect.signature(method).parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            annotations = _list_further(method, str(parameter.annotation))
+        else:
+            annotations = {parameter.name: str(parameter.annotation)}
+        is_required = parameter.default is parameter.empty and len(annotations) == 1
+        for name, annotation in annotations.items():
+            words = annotation.split(" | ")
+            if name not in offered.keys() | _PLACES and all(word in _KINDS for word in words):
+                kinds = tuple(_KINDS[word] for word in words)
+                offered[name] = Parameter(kinds, is_required)
+    return offered
+
+
+def _list_further(method: Callable[..., Any], annotation: str) -> Mapping[str, str]:
+    """Return the annotations of `**conditions`, or of the fields of a memory."""
+    name = annotation.removeprefix("Unpack[").removesuffix("]")
+    typed = inspect.unwrap(method).__globals__.get(name)
+    if typed is None or typed is Any:
+        return {**_FIELDS, "create_scope": "bool | None"}
+    return {key: each.__forward_arg__ for key, each in typed.__annotations__.items()}
+
+
+def read_arguments(method: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments for a method.
+
+    Raises:
+        InvalidInput: one is unknown, missing, or of another kind.
+    """
+    known = list_parameters(method)
+    for name in given:
+        if name not in known:
+            near = get_close_matches(name[:100], known, n=1)
+            nearest = f"the nearest is {near[0]!r}, all are" if near else "there are"
+            raise InvalidInput(
+                f"there is no argument {name!r:.100}: {nearest} {', '.join(known) or 'none'}"
+            )
+    for name, parameter in known.items():
+        if parameter.is_required and name not in given:
+            raise InvalidInput(f"the argument {name!r} is missing: give it")
+    return {name: _read_value(name, known[name], value) for name, value in given.items()}
+
+
+def _read_value(name: str, parameter: Parameter, value: Any) -> Any:
+    for kind in parameter.kinds:
+        try:
+            return kind.read(value)
+        except (TypeError, ValueError, OverflowError):
+            continue
+    expected = " or ".join(dict.fromkeys(kind.words for kind in parameter.kinds))
+    raise InvalidInput(f"{name} {show_json(value):.100} cannot be used: give {expected}")
+
+
+def read_object(body: bytes) -> dict[str, Any]:
+    """Return the JSON object in the body of a request.
+
+    Raises:
+        InvalidInput: it is none.
+    """
+    try:
+        given = json.loads(body or b"{}", parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"the body cannot be read as JSON: {error}"[:300]) from error
+    if not isinstance(given, dict):
+        raise InvalidInput("the body is no JSON object: send the arguments by their names")
+    return given
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number")

@@ -1,0 +1,348 @@
+"""The routes of the page: its files at /, its JSON layer at /api, and signing in."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any, Protocol
+from urllib.parse import parse_qsl
+
+import anyio
+import anyio.to_thread
+from mcp.server.mcpserver.exceptions import ToolError
+from starlette.types import Receive, Scope, Send
+
+import infinite_memory
+from infinite_memory import AccessKey, InfiniteMemoryError, InvalidInput
+from infinite_memory_mcp.call_rates import CallRates
+from infinite_memory_mcp.http.auth import KeyCheck, take_secret
+from infinite_memory_mcp.http.bodies import ClientLeft, header, read_body
+from infinite_memory_mcp.http.handles import Handles
+from infinite_memory_mcp.http.responses import Refusal, send_content, send_json
+from infinite_memory_mcp.http.slots import FairSlots
+from infinite_memory_mcp.lazy_store import LazyStore
+from infinite_memory_mcp.server import RIGHTS
+from infinite_memory_mcp.web.api import (
+    METHODS,
+    OWNER,
+    Caller,
+    call_method,
+    check_right,
+    import_file,
+)
+from infinite_memory_mcp.web.arguments import read_object
+from infinite_memory_mcp.web.sign_in import SignIns, is_proof, prove, write_cookie
+from infinite_memory_mcp.web.static_files import send_file
+
+_log = logging.getLogger(__name__)
+_BODY_SECONDS = 20.0
+_MAX_FILE_BYTES = 1 << 30
+_MAX_NAME = 200
+_JSON = "application/json"
+_BYTES = "application/octet-stream"
+_SAFE = {"x-content-type-options": "nosniff"}
+_ROUTES: Mapping[str, tuple[str, ...]] = {
+    "/": ("GET", "HEAD"),
+    "/static": ("GET", "HEAD"),
+    "/api": ("POST",),
+    "/sign-in": ("POST",),
+    "/sign-in/code": ("POST",),
+    "/sign-out": ("POST",),
+}
+_KINDS = {401: "SignInNeeded", 404: "NotFound", 413: "TooLong", 503: "Unavailable"}
+# The first that fits; any other error is a defect, or one of the operator.
+_STATUSES: tuple[tuple[type[Exception], int], ...] = (
+    (infinite_memory.NotFound, 404),
+    (infinite_memory.Conflict, 409),
+    (infinite_memory.AccessDenied, 403),
+    (infinite_memory.OutOfTime, 504),
+    (infinite_memory.StoreClosed, 503),
+    (infinite_memory.StorageUnavailable, 503),
+    (infinite_memory.ConfigurationError, 501),
+    (infinite_memory.ArchiveError, 422),
+    (infinite_memory.InvalidInput, 400),
+    (ToolError, 429),
+)
+
+
+class Exchange(Protocol):
+    """A request that is being answered."""
+
+    key: AccessKey | None
+
+    @property
+    def send(self) -> Send:
+        """What sends a part of the answer."""
+
+
+class Page:
+    """Serves the page of a server: to whoever signed in, shows a key, or needs none."""
+
+    def __init__(
+        self,
+        memory: LazyStore,
+        handles: Handles,
+        keys: KeyCheck,
+        slots: FairSlots,
+        sign_ins: SignIns,
+        *,
+        is_whole: bool,
+        reads: bool,
+    ) -> None:
+        """Serve the `handles` of the keys in `memory`, and whoever is in `sign_ins`.
+
+        `is_whole` says that the server shows the whole store, so that its owner manages the keys;
+        `reads` that it changes nothing.
+        """
+        self._memory = memory
+        self._handles = handles
+        self._keys = keys
+        self._slots = slots
+        self._sign_ins = sign_ins
+        self._is_whole = is_whole
+        self._reads = reads
+        self._rates: dict[str, CallRates] = {}
+
+    async def answer(self, scope: Scope, receive: Receive, exchange: Exchange) -> None:
+        """Answer a request of one of the routes of the page; see `find_route`."""
+        route = find_route(scope["path"])
+        allowed = _ROUTES[route or ""]
+        try:
+            if scope["method"] not in allowed:
+                names = ", ".join(allowed)
+                raise Refusal(405, f"{route} is for {names}", headers={"allow": names})
+            if route in ("/", "/static"):
+                name = scope["path"].removeprefix("/static/").strip("/") or "index.html"
+                await send_file(scope, exchange.send, name)
+                return
+            _check_site(scope)
+            await self._answer_post(route, scope, receive, exchange)
+        except Refusal as refusal:
+            kind = _KINDS.get(refusal.status, "Refused")
+            await _send_error(exchange.send, refusal.status, kind, str(refusal), refusal.headers)
+        except (InfiniteMemoryError, ToolError) as error:
+            status = next((number for kind, number in _STATUSES if isinstance(error, kind)), 500)
+            if status == 500:
+                _log.warning("a call of the page failed: %s", error)
+            await _send_error(exchange.send, status, type(error).__name__, str(error))
+
+    async def _answer_post(
+        self, route: str | None, scope: Scope, receive: Receive, exchange: Exchange
+    ) -> None:
+        if route == "/api":
+            await self._answer_call(scope, receive, exchange)
+            return
+        _check_content_type(scope, _JSON)
+        body = await read_body(scope, receive, seconds=_BODY_SECONDS)
+        given = read_object(body)
+        if route == "/sign-out":
+            self._sign_ins.end(scope)
+            await _send_value(exchange.send, None, {"set-cookie": write_cookie(scope, None)})
+        elif route == "/sign-in/code":
+            await _send_value(exchange.send, self._make_code(given))
+        else:
+            secret = await self._check_sign_in(given)
+            self._sign_ins.end(scope)
+            cookie = write_cookie(scope, self._sign_ins.begin(secret))
+            await _send_value(exchange.send, None, {"set-cookie": cookie})
+
+    def _make_code(self, given: Mapping[str, Any]) -> dict[str, str]:
+        """Return a code for a program that may read the file in the home folder."""
+        challenge, proof = (str(given.get(name, "")) for name in ("challenge", "proof"))
+        if not is_proof(proof, self._sign_ins.secret, "ask", challenge):
+            raise Refusal(403, "the proof is wrong: read the file of the running server again")
+        code = self._sign_ins.make_code()
+        return {"code": code, "proof": prove(self._sign_ins.secret, "answer", challenge, code)}
+
+    async def _check_sign_in(self, given: Mapping[str, Any]) -> str | None:
+        """Return the secret of the key that was given, None for a code."""
+        match given:
+            case {"code": str(code), **rest} if not rest:
+                if not self._sign_ins.take_code(code):
+                    raise Refusal(
+                        401,
+                        "this link was used already, or is older than two minutes: run"
+                        " `infinite-memory web` for another",
+                    )
+                return None
+            case {"key": str(key), **rest} if not rest:
+                await self._keys.authenticate(key.strip())
+                return key.strip()
+        raise InvalidInput('send {"code": ...} or {"key": ...}, with a text')
+
+    async def _answer_call(self, scope: Scope, receive: Receive, exchange: Exchange) -> None:
+        name = scope["path"].removeprefix("/api/")
+        is_import = name == "import"
+        _check_content_type(scope, _BYTES if is_import else _JSON)
+        stripped, secret = take_secret(scope)
+        key, is_owner = await self._authenticate(scope, secret)
+        exchange.key = key
+        handle = await self._handles.get(key)
+        handle.open_requests += 1
+        try:
+            caller = self._make_caller(key, handle.memory, is_owner=is_owner)
+            check_right(caller, name)
+            changes: list[int] = []
+            if is_import:
+                content = await self._import(caller, stripped, receive, changes)
+            else:
+                body = await read_body(scope, receive, seconds=_BODY_SECONDS)
+                given = read_object(body)
+                call = partial(call_method, caller, name, given, changes)
+                content = await self._run(caller, name, call, changes)
+            await send_content(exchange.send, 200, content, _JSON, _SAFE)
+        finally:
+            handle.open_requests -= 1
+
+    async def _authenticate(
+        self, scope: Scope, secret: str | None
+    ) -> tuple[AccessKey | None, bool]:
+        """Return the key of a request, and whether it is of the owner, who signed in with a code.
+
+        Raises:
+            Refusal: nobody signed in, or the key is not accepted any more (401).
+        """
+        session = self._sign_ins.find(scope)
+        if session is not None and session.secret is None:
+            return None, True
+        try:
+            return await self._keys.authenticate(
+                secret if session is None else session.secret
+            ), False
+        except Refusal as refusal:
+            if refusal.status != 401 or secret is not None:
+                raise
+            self._sign_ins.end(scope)
+            raise Refusal(
+                401,
+                "sign in: run `infinite-memory web` on the machine of the memory, or give an access"
+                " key that is good",
+            ) from refusal
+
+    def _make_caller(self, key: AccessKey | None, memory: LazyStore, *, is_owner: bool) -> Caller:
+        name = "" if key is None else key.id
+        rates = self._rates.setdefault(
+            name, CallRates("the page" if key is None else "the page with this key")
+        )
+        rights = RIGHTS if key is None else tuple(map(str, key.rights))
+        if self._reads:
+            rights = ("read",)
+        elif is_owner and self._is_whole:
+            rights = (*rights, OWNER)
+        return Caller(
+            memory=memory,
+            whole=self._memory,
+            rates=rates,
+            rights=rights,
+            key=key,
+        )
+
+    async def _run(
+        self, caller: Caller, name: str, call: Callable[[], bytes], changes: list[int]
+    ) -> bytes:
+        """Run a call in its turn and within its time.
+
+        Raises:
+            Refusal: it took too long (504), or failed through a defect (500); the message says what
+                it changed.
+        """
+        owner = "" if caller.key is None else caller.key.id
+        try:
+            return await self._slots.run(owner, call)
+        except (InfiniteMemoryError, ToolError):
+            raise
+        except TimeoutError as error:
+            reason, status = "took too long, and its answer is no longer awaited", 504
+            cause: Exception = error
+        except Exception as error:  # noqa: BLE001 - the server keeps serving after a defect
+            _log.exception("the method %s failed", name)
+            reason, status, cause = "failed through a defect of the server", 500, error
+        if changes:
+            outcome = f"the change was made: {sum(changes)} memories were written, and stay so"
+        elif METHODS[name] == "read":
+            outcome = "nothing was changed"
+        else:
+            outcome = "whether something was changed is unknown: look at the activity"
+        raise Refusal(status, f"{name} {reason}; {outcome}") from cause
+
+    async def _import(
+        self, caller: Caller, scope: Scope, receive: Receive, changes: list[int]
+    ) -> bytes:
+        """Import the file in the body of a request, which is kept as long as that takes."""
+        query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+        name = PurePosixPath(query.pop("name", "").replace("\\", "/")).name.strip(". ")
+        if not name or not name.isprintable() or len(name.encode("utf-8", "replace")) > _MAX_NAME:
+            raise InvalidInput(f"the file name {name!r:.100} cannot be used: give ?name=FILE")
+        folder = TemporaryDirectory(prefix="infinite-memory-")
+        path = Path(folder.name) / name
+
+        def call() -> bytes:
+            # Here, since a call that took too long goes on.
+            with folder:
+                return import_file(caller, path, query, changes)
+
+        try:
+            await _receive_file(path, receive)
+            return await self._run(caller, "import", call, changes)
+        except (Refusal, ClientLeft, ToolError) as error:
+            if not (isinstance(error, Refusal) and error.status == 504):
+                folder.cleanup()
+            raise
+
+
+def find_route(path: str) -> str | None:
+    """Return the route of the page that a path belongs to, None for none."""
+    for route in _ROUTES:
+        if path == route or (route in ("/static", "/api") and path.startswith(f"{route}/")):
+            return route
+    return None
+
+
+async def _receive_file(path: Path, receive: Receive) -> None:
+    size, has_more = 0, True
+    with path.open("wb") as file:
+        while has_more:
+            with anyio.move_on_after(_BODY_SECONDS):
+                message = await receive()
+                if message["type"] != "http.request":
+                    raise ClientLeft
+                size += await anyio.to_thread.run_sync(file.write, message.get("body", b""))
+                has_more = message.get("more_body", False)
+                if size <= _MAX_FILE_BYTES:
+                    continue
+                raise Refusal(
+                    413,
+                    f"the file is longer than {_MAX_FILE_BYTES:,} bytes: import it with"
+                    " `infinite-memory import FILE` on the machine of the memory",
+                )
+            raise Refusal(408, "the file came too slowly: drop it again")
+
+
+def _check_site(scope: Scope) -> None:
+    """Refuse what another site sends, also one at another port of this machine."""
+    site = header(scope, b"sec-fetch-site")
+    if site not in (None, "none", "same-origin"):
+        raise Refusal(
+            403, f"the request comes from another site ({site:.20}): open the page itself"
+        )
+
+
+def _check_content_type(scope: Scope, expected: str) -> None:
+    given = (header(scope, b"content-type") or "").partition(";")[0].strip().casefold()
+    if given != expected:
+        # A form of another site can send other types without being asked.
+        raise Refusal(415, f"the content type is {given!r:.60}: send 'content-type: {expected}'")
+
+
+async def _send_value(send: Send, value: Any, headers: Mapping[str, str] | None = None) -> None:
+    await send_json(send, 200, {"value": value}, {**_SAFE, **(headers or {})})
+
+
+async def _send_error(
+    send: Send, status: int, kind: str, message: str, headers: Mapping[str, str] | None = None
+) -> None:
+    body = {"error": {"kind": kind, "message": message}}
+    await send_json(send, status, body, {**_SAFE, **(headers or {})})
