@@ -139,16 +139,6 @@ def build_application(
 
     handles = Handles(open_memory, build)
     keys = KeyCheck(memory, required=options.require_keys or not options.address.is_loopback)
-    tools = options.tool_filter
-    page = Page(
-        memory,
-        handles,
-        keys,
-        slots,
-        SignIns() if sign_ins is None else sign_ins,
-        is_whole=options.scopes is None,
-        reads=tools.read_only,
-    )
     return HttpApplication(
         memory,
         handles,
@@ -156,9 +146,24 @@ def build_application(
         HostCheck(options.address, options.host_names),
         slots,
         MetricsPage(memory, is_confined=options.scopes is not None),
-        # The page would do what the tools that were left out do.
-        page if tools.only is None and not tools.excluded else None,
+        _make_page(memory, handles, keys, slots, options, sign_ins or SignIns()),
     )
+
+
+def _make_page(
+    memory: LazyStore,
+    handles: Handles,
+    keys: KeyCheck,
+    slots: FairSlots,
+    options: HttpOptions,
+    sign_ins: SignIns,
+) -> Page | None:
+    """Return the page of a server; None if tools were left out, since it would do what they do."""
+    tools = options.tool_filter
+    if tools.only is not None or tools.excluded:
+        return None
+    is_whole = options.scopes is None
+    return Page(memory, handles, keys, slots, sign_ins, is_whole=is_whole, reads=tools.read_only)
 
 
 def _choose_recorder(memory: LazyStore, options: HttpOptions, scopes: Collection[str]) -> Recorder:

@@ -127,21 +127,35 @@ def _measure(
 ) -> bytes:
     """Run a call within its time, count it, and return its answer."""
     memory = caller.whole if METHODS[name] == OWNER else caller.memory
-    begun, failure = time.perf_counter(), None
+    is_change = METHODS[name] != "read"
+    begun, failure, further = time.perf_counter(), None, {}
     try:
         with memory.call(CLIENT, changes=changes) as store:
             caller.rates.admit(store.config.limits)
+            last = _find_position(caller, store) if is_change else 0
             value = run(store)
-        if METHODS[name] != "read":
+            if is_change:
+                further = _find_entry(caller, store, last)
+        if is_change:
             memory.embed_when_quiet()
             memory.warm_up_when_quiet()
-        return encode_answer(value, start=start)
+        return encode_answer(value, start=start, further=further)
     except Exception as error:
         failure = type(error).__name__
         raise
     finally:
         seconds = time.perf_counter() - begun
         memory.recorder.add(Series.TOOLS, f"page.{name}", seconds, failure)
+
+
+def _find_entry(caller: Caller, store: MemoryStore, last: int) -> dict[str, int]:
+    """Return the number of the entry that a call has made since the entry `last`, if any."""
+    who = (CLIENT, "") if caller.key is None else (caller.key.name, caller.key.id)
+    for entry in store.journal.entries():
+        actor = entry.action.actor
+        if entry.number > last and (actor.client, actor.key) == who:
+            return {"entry": entry.number}
+    return {}
 
 
 def _run(caller: Caller, store: MemoryStore, name: str, given: dict[str, Any]) -> Any:
@@ -182,6 +196,7 @@ def _describe_session(caller: Caller, store: MemoryStore) -> dict[str, Any]:
     key = None if caller.key is None else caller.key.to_dict()
     return {
         "key": key,
+        "name": None if key is None else key["name"],
         "rights": list(caller.rights),
         "scopes": ["*"] if key is None else key["scopes"],
         "read_only": "write" not in caller.rights,

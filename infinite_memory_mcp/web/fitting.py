@@ -19,7 +19,7 @@ _STEPS = ((30_000, 1000), (8000, 500), (2000, 200), (500, 100), (120, 50), (40, 
 _MANY_ENTRIES = 100
 
 
-def encode_answer(value: Any, *, start: int) -> bytes:
+def encode_answer(value: Any, *, start: int, further: Mapping[str, Any]) -> bytes:
     """Return the answer `{"value": ...}`, with `next` where more of a list or a text follows.
 
     `start` is such a `next`: the entry of a list, or the character of the text of an object, with
@@ -35,7 +35,7 @@ def encode_answer(value: Any, *, start: int) -> bytes:
         raise InvalidInput(f"from {start} cannot be used: this answer has no pages, leave it out")
     else:
         answer = {"value": _fit(value, _ROOM)}
-    return _encode(answer)
+    return _encode({**answer, **further})
 
 
 def _fit_entries(value: list[Any] | dict[str, Any], start: int) -> dict[str, Any]:
