@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import NoReturn
 
@@ -55,8 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     put_idle_threads_to_sleep()
     parser = _make_parser(sys.argv[1:] if arguments is None else arguments)
     flags = parser.parse_args(arguments)
-    if flags.http is None and (flags.require_keys or flags.allow_host):
-        parser.error("--require-keys and --allow-host go with --http")
+    if flags.http is None and (flags.require_keys or flags.allow_host or flags.web):
+        parser.error("--require-keys, --allow-host and --web go with --http")
     if find_spec("mcp") is None:
         sys.stderr.write(f"{_MISSING_SDK}\n")
         return 2
@@ -64,6 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         home=flags.home, store=flags.store, log_level=flags.log_level, scopes=flags.scopes
     )
     settings.start_logging()
+    if flags.web is not None and _open_running_page(settings, flags):
+        return 0
     if flags.http is not None:
         return _serve_http(settings, flags)
     if "stdout" in closed:
@@ -95,6 +97,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _serve_http(settings: Settings, flags: argparse.Namespace) -> int:
     address: HttpAddress = flags.http
+    # Beside a page a person reads what is wrong, and not each refusal.
+    level = DEFAULT_LOG_LEVEL if flags.web else HTTP_LOG_LEVEL
     try:
         # Before the imports, which take most of the start: a client that connects now waits.
         listener = address.listen()
@@ -103,7 +107,7 @@ def _serve_http(settings: Settings, flags: argparse.Namespace) -> int:
         return 1
     try:
         config = settings.config()
-        apply_log_settings(config, level=HTTP_LOG_LEVEL)
+        apply_log_settings(config, level=level)
     except infinite_memory.ConfigurationError as error:
         sys.stderr.write(f"infinite-memory-mcp: {error}\n")
         return 3
@@ -111,20 +115,49 @@ def _serve_http(settings: Settings, flags: argparse.Namespace) -> int:
         address=address,
         toolsets=_choose_toolsets(flags),
         tool_filter=_make_tool_filter(flags),
-        require_keys=flags.require_keys,
+        require_keys=flags.require_keys or flags.web is not None,
         host_names=flags.allow_host,
         scopes=settings.scopes,
         structured=flags.structured,
         call_seconds=config.limits.call_seconds,
+        home=config.home if _shows_home(settings, flags) else None,
+        opens_page=flags.web is not None,
+        environment=_find_browser(settings, flags),
     )
     # Whole: the keys belong to the whole store, and every client is confined. No client works here.
     whole = evolve(settings, scopes=None, folder=None)
     with infinite_memory_mcp.LazyStore(
-        lambda: open_store(whole, level=HTTP_LOG_LEVEL),
+        lambda: open_store(whole, level=level),
         works=flags.scopes is None and not flags.read_only,
         answers_hooks=flags.scopes is None and settings.is_of_home,
     ) as memory:
         return infinite_memory_mcp.serve_http(memory, listener, options)
+
+
+def _open_running_page(settings: Settings, flags: argparse.Namespace) -> bool:
+    """Open the page of the server that runs for the home folder, if one does."""
+    if not _shows_home(settings, flags):
+        return False
+    from infinite_memory_mcp.web.running import find_page, open_page  # noqa: PLC0415
+
+    try:
+        address = find_page(settings.config().home, port=flags.http.port)
+    except infinite_memory.ConfigurationError:
+        # The server that is started instead says what is wrong.
+        return False
+    if address is not None:
+        open_page(address, _find_browser(settings, flags))
+    return address is not None
+
+
+def _shows_home(settings: Settings, flags: argparse.Namespace) -> bool:
+    """Return whether a server shows all of the store of the home folder, for its owner."""
+    is_narrow = flags.scopes or flags.tools or flags.exclude_tools or flags.read_only
+    return settings.is_of_home and not is_narrow
+
+
+def _find_browser(settings: Settings, flags: argparse.Namespace) -> Mapping[str, str] | None:
+    return settings.environment if flags.web == "browser" else None
 
 
 def _choose_toolsets(flags: argparse.Namespace) -> tuple[str, ...]:
@@ -217,6 +250,12 @@ def _add_http_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="a host name under which HTTP clients reach this server; may be repeated",
+    )
+    parser.add_argument(
+        "--web",
+        choices=("browser", "address"),
+        help="open the page of the memory in the browser, or print its address: with --http, as"
+        " `infinite-memory web` does",
     )
 
 

@@ -7,14 +7,16 @@ import ipaddress
 import os
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from attrs import field, frozen
 
 from infinite_memory_mcp.tool_filter import ToolFilter
 
 _BACKLOG = 2048
+_EVERYWHERE = ("0.0.0.0", "::")
 
 
 class AddressTaken(OSError):
@@ -55,6 +57,10 @@ class HttpAddress:
     def url(self, port: int) -> str:
         """Return the URL with the port that was given, or found."""
         return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{port}"
+
+    def own_url(self, port: int) -> str:
+        """Return the URL for a program of this machine."""
+        return HttpAddress("127.0.0.1" if self.host in _EVERYWHERE else self.host, port).url(port)
 
     def listen(self) -> socket.socket:
         """Return a socket that listens here.
@@ -101,7 +107,9 @@ class HttpOptions:
 
     With `require_keys` every client needs a key, even while there is none. `host_names` are names
     under which clients reach the server, besides addresses and localhost. `scopes` confines every
-    client; None opens all. `call_seconds` is how long a client waits for a call.
+    client; None opens all. `call_seconds` is how long a client waits for a call. A file in `home`,
+    unless that is None, lets the page be found. `opens_page` says that the server runs for the
+    page, which is opened in the browser of the `environment`, None for none.
     """
 
     address: HttpAddress
@@ -112,6 +120,9 @@ class HttpOptions:
     scopes: Sequence[str] | None = None
     structured: bool = False
     call_seconds: float = 60.0
+    home: Path | None = None
+    opens_page: bool = False
+    environment: Mapping[str, str] | None = field(default=None, repr=False)
 
 
 def is_loopback_host(host: str) -> bool:

@@ -36,6 +36,7 @@ from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.server import RIGHTS, build_server, check_tool_filter
 from infinite_memory_mcp.settings import CLIENT, announce
 from infinite_memory_mcp.web.page import Page
+from infinite_memory_mcp.web.running import announced, make_address, open_page
 from infinite_memory_mcp.web.sign_in import SignIns
 
 if TYPE_CHECKING:
@@ -199,16 +200,19 @@ def serve_http(memory: LazyStore, listener: socket, options: HttpOptions) -> int
     if problem is not None:
         sys.stderr.write(f"infinite-memory-mcp: {problem}\n")
         return _USAGE
-    application = build_application(memory, options)
+    sign_ins = SignIns()
+    application = build_application(memory, options, sign_ins)
     _allow_many_files()
     try:
-        anyio.run(_serve_application, application, memory, listener, options)
+        anyio.run(_serve_application, application, memory, listener, options, sign_ins)
     except KeyboardInterrupt:
         # Only where signals cannot be received: on Windows.
         _log.info("stopping")
     except BaseException:  # noqa: BLE001 - the boundary of the process
         _log.exception("the server failed")
         _end_process(memory, 1)
+    if options.opens_page:
+        announce(_log, "The page is closed; `infinite-memory web` opens it again.")
     return _end_process(memory, 0)
 
 
@@ -238,16 +242,22 @@ class _Server(uvicorn.Server):
 
 
 async def _serve_application(
-    application: HttpApplication, memory: LazyStore, listener: socket, options: HttpOptions
+    application: HttpApplication,
+    memory: LazyStore,
+    listener: socket,
+    options: HttpOptions,
+    sign_ins: SignIns,
 ) -> None:
     server = _Server(_configure_server(application))
+    port = listener.getsockname()[1]
     async with anyio.create_task_group() as tasks:
         if sys.platform != "win32":
             await tasks.start(_stop_on_signal, application, server)
         async with application.running():
-            _announce_address(listener, options)
-            memory.warm_up_when_quiet()
-            await server.serve(sockets=[listener])
+            with announced(options.home, options.address.own_url(port), sign_ins):
+                _announce_address(port, options, sign_ins)
+                memory.warm_up_when_quiet()
+                await server.serve(sockets=[listener])
         tasks.cancel_scope.cancel()
 
 
@@ -307,8 +317,11 @@ def _end_process(memory: LazyStore, code: int) -> NoReturn:
     os._exit(code)
 
 
-def _announce_address(listener: socket, options: HttpOptions) -> None:
-    url = options.address.url(listener.getsockname()[1])
+def _announce_address(port: int, options: HttpOptions, sign_ins: SignIns) -> None:
+    url = options.address.url(port)
+    if options.opens_page:
+        open_page(make_address(url, sign_ins.make_code()), options.environment)
+        return
     who = "every client needs a key"
     if options.address.is_loopback and not options.require_keys:
         who = "only programs of this machine can connect; they need a key once there is one"

@@ -153,6 +153,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
         ),
     },
     "The store": {
+        "web": CommandRow("Look into the memory in the browser.", "web", "serve"),
         "stats": CommandRow("Count the stored memories.", "stats", "maintenance"),
         "health": CommandRow(
             "Say whether the store works, and what to do if not.", "health", "health"

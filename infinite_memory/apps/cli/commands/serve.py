@@ -1,4 +1,4 @@
-"""`infinite-memory serve`: the server for all clients of this machine, and its unit files."""
+"""`infinite-memory serve` and `web`: the server of this machine, its unit files and its page."""
 
 from __future__ import annotations
 
@@ -87,6 +87,23 @@ def serve_command(
     else:
         return _run_command(command)
     return 0
+
+
+@click.command("web")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="Listen at this port; else at any."
+)
+@click.option("--no-browser", is_flag=True, help="Print the address alone.")
+@common_options
+@click.pass_context
+def web_command(context: click.Context, /, port: int, no_browser: bool) -> int:
+    """Look into the memory in the browser of this machine.
+
+    The page of the server that runs is opened; else one is started, which goes on until Ctrl-C.
+    """
+    page = ("--http", f"127.0.0.1:{port}", "--web", "address" if no_browser else "browser")
+    options = [*page, *_list_store_options(context)]
+    return _run_command([sys.executable, "-m", "infinite_memory_mcp", *options])
 
 
 def _list_store_options(context: click.Context) -> Iterator[str]:
