@@ -1,0 +1,337 @@
+"""The JSON layer of the page: methods, arguments, sizes, and what each right opens."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from page_clients import Browser, PageServer
+
+from infinite_memory import MemoryStore
+from infinite_memory_mcp.tool_filter import ToolFilter
+from infinite_memory_mcp.web.api import METHODS, OWNER
+from infinite_memory_mcp.web.arguments import list_parameters
+from infinite_memory_mcp.web.fitting import MAX_BYTES
+
+pytestmark = pytest.mark.anyio
+OWN = {"session", "position", "scopes", "import"}
+BYTES = {"content-type": "application/octet-stream"}
+
+
+@pytest.fixture
+async def page(store: MemoryStore) -> AsyncIterator[PageServer]:
+    async with PageServer.of(store) as served:
+        yield served
+
+
+def find_method(store: MemoryStore, name: str) -> Any:
+    found: Any = store
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+async def upload(browser: Browser, content: bytes, query: str, **headers: str) -> Any:
+    return await browser.client.post(
+        f"/api/import{query}", content=content, headers={**BYTES, **headers}
+    )
+
+
+def test_every_method_is_one_of_the_store_and_its_arguments_can_be_given(
+    store: MemoryStore,
+) -> None:
+    for name in METHODS.keys() - OWN:
+        method = find_method(store, name)
+        offered = list_parameters(method)
+        for parameter in inspect.signature(method).parameters.values():
+            is_needed = parameter.default is parameter.empty and parameter.kind != 4
+            assert not is_needed or parameter.name in {*offered, "to"}, (name, parameter)
+
+
+async def test_a_method_answers_the_plain_data_of_the_store(page: PageServer) -> None:
+    page.store.remember("Alice's birthday is January 20", id="a", tags=["family"])
+    browser = Browser(page.app)
+    found = await browser.call("search", query="when was Alice born?", limit=5)
+    assert found["hits"][0]["text"] == "Alice's birthday is January 20"
+    assert found["hits"][0]["score"] == page.store.search("when was Alice born?")[0].score
+    absence = await browser.call("why_not", query="birthday", memory_id="a", tags=["x"])
+    assert absence["step"] == "conditions"
+    assert await browser.call("get", memory_id="a") == page.store.get("a").to_dict()
+    page.store.remember("a note", id="b", scope="apart")
+    assert await browser.call("usage", memory_id="b") is None
+    assert await browser.call("triggers.coming", within=86400, scope="ALL") is not None
+    graph = await browser.call("graph.export")
+    assert {node["id"] for node in graph["nodes"]} == {"a", "b"}
+
+
+async def test_a_change_names_its_entry_which_is_undone(page: PageServer) -> None:
+    browser = Browser(page.app)
+    stored = (
+        await browser.ask("remember", text="Rex is a dog", happened_at="2026-01-20T09:00:00+01:00")
+    ).json()
+    memory_id = stored["value"]["id"]
+    moment = page.store.get(memory_id).happened_at
+    assert moment.isoformat() == "2026-01-20T08:00:00+00:00"
+    assert await browser.call("position") == stored["entry"]
+    revised = await browser.ask(
+        "revise",
+        memory_id=memory_id,
+        revision=1,
+        text="Rex was a dog",
+        valid_to="2026-02-01T00:00Z",
+    )
+    assert revised.json()["value"]["outcome"] == "revised"
+    entry = page.store.journal[revised.json()["entry"]]
+    assert (entry.action.actor.client, entry.action.actor.key) == ("page", "")
+    preview = await browser.ask("undo", entry=entry.number, dry_run=True)
+    assert "entry" not in preview.json()
+    undone = await browser.call("undo", entry=entry.number)
+    assert undone["undone"].keys().isdisjoint({"process", "digest"})
+    assert page.store.get(memory_id).text == "Rex is a dog"
+    assert "entry" not in (await browser.ask("get", memory_id=memory_id)).json()
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "status", "sentence"),
+    [
+        ("search", {}, 400, "the argument 'query' is missing"),
+        ("search", {"query": 5}, 400, "query 5 cannot be used: give a text"),
+        ("search", {"query": "x", "limit": True}, 400, "limit true cannot be used"),
+        ("search", {"query": "x", "limit": 10**30}, 400, "limit"),
+        ("search", {"query": "x", "limt": 5}, 400, "the nearest is 'limit', all are query"),
+        ("search", {"query": "x", "since": "2026-01-01"}, 400, "a moment with its zone"),
+        ("search", {"query": "x", "arms": ["luck"]}, 400, "luck"),
+        ("search", {"query": "x", "scope": {"a": 1}}, 400, "a text or a list of texts or null"),
+        ("browse", {"tags": [["x"]]}, 400, "a list of texts"),
+        ("browse", {"from": -1}, 400, "from -1 cannot be used"),
+        ("stats", {"from": 5}, 400, "this answer has no pages"),
+        ("triggers.coming", {"within": 1e300}, 400, "a number of seconds"),
+        ("position", {"x": 1}, 400, "there are none"),
+        ("get", {"memory_id": "nobody"}, 404, "nobody"),
+        ("revise", {"memory_id": "a", "revision": 7, "text": "x"}, 409, "7"),
+        ("revise", {"memory_id": "a", "revision": 1, "kin": "x"}, 400, "the nearest is 'kind'"),
+        ("backups.create", {"to": "/etc/x"}, 400, "there is no argument 'to'"),
+        ("backups.verify", {"file": "/etc/passwd"}, 404, "there is no backup '/etc/passwd'"),
+        ("graph.export", {"to": "/etc/x"}, 400, "there is no argument 'to'"),
+        ("briefing", {"folder": "/root"}, 400, "there is no argument 'folder'"),
+        ("close", {}, 404, "there is no method 'close'"),
+        ("_services.storage", {}, 404, "there is no method"),
+        ("exchange.export", {}, 404, "there is no method"),
+        ("keys.create", {"name": "x"}, 403, "needs the right 'owner'"),
+    ],
+)
+async def test_a_call_that_cannot_be_made_says_why_and_changes_nothing(
+    page: PageServer, method: str, arguments: dict[str, Any], status: int, sentence: str
+) -> None:
+    page.store.remember("a note", id="a")
+    before = page.store.journal.entries(limit=1)
+    answered = await Browser(page.app).fail(method, **arguments)
+    assert answered[0] == status
+    assert sentence in answered[1]
+    assert page.store.journal.entries(limit=1) == before
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"[1]", b"nothing", b'{"query": NaN}', b"\xff", b"[" * 100_000, b'{"limit": 1' + b"0" * 9999],
+)
+async def test_a_body_that_is_no_object_is_refused(page: PageServer, body: bytes) -> None:
+    answer = await Browser(page.app).client.post(
+        "/api/search", content=body, headers={"content-type": "application/json"}
+    )
+    assert answer.status_code == 400
+    assert "the body" in answer.json()["error"]["message"]
+
+
+async def test_a_lone_surrogate_in_an_argument_is_refused_or_matches_nothing(
+    page: PageServer,
+) -> None:
+    answer = await Browser(page.app).client.post(
+        "/api/get",
+        content=b'{"memory_id": "\\ud800"}',
+        headers={"content-type": "application/json"},
+    )
+    assert answer.status_code in (400, 404)
+    assert answer.json()["error"]["message"]
+
+
+async def test_no_answer_is_longer_than_its_size_and_all_can_be_read(page: PageServer) -> None:
+    text = "".join(f"{number} зима \u0001 " for number in range(60_000))
+    page.store.remember(text, id="long")
+    for number in range(30):
+        page.store.remember(f"winter {number} {'я' * 20_000}", tags=[f"t{number}"])
+    browser = Browser(page.app)
+    read, start = "", 0
+    while start is not None:
+        answer = await browser.ask("get", memory_id="long", **{"from": start})
+        assert len(answer.content) <= MAX_BYTES
+        value = answer.json()
+        assert value["value"]["cut"] == {"text": len(text)}
+        read += value["value"]["text"]
+        start = value.get("next")
+    assert read == text
+    found = await browser.ask("search", query="winter", limit=100)
+    assert len(found.content) <= MAX_BYTES
+    hits = found.json()["value"]["hits"]
+    assert len(hits) == 30
+    assert all(len(hit["text"]) < hit["cut"]["text"] for hit in hits)
+
+
+async def test_a_list_is_read_in_pages(page: PageServer) -> None:
+    names = {f"scope-{number:04}-{'x' * 100}" for number in range(5000)}
+    for name in sorted(names):
+        page.store.scopes.create(name)
+    browser = Browser(page.app)
+    listed, start = set(), 0
+    while start is not None:
+        answer = await browser.ask("scopes", **{"from": start})
+        assert len(answer.content) <= MAX_BYTES
+        listed |= {scope["name"] for scope in answer.json()["value"]}
+        start = answer.json().get("next")
+    assert listed == names | {"Global"}
+
+
+async def test_a_mapping_is_read_in_pages(page: PageServer) -> None:
+    for number in range(3000):
+        page.store.remember(f"note {number}", scope=f"{number:04}-{'y' * 90}", similar=False)
+    browser = Browser(page.app)
+    counted: dict[str, int] = {}
+    start = 0
+    while start is not None:
+        answer = await browser.ask("scopes.count_memories", **{"from": start})
+        assert len(answer.content) <= MAX_BYTES
+        counted |= answer.json()["value"]
+        start = answer.json().get("next")
+    assert counted == page.store.scopes.count_memories()
+    stats = await browser.ask("stats")
+    assert len(stats.content) <= MAX_BYTES
+    assert stats.json()["value"]["cut"]["by_scope"] == 3001
+
+
+async def test_a_key_may_what_its_rights_say_and_sees_its_scopes_alone(page: PageServer) -> None:
+    page.store.remember("a secret", id="out", scope="home")
+    page.store.remember("a task", id="in", scope="work")
+    order = ("read", "write", "admin")
+    for right in order:
+        browser = page.show(right, scopes=["work"])
+        session = await browser.call("session")
+        assert session["name"] == f"{right}-work"
+        assert session["read_only"] is (right == "read")
+        held = {name for name, needed in METHODS.items() if needed in session["rights"]}
+        assert set(session["methods"]) == held
+        assert session["rights"] == list(order[: order.index(right) + 1])
+        for name in METHODS.keys() - held:
+            answer = await browser.ask(name)
+            if name == "import":
+                answer = await upload(browser, b"x", "?name=a.txt")
+            assert answer.status_code == 403, name
+            assert METHODS[name] in answer.json()["error"]["message"]
+        assert (await browser.fail("get", memory_id="out"))[0] == 404
+        assert [scope["name"] for scope in await browser.call("scopes")] == ["work"]
+        assert "home" not in json.dumps(await browser.call("stats"))
+        assert len(await browser.call("journal.entries")) == len(
+            await browser.call("journal.entries", memory_id="in")
+        )
+    everything = await page.show("admin").call("session")
+    assert OWNER not in everything["rights"]
+
+
+async def test_a_key_that_writes_takes_back_only_what_it_did(page: PageServer) -> None:
+    page.store.remember("of somebody", id="other", scope="work")
+    theirs = page.store.journal.entries(limit=1)[0].number
+    browser = page.show("write", scopes=["work"])
+    status, message = await browser.fail("undo", entry=theirs)
+    assert (status, "another client" in message) == (403, True)
+    mine = (await browser.ask("remember", text="of the key", scope="work")).json()["entry"]
+    await browser.call("undo", entry=mine)
+    assert (await page.show("admin", scopes=["work"]).ask("undo", entry=theirs)).status_code == 200
+
+
+async def test_the_owner_manages_keys_and_no_key_does(page: PageServer) -> None:
+    owner = await page.sign_in()
+    made = await owner.call("keys.create", name="phone", rights=["read"], scopes=["work"])
+    assert made["secret"].startswith("im_")
+    assert [key["name"] for key in await owner.call("keys.list")] == ["phone"]
+    assert (await page.show("admin").fail("keys.list"))[0] == 403
+    await owner.call("keys.revoke", name_or_id="phone")
+    assert page.store.keys.list()[0].revoked_at is not None
+
+
+async def test_a_server_that_only_reads_changes_nothing_through_its_page(
+    store: MemoryStore,
+) -> None:
+    store.remember("a note", id="a")
+    async with PageServer.of(store, tool_filter=ToolFilter(read_only=True)) as page:
+        for browser in (Browser(page.app), await page.sign_in(), None):
+            browser = browser or page.show("admin")
+            assert (await browser.call("session"))["rights"] == ["read"]
+            assert (await browser.fail("forget", memory_id="a"))[0] == 403
+
+
+async def test_a_server_without_some_tools_has_no_page(store: MemoryStore) -> None:
+    for tool_filter in (ToolFilter(only=("retrieve_memory",)), ToolFilter(excluded=("undo",))):
+        async with PageServer.of(store, tool_filter=tool_filter) as page:
+            for path in ("/", "/api/search", "/sign-in"):
+                assert (await Browser(page.app).post(path)).status_code == 404
+
+
+async def test_a_confined_server_has_no_owner(store: MemoryStore) -> None:
+    store.remember("a secret", id="out", scope="home")
+    async with PageServer.of(store, scopes=["work"]) as page:
+        owner = await page.sign_in()
+        assert OWNER not in (await owner.call("session"))["rights"]
+        assert (await owner.fail("get", memory_id="out"))[0] == 404
+
+
+async def test_calls_count_in_the_metrics_and_in_the_limit(store: MemoryStore) -> None:
+    async with PageServer.of(store) as page:
+        owner = await page.sign_in()
+        await owner.call("search", query="x")
+        await owner.fail("get", memory_id="nobody")
+        rendered = (await page.show("admin").client.get("/metrics")).text
+    assert 'tool="page.search"' in rendered
+    assert 'tool="page.get"' in rendered
+
+
+async def test_too_many_calls_are_refused(open_store: Any) -> None:
+    store = open_store(limits={"calls_per_minute": 2})
+    async with PageServer.of(store) as page:
+        browser = Browser(page.app)
+        answers = [await browser.ask("position") for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    assert "within a minute" in answers[2].json()["error"]["message"]
+
+
+async def test_a_dropped_file_is_imported_after_a_dry_run(page: PageServer) -> None:
+    browser = Browser(page.app)
+    content = json.dumps([{"text": "The kiln is hot", "id": "kiln"}]).encode()
+    tried = (await upload(browser, content, "?name=notes.json&dry_run=true")).json()
+    assert (tried["value"]["added"], tried["value"]["path"]) == (1, "notes.json")
+    assert "entry" not in tried
+    done = (await upload(browser, content, "?name=../../notes.json&scope=pots")).json()
+    assert done["value"]["added"] == 1
+    assert page.store.get("kiln").scope == "pots"
+    assert done["entry"] in done["value"]["entries"]
+    assert (await upload(browser, b"\0", "?name=a.bin")).status_code in (400, 422)
+    for query in ("", "?name=..", "?name=a.json&dry_run=maybe", "?name=a.json&path=/etc/passwd"):
+        assert (await upload(browser, content, query)).status_code == 400, query
+    refused = await upload(browser, content, "?name=a.json", **{"content-type": "text/plain"})
+    assert refused.status_code == 415
+
+
+async def test_nothing_of_an_import_stays_in_the_temporary_folder(
+    page: PageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    browser = Browser(page.app)
+    await upload(browser, b'[{"text": "x"}]', "?name=a.json")
+    await upload(browser, b"{", "?name=a.json")
+    monkeypatch.setattr("infinite_memory_mcp.web.page._MAX_FILE_BYTES", 3)
+    assert (await upload(browser, b"12345", "?name=a.json")).status_code == 413
+    assert list(folder.iterdir()) == []
