@@ -230,8 +230,8 @@ def outside_in(home: Path) -> list[str]:
 
 
 def test_every_command_has_rows() -> None:
-    # `serve` becomes a server, whose tools are called in tests/mcp.
-    assert sorted([*ROWS, "serve"]) == sorted(COMMANDS)
+    # `serve` and `web` become a server, whose tools and page are called in tests/mcp.
+    assert sorted([*ROWS, "serve", "web"]) == sorted(COMMANDS)
 
 
 @pytest.mark.thorough

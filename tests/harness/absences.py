@@ -186,6 +186,7 @@ class Run:
 _ARGUMENTS: Mapping[str, str] = {
     "ingest-session": "ingest-session --dry-run",
     "serve": "serve --print-systemd",
+    "web": "web --help",
     "copy": "copy {cell}/home {cell}/out/copy",
     "bundle": "bundle {cell}/out/bundle",
     "restore": "restore {cell}/in/a.imarchive --merge",

@@ -164,6 +164,7 @@ STAYING = {
     "serve": EntryPoint(
         ["infinite-memory", "serve", "--http", "127.0.0.1:0"], by_signal=True, listens=True
     ),
+    "web": EntryPoint(["infinite-memory", "web", "--no-browser"], by_signal=True, listens=True),
 }
 # Scripts, modules that Python can run, and public classes that open a store.
 ENTRY_POINTS = {
@@ -183,6 +184,7 @@ ENTRY_POINTS = {
 }
 OTHERS = {
     "serve": STAYING["serve"],
+    "web": STAYING["web"],
     # A change of the model takes minutes; the model is loaded by others.
     "examples": EntryPoint(
         ["-c", EXAMPLES, *STAYING, "model use"],
