@@ -163,8 +163,15 @@ def _make_page(
     tools = options.tool_filter
     if tools.only is not None or tools.excluded:
         return None
-    is_whole = options.scopes is None
-    return Page(memory, handles, keys, slots, sign_ins, is_whole=is_whole, reads=tools.read_only)
+    return Page(
+        memory=memory,
+        handles=handles,
+        keys=keys,
+        slots=slots,
+        sign_ins=sign_ins,
+        is_whole=options.scopes is None,
+        reads=tools.read_only,
+    )
 
 
 def _choose_recorder(memory: LazyStore, options: HttpOptions, scopes: Collection[str]) -> Recorder:

@@ -199,12 +199,12 @@ def _check_own_entry(caller: Caller, store: MemoryStore, entry: int | None) -> N
 
 
 def _describe_session(caller: Caller, store: MemoryStore) -> dict[str, Any]:
-    key = None if caller.key is None else caller.key.to_dict()
+    key = {} if caller.key is None else caller.key.to_dict()
     return {
-        "key": key,
-        "name": None if key is None else key["name"],
-        "rights": list(caller.rights),
-        "scopes": ["*"] if key is None else key["scopes"],
+        "name": key.get("name"),
+        "scopes": key.get("scopes", ["*"]),
+        "expires_at": key.get("expires_at"),
+        "rights": caller.rights,
         "read_only": "write" not in caller.rights,
         "methods": [name for name in METHODS if caller.may(name)],
         "time_zone": store.config.time_zone,

@@ -4,33 +4,20 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from difflib import get_close_matches
 from functools import cache
 from types import NoneType
 from typing import Any
 
-from attrs import fields, frozen
+from attrs import fields
 
 from infinite_memory import Draft, InvalidInput
 from infinite_memory_mcp.jsonrpc import show_json
 
-
-@frozen
-class _Kind:
-    """A kind of value: in words, and the function that makes it of JSON or raises an error."""
-
-    words: str
-    read: Callable[[Any], Any]
-
-
-@frozen
-class Parameter:
-    """A parameter of a method: the kinds of values that it takes."""
-
-    kinds: tuple[_Kind, ...]
-    is_required: bool
+_Kind = tuple[str, Callable[[Any], Any]]
+"""A kind of value: in words, and the function that makes it of JSON, or raises an error."""
 
 
 def _expect(*types: type) -> Callable[[Any], Any]:
@@ -54,19 +41,20 @@ def _read_moment(value: Any) -> datetime:
     return moment
 
 
-_TEXTS = _Kind("a list of texts", _expect_all(str))
-_OBJECTS = _Kind("a list of objects", _expect_all(dict))
-_OBJECT = _Kind("an object", _expect(dict))
-_ANYTHING = _Kind("any value", lambda value: value)
+_TEXTS: _Kind = ("a list of texts", _expect_all(str))
+_OBJECTS: _Kind = ("a list of objects", _expect_all(dict))
+_OBJECT: _Kind = ("an object", _expect(dict))
+_ANYTHING: _Kind = ("any value", lambda value: value)
 _KINDS: Mapping[str, _Kind] = {
-    "str": _Kind("a text", _expect(str)),
-    "bool": _Kind("true or false", _expect(bool)),
-    "int": _Kind("a whole number", _expect(int)),
-    "float": _Kind("a number", _expect(int, float)),
-    "None": _Kind("null", _expect(NoneType)),
-    "datetime": _Kind("a moment with its zone, such as 2025-01-20T09:00:00Z", _read_moment),
-    "timedelta": _Kind(
-        "a number of seconds", lambda value: timedelta(seconds=_expect(int, float)(value))
+    "str": ("a text", _expect(str)),
+    "bool": ("true or false", _expect(bool)),
+    "int": ("a whole number", _expect(int)),
+    "float": ("a number", _expect(int, float)),
+    "None": ("null", _expect(NoneType)),
+    "datetime": ("a moment with its zone, such as 2025-01-20T09:00:00Z", _read_moment),
+    "timedelta": (
+        "a number of seconds",
+        lambda value: timedelta(seconds=_expect(int, float)(value)),
     ),
     "Iterable[str]": _TEXTS,
     "Sequence[str]": _TEXTS,
@@ -75,7 +63,7 @@ _KINDS: Mapping[str, _Kind] = {
     "Iterable[Mapping[str, Any]]": _OBJECTS,
     "JsonValue": _ANYTHING,
     # The caller finds the backup of that name.
-    "os.PathLike[str]": _Kind("the name of a backup", _expect(str)),
+    "os.PathLike[str]": ("the name of a backup", _expect(str)),
 }
 """By the words of an annotation. A parameter of another kind, such as a function, is left out."""
 
@@ -86,9 +74,9 @@ _FIELDS = {field.name: str(field.type) for field in fields(Draft)}
 
 
 @cache
-def list_parameters(method: Callable[..., Any]) -> Mapping[str, Parameter]:
-    """Return the parameters of a function that JSON can give, by name."""
-    offered: dict[str, Parameter] = {}
+def list_parameters(method: Callable[..., Any]) -> Mapping[str, tuple[bool, list[_Kind]]]:
+    """Return the parameters that JSON can give, by name: whether it must, and what it can be."""
+    offered: dict[str, tuple[bool, list[_Kind]]] = {}
     for parameter in inspect.signature(method).parameters.values():
         if parameter.kind is parameter.VAR_KEYWORD:
             annotations = _list_further(method, str(parameter.annotation))
@@ -98,8 +86,7 @@ def list_parameters(method: Callable[..., Any]) -> Mapping[str, Parameter]:
         for name, annotation in annotations.items():
             words = annotation.split(" | ")
             if name not in offered.keys() | _PLACES and all(word in _KINDS for word in words):
-                kinds = tuple(_KINDS[word] for word in words)
-                offered[name] = Parameter(kinds, is_required)
+                offered[name] = is_required, [_KINDS[word] for word in words]
     return offered
 
 
@@ -126,19 +113,19 @@ def read_arguments(method: Callable[..., Any], given: Mapping[str, Any]) -> dict
             raise InvalidInput(
                 f"there is no argument {name!r:.100}: {nearest} {', '.join(known) or 'none'}"
             )
-    for name, parameter in known.items():
-        if parameter.is_required and name not in given:
+    for name, (is_required, _) in known.items():
+        if is_required and name not in given:
             raise InvalidInput(f"the argument {name!r} is missing: give it")
-    return {name: _read_value(name, known[name], value) for name, value in given.items()}
+    return {name: _read_value(name, known[name][1], value) for name, value in given.items()}
 
 
-def _read_value(name: str, parameter: Parameter, value: Any) -> Any:
-    for kind in parameter.kinds:
+def _read_value(name: str, kinds: Sequence[_Kind], value: Any) -> Any:
+    for _, read in kinds:
         try:
-            return kind.read(value)
+            return read(value)
         except (TypeError, ValueError, OverflowError):
             continue
-    expected = " or ".join(dict.fromkeys(kind.words for kind in parameter.kinds))
+    expected = " or ".join(dict.fromkeys(words for words, _ in kinds))
     raise InvalidInput(f"{name} {show_json(value):.100} cannot be used: give {expected}")
 
 

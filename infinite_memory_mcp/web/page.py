@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 
 import anyio
 import anyio.to_thread
+from attrs import field, frozen
 from mcp.server.mcpserver.exceptions import ToolError
 from starlette.types import Receive, Scope, Send
 
@@ -78,33 +79,22 @@ class Exchange(Protocol):
         """What sends a part of the answer."""
 
 
+@frozen(kw_only=True)
 class Page:
-    """Serves the page of a server: to whoever signed in, shows a key, or needs none."""
+    """Serves the page of a server: to whoever signed in, shows a key, or needs none.
 
-    def __init__(
-        self,
-        memory: LazyStore,
-        handles: Handles,
-        keys: KeyCheck,
-        slots: FairSlots,
-        sign_ins: SignIns,
-        *,
-        is_whole: bool,
-        reads: bool,
-    ) -> None:
-        """Serve the `handles` of the keys in `memory`, and whoever is in `sign_ins`.
+    `is_whole` says that the server shows the whole store, so that its owner manages the keys;
+    `reads` that it changes nothing.
+    """
 
-        `is_whole` says that the server shows the whole store, so that its owner manages the keys;
-        `reads` that it changes nothing.
-        """
-        self._memory = memory
-        self._handles = handles
-        self._keys = keys
-        self._slots = slots
-        self._sign_ins = sign_ins
-        self._is_whole = is_whole
-        self._reads = reads
-        self._rates: dict[str, CallRates] = {}
+    memory: LazyStore
+    handles: Handles
+    keys: KeyCheck
+    slots: FairSlots
+    sign_ins: SignIns
+    is_whole: bool
+    reads: bool
+    _rates: dict[str, CallRates] = field(factory=dict, init=False)
 
     async def answer(self, scope: Scope, receive: Receive, exchange: Exchange) -> None:
         """Answer a request of one of the routes of the page; see `find_route`."""
@@ -139,29 +129,29 @@ class Page:
         body = await read_body(scope, receive, seconds=_BODY_SECONDS)
         given = read_object(body)
         if route == "/sign-out":
-            self._sign_ins.end(scope)
+            self.sign_ins.end(scope)
             await _send_value(exchange.send, None, {"set-cookie": write_cookie(scope, None)})
         elif route == "/sign-in/code":
             await _send_value(exchange.send, self._make_code(given))
         else:
             secret = await self._check_sign_in(given)
-            self._sign_ins.end(scope)
-            cookie = write_cookie(scope, self._sign_ins.begin(secret))
+            self.sign_ins.end(scope)
+            cookie = write_cookie(scope, self.sign_ins.begin(secret))
             await _send_value(exchange.send, None, {"set-cookie": cookie})
 
     def _make_code(self, given: Mapping[str, Any]) -> dict[str, str]:
         """Return a code for a program that may read the file in the home folder."""
         challenge, proof = (str(given.get(name, "")) for name in ("challenge", "proof"))
-        if not is_proof(proof, self._sign_ins.secret, "ask", challenge):
+        if not is_proof(proof, self.sign_ins.secret, "ask", challenge):
             raise Refusal(403, "the proof is wrong: read the file of the running server again")
-        code = self._sign_ins.make_code()
-        return {"code": code, "proof": prove(self._sign_ins.secret, "answer", challenge, code)}
+        code = self.sign_ins.make_code()
+        return {"code": code, "proof": prove(self.sign_ins.secret, "answer", challenge, code)}
 
     async def _check_sign_in(self, given: Mapping[str, Any]) -> str | None:
         """Return the secret of the key that was given, None for a code."""
         match given:
             case {"code": str(code), **rest} if not rest:
-                if not self._sign_ins.take_code(code):
+                if not self.sign_ins.take_code(code):
                     raise Refusal(
                         401,
                         "this link was used already, or is older than two minutes: run"
@@ -169,7 +159,7 @@ class Page:
                     )
                 return None
             case {"key": str(key), **rest} if not rest:
-                await self._keys.authenticate(key.strip())
+                await self.keys.authenticate(key.strip())
                 return key.strip()
         raise InvalidInput('send {"code": ...} or {"key": ...}, with a text')
 
@@ -178,9 +168,9 @@ class Page:
         is_import = name == "import"
         _check_content_type(scope, _BYTES if is_import else _JSON)
         stripped, secret = take_secret(scope)
-        key, is_owner = await self._authenticate(scope, secret)
-        exchange.key = key
-        handle = await self._handles.get(key)
+        exchange.key, is_owner = await self._authenticate(scope, secret)
+        key = exchange.key
+        handle = await self.handles.get(key)
         handle.open_requests += 1
         try:
             caller = self._make_caller(key, handle.memory, is_owner=is_owner)
@@ -205,17 +195,16 @@ class Page:
         Raises:
             Refusal: nobody signed in, or the key is not accepted any more (401).
         """
-        session = self._sign_ins.find(scope)
-        if session is not None and session.secret is None:
+        session = self.sign_ins.find(scope)
+        if session == (None,):
             return None, True
+        shown = secret if session is None else session[0]
         try:
-            return await self._keys.authenticate(
-                secret if session is None else session.secret
-            ), False
+            return await self.keys.authenticate(shown), False
         except Refusal as refusal:
             if refusal.status != 401 or secret is not None:
                 raise
-            self._sign_ins.end(scope)
+            self.sign_ins.end(scope)
             raise Refusal(
                 401,
                 "sign in: run `infinite-memory web` on the machine of the memory, or give an access"
@@ -223,22 +212,14 @@ class Page:
             ) from refusal
 
     def _make_caller(self, key: AccessKey | None, memory: LazyStore, *, is_owner: bool) -> Caller:
-        name = "" if key is None else key.id
-        rates = self._rates.setdefault(
-            name, CallRates("the page" if key is None else "the page with this key")
-        )
+        name, whose = ("", "the page") if key is None else (key.id, "the page with this key")
+        rates = self._rates.setdefault(name, CallRates(whose))
         rights = RIGHTS if key is None else tuple(map(str, key.rights))
-        if self._reads:
+        if self.reads:
             rights = ("read",)
-        elif is_owner and self._is_whole:
+        elif is_owner and self.is_whole:
             rights = (*rights, OWNER)
-        return Caller(
-            memory=memory,
-            whole=self._memory,
-            rates=rates,
-            rights=rights,
-            key=key,
-        )
+        return Caller(memory=memory, whole=self.memory, rates=rates, rights=rights, key=key)
 
     async def _run(
         self, caller: Caller, name: str, call: Callable[[], bytes], changes: list[int]
@@ -249,24 +230,17 @@ class Page:
             Refusal: it took too long (504), or failed through a defect (500); the message says what
                 it changed.
         """
-        owner = "" if caller.key is None else caller.key.id
         try:
-            return await self._slots.run(owner, call)
+            return await self.slots.run("" if caller.key is None else caller.key.id, call)
         except (InfiniteMemoryError, ToolError):
             raise
         except TimeoutError as error:
-            reason, status = "took too long, and its answer is no longer awaited", 504
-            cause: Exception = error
-        except Exception as error:  # noqa: BLE001 - the server keeps serving after a defect
+            reason = f"{name} took too long; {_describe_outcome(name, changes)}"
+            raise Refusal(504, reason) from error
+        except Exception as error:
             _log.exception("the method %s failed", name)
-            reason, status, cause = "failed through a defect of the server", 500, error
-        if changes:
-            outcome = f"the change was made: {sum(changes)} memories were written, and stay so"
-        elif METHODS[name] == "read":
-            outcome = "nothing was changed"
-        else:
-            outcome = "whether something was changed is unknown: look at the activity"
-        raise Refusal(status, f"{name} {reason}; {outcome}") from cause
+            reason = f"{name} failed through a defect; {_describe_outcome(name, changes)}"
+            raise Refusal(500, reason) from error
 
     async def _import(
         self, caller: Caller, scope: Scope, receive: Receive, changes: list[int]
@@ -319,6 +293,14 @@ async def _receive_file(path: Path, receive: Receive) -> None:
                     " `infinite-memory import FILE` on the machine of the memory",
                 )
             raise Refusal(408, "the file came too slowly: drop it again")
+
+
+def _describe_outcome(name: str, changes: list[int]) -> str:
+    if changes:
+        return f"the change was made: {sum(changes)} memories were written, and stay so"
+    if METHODS[name] == "read":
+        return "nothing was changed"
+    return "whether something was changed is unknown: look at the activity"
 
 
 def _check_site(scope: Scope) -> None:

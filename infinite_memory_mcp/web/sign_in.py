@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import time
 from collections import OrderedDict
@@ -10,7 +11,6 @@ from hashlib import sha256
 from hmac import compare_digest, digest
 from typing import TypeVar
 
-from attrs import define
 from starlette.types import Scope
 
 from infinite_memory_mcp.http.bodies import header
@@ -19,14 +19,6 @@ _CODE_SECONDS = 120.0
 _IDLE_SECONDS = 12 * 3600.0
 _MAX_KEPT = 1024
 _Kept = TypeVar("_Kept")
-
-
-@define
-class Session:
-    """A browser that signed in: with the secret of an access key, None for the owner."""
-
-    secret: str | None
-    used_at: float
 
 
 class SignIns:
@@ -41,7 +33,7 @@ class SignIns:
         self.secret = secrets.token_hex(32)
         self._clock = clock
         self._codes: OrderedDict[bytes, float] = OrderedDict()
-        self._sessions: OrderedDict[bytes, Session] = OrderedDict()
+        self._sessions: OrderedDict[bytes, tuple[str | None, float]] = OrderedDict()
 
     def make_code(self) -> str:
         """Return a new code, for whoever may read the files of the home folder."""
@@ -55,19 +47,18 @@ class SignIns:
         return made_at is not None and self._clock() - made_at <= _CODE_SECONDS
 
     def begin(self, secret: str | None) -> str:
-        """Return the id of a new session."""
+        """Return the id of a new session with the secret of an access key, None for the owner."""
         name = secrets.token_urlsafe(32)
-        _keep(self._sessions, _hash(name), Session(secret, self._clock()))
+        _keep(self._sessions, _hash(name), (secret, self._clock()))
         return name
 
-    def find(self, scope: Scope) -> Session | None:
-        """Return the session of a request, None without one."""
-        for name in _list_cookies(scope):
-            session = self._sessions.get(_hash(name))
-            if session is not None and self._clock() - session.used_at <= _IDLE_SECONDS:
-                session.used_at = self._clock()
-                self._sessions.move_to_end(_hash(name))
-                return session
+    def find(self, scope: Scope) -> tuple[str | None] | None:
+        """Return the session of a request, which has the secret of a key; None without one."""
+        for name in map(_hash, _list_cookies(scope)):
+            secret, used_at = self._sessions.pop(name, (None, -math.inf))
+            if self._clock() - used_at <= _IDLE_SECONDS:
+                self._sessions[name] = secret, self._clock()
+                return (secret,)
         return None
 
     def end(self, scope: Scope) -> None:

@@ -30,7 +30,7 @@ async def test_a_code_signs_in_once(page: PageServer) -> None:
     assert cookie.startswith("infinite_memory_")
     assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(cookie.split("; "))
     assert "Secure" not in cookie
-    assert (await first.call("session"))["key"] is None
+    assert (await first.call("session"))["name"] is None
     refused = await second.post("/sign-in", {"code": code})
     assert refused.status_code == 401
     assert refused.json()["error"]["kind"] == "SignInNeeded"
