@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,18 @@ def test_every_method_is_one_of_the_store_and_its_arguments_can_be_given(
         for parameter in inspect.signature(method).parameters.values():
             is_needed = parameter.default is parameter.empty and parameter.kind != 4
             assert not is_needed or parameter.name in {*offered, "to"}, (name, parameter)
+
+
+def test_the_guide_lists_every_method_with_its_right() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "page.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in guide.splitlines() if line.startswith("| ")]
+    listed = {
+        name: row[0].removeprefix("| ")
+        for row in rows
+        if row[0].removeprefix("| ") in METHODS.values() and "`" in row[1]
+        for name in re.findall(r"`([\w.]+)`", row[1])
+    }
+    assert listed == METHODS
 
 
 async def test_a_method_answers_the_plain_data_of_the_store(page: PageServer) -> None:
