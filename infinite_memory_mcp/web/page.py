@@ -95,6 +95,7 @@ class Page:
     is_whole: bool
     reads: bool
     _rates: dict[str, CallRates] = field(factory=dict, init=False)
+    _positions: dict[str, tuple[int, int]] = field(factory=dict, init=False)
 
     async def answer(self, scope: Scope, receive: Receive, exchange: Exchange) -> None:
         """Answer a request of one of the routes of the page; see `find_route`."""
@@ -219,7 +220,14 @@ class Page:
             rights = ("read",)
         elif is_owner and self.is_whole:
             rights = (*rights, OWNER)
-        return Caller(memory=memory, whole=self.memory, rates=rates, rights=rights, key=key)
+        return Caller(
+            memory=memory,
+            whole=self.memory,
+            rates=rates,
+            rights=rights,
+            positions=self._positions,
+            key=key,
+        )
 
     async def _run(
         self, caller: Caller, name: str, call: Callable[[], bytes], changes: list[int]

@@ -253,6 +253,18 @@ async def test_a_key_may_what_its_rights_say_and_sees_its_scopes_alone(page: Pag
     assert OWNER not in everything["rights"]
 
 
+async def test_the_position_is_the_newest_entry_that_a_key_sees(page: PageServer) -> None:
+    page.store.remember("a task", scope="work")
+    browser, owner = page.show("write", scopes=["work"]), await page.sign_in()
+    assert await browser.call("position") == 1
+    for number in range(3):
+        page.store.remember(f"a secret {number}", scope="home")
+        assert await browser.call("position") == 1
+        assert await owner.call("position") == page.store.journal.entries(limit=1)[0].number
+    mine = (await browser.ask("remember", text="another", scope="work")).json()["entry"]
+    assert await browser.call("position") == mine
+
+
 async def test_a_key_that_writes_takes_back_only_what_it_did(page: PageServer) -> None:
     page.store.remember("of somebody", id="other", scope="work")
     theirs = page.store.journal.entries(limit=1)[0].number
