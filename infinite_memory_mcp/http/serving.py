@@ -27,7 +27,7 @@ from infinite_memory_mcp.call_rates import CallRates
 from infinite_memory_mcp.http.address import HttpOptions
 from infinite_memory_mcp.http.application import HttpApplication
 from infinite_memory_mcp.http.auth import KeyCheck, has_keys
-from infinite_memory_mcp.http.handles import Handles
+from infinite_memory_mcp.http.handles import Handles, OpenHandle
 from infinite_memory_mcp.http.hosts import HostCheck
 from infinite_memory_mcp.http.metrics import MetricsPage
 from infinite_memory_mcp.http.protocol import HeadDeadlineProtocol
@@ -101,6 +101,34 @@ def build_application(
     """
     slots = FairSlots(_CALLS_AT_ONCE, seconds=options.call_seconds)
 
+    def build(handle: LazyStore, key: AccessKey | None) -> MCPServer[Any]:
+        name = "" if key is None else key.id
+        return build_server(
+            handle,
+            options.toolsets if key is None else _choose_toolsets(key, options.toolsets),
+            tool_filter=options.tool_filter,
+            structured=options.structured,
+            rights=RIGHTS if key is None else key.rights,
+            rates=CallRates("this server" if key is None else "this key"),
+            run_call=partial(slots.run, name),
+        )
+
+    handles = Handles(_open_for_keys(memory, options), build)
+    keys = KeyCheck(memory, required=options.require_keys or not options.address.is_loopback)
+    return HttpApplication(
+        memory,
+        handles,
+        keys,
+        HostCheck(options.address, options.host_names),
+        slots,
+        MetricsPage(memory, is_confined=options.scopes is not None),
+        _make_page(memory, handles, keys, slots, options, sign_ins or SignIns()),
+    )
+
+
+def _open_for_keys(memory: LazyStore, options: HttpOptions) -> OpenHandle:
+    """Return what opens `memory` as the holder of a key sees it."""
+
     def base() -> infinite_memory.MemoryStore:
         store = memory.get()
         return store if options.scopes is None else store.confine(scopes=options.scopes)
@@ -126,29 +154,7 @@ def build_application(
             stopping=memory.stopping,
         )
 
-    def build(handle: LazyStore, key: AccessKey | None) -> MCPServer[Any]:
-        name = "" if key is None else key.id
-        return build_server(
-            handle,
-            options.toolsets if key is None else _choose_toolsets(key, options.toolsets),
-            tool_filter=options.tool_filter,
-            structured=options.structured,
-            rights=RIGHTS if key is None else key.rights,
-            rates=CallRates("this server" if key is None else "this key"),
-            run_call=partial(slots.run, name),
-        )
-
-    handles = Handles(open_memory, build)
-    keys = KeyCheck(memory, required=options.require_keys or not options.address.is_loopback)
-    return HttpApplication(
-        memory,
-        handles,
-        keys,
-        HostCheck(options.address, options.host_names),
-        slots,
-        MetricsPage(memory, is_confined=options.scopes is not None),
-        _make_page(memory, handles, keys, slots, options, sign_ins or SignIns()),
-    )
+    return open_memory
 
 
 def _make_page(

@@ -95,7 +95,8 @@ def _list_further(method: Callable[..., Any], annotation: str) -> Mapping[str, s
     name = annotation.removeprefix("Unpack[").removesuffix("]")
     typed = inspect.unwrap(method).__globals__.get(name)
     if typed is None or typed is Any:
-        return {**_FIELDS, "create_scope": "bool | None"}
+        # A draft has no status; `revise` takes one.
+        return {**_FIELDS, "create_scope": "bool | None", "status": "str"}
     return {key: each.__forward_arg__ for key, each in typed.__annotations__.items()}
 
 

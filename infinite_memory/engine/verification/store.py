@@ -100,8 +100,8 @@ def _read_through(storage: Storage, progress: Walked | None) -> Verification:
         counts["access_keys"] = keys
     for change in every_change(storage, 0, None):
         if change.record is None:
-            # A confined storage reports a memory as gone if it was moved to a hidden scope, and says
-            # of none that it was erased: then no number appears, and none of 0 goes.
+            # A confined storage reports a memory as gone if it was moved to a hidden scope, and
+            # says of none that it was erased: then no number appears, and none of 0 goes.
             counts.update(("erased",) * len(storage.erased([change.id])))
         else:
             counts["memories"] += 1
