@@ -41,10 +41,11 @@ METHODS: Mapping[str, str] = {
         " triggers.get triggers.list triggers.coming triggers.due conversations.list"
         " conversations.read conversations.stats graph.links graph.related graph.export"
         " projects.get_history projects.get_decisions projects.identify_patterns projects.insights"
-        " projects.build_session_context dreams.diary bulk.preview_forget",
+        " projects.build_session_context dreams.diary bulk.preview_forget inbox.list",
         "write": "remember revise forget undo not_useful dream bulk.forget profile.update"
         " triggers.add triggers.update triggers.delete triggers.done triggers.enable"
-        " triggers.disable conversations.undo graph.link graph.unlink",
+        " triggers.disable conversations.undo graph.link graph.unlink inbox.accept"
+        " inbox.reject",
         "admin": "scopes.create scopes.update scopes.delete journal.reads health metrics verify"
         " backups.create backups.list backups.verify backups.restore backups.delete"
         " upkeep.optimize bulk.mask_secrets import",

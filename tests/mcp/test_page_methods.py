@@ -108,6 +108,14 @@ async def test_a_change_names_its_entry_which_is_undone(page: PageServer) -> Non
     assert "entry" not in (await browser.ask("get", memory_id=memory_id)).json()
 
 
+async def test_what_was_forgotten_is_brought_back(page: PageServer) -> None:
+    page.store.remember("Rex is a dog", id="rex")
+    browser = Browser(page.app)
+    await browser.call("forget", memory_id="rex")
+    await browser.call("revise", memory_id="rex", revision=2, status="current")
+    assert page.store.get("rex").status == "current"
+
+
 @pytest.mark.parametrize(
     ("method", "arguments", "status", "sentence"),
     [
