@@ -67,7 +67,7 @@ FRONT = "infinite_memory"
 # Loaded late: they take a large part of a second, or are optional.
 LATE = {
     *("onnxruntime", "tokenizers", "rjieba", "mcp", "msvcrt", "fcntl", "numpy"),
-    *("zstandard", "cryptography", "ijson", "yaml", "pypdf", "plotly"),
+    *("zstandard", "cryptography", "ijson", "yaml", "pypdf"),
     *("quickjs", "quickjs_ng", "re2", "dateutil", "tomlkit", "colorama"),
     "tempfile",  # takes a hook, for which a client waits, as long as all else that it imports
 }

@@ -86,10 +86,6 @@ def read_zstd(_: MemoryStore, __: Path) -> object:
     return unpack_frame(Codec.ZSTD, b"\x28\xb5\x2f\xfd", 10)
 
 
-def draw_graph(store: MemoryStore, folder: Path) -> object:
-    return store.graph.export(folder / "graph.html")
-
-
 def change_codex(_: MemoryStore, __: Path) -> object:
     return set_table("", ("mcp_servers", "memory"), {"command": "x"})
 
@@ -107,7 +103,6 @@ CALLS: dict[str, dict[str, Call]] = {
     "yaml": {"basic memory": import_sample("basic-memory"), "a page": import_pages},
     "pypdf": {"a folder": import_sample("documents")},
     "zstandard": {"a frame": read_zstd},
-    "plotly": {"the graph": draw_graph},
     "cryptography": {
         "a backup": lambda store, folder: store.backups.create(folder / "x", passphrase=PASSPHRASE)
     },

@@ -116,18 +116,16 @@ class Graph(Group):
     ) -> ExportedGraph:
         """Write the graph into a file: memories as nodes, links as edges.
 
-        `format` is "graphml", "json", or "html" for a page with a picture, by default what the name
-        `to` ends with. With `ids`, at most 16, it is what `related` walks to, by `types` and in
-        `depth` steps, by default two, with the computed relations; of more than `limit` memories,
-        by default 150 and at most 1,000, the strongest. Without `ids` it is every memory but the
-        forgotten ones, with the stored links: `scope` chooses scopes, each without its parents,
-        private ones only by name or with `private`; `statuses` choose among "current", "superseded"
-        and "archived"; and `limit` keeps the best linked memories with their neighbours. A picture
-        has computed relations too, and at most 300 memories, by default 150. The file has the mode
-        600, appears when it is whole, and replaces another only with `force`.
+        `format` is "graphml" or "json", by default what the name `to` ends with. With `ids`, at
+        most 16, it is what `related` walks to, by `types` and in `depth` steps, by default two,
+        with the computed relations; of more than `limit` memories, by default 150 and at most
+        1,000, the strongest. Without `ids` it is every memory but the forgotten ones, with the
+        stored links: `scope` chooses scopes, each without its parents, private ones only by name or
+        with `private`; `statuses` choose among "current", "superseded" and "archived"; and `limit`
+        keeps the best linked memories with their neighbours. The file has the mode 600, appears
+        when it is whole, and replaces another only with `force`.
 
         Raises:
-            ConfigurationError: the package that draws pictures is not installed.
             Conflict: there is something at `to`, or a memory of `ids` was forgotten.
             InvalidInput: a value cannot be used.
             NotFound: there is no memory of an id.

@@ -76,7 +76,7 @@ ROWS: Mapping[str, list[Row]] = {
         ("export", "--to", "zz-out.json", "--force", "--private", "--status", "current"),
         ("export", "--to", "zz-out.json", "--force", "--scope", "zz-vault"),
         ("export", "zz-id-1", "--to", "zz-out.json", "--force"),
-        ("export", "--to", "zz-out.html", "--force"),
+        ("export", "--to", "zz-out.graphml", "--force"),
         ("export", "in-1", "--to", "zz-out.graphml", "--force", "--depth", "4"),
     ],
     "revise": [

@@ -144,11 +144,13 @@ def test_the_neighbourhood_of_an_ending_is_exported_and_what_is_left_out_is_said
     assert "exists already, and nothing was written" in run(*arguments, code=5).stderr
 
 
-def test_the_picture_of_a_neighbourhood_is_a_page(run: Run, filled: None, tmp_path: Path) -> None:
-    pytest.importorskip("plotly")
-    out = tmp_path / "picture.html"
-    told = run("graph", "export", PLAN, "--to", str(out)).stdout
-    assert told == f"Exported 2 memories and 1 link into {out}.\n"
-    page = out.read_text("utf-8")
-    assert page.startswith("<!DOCTYPE html>")
-    assert "Around “We move the office to Lyon in May”" in page
+@pytest.mark.parametrize("choice", [("picture.html",), ("picture.json", "--format", "html")])
+def test_a_picture_is_refused_with_the_command_that_shows_it(
+    choice: tuple[str, ...], run: Run, filled: None, tmp_path: Path
+) -> None:
+    name, *options = choice
+    told = run("graph", "export", PLAN, "--to", str(tmp_path / name), *options, code=2)
+    assert "`infinite-memory web` shows the graph in a browser" in told.stderr
+    assert list(tmp_path.glob("picture*")) == []
+    other = run("graph", "export", "--to", str(tmp_path / "g.json"), "--format", "gexf", code=2)
+    assert "gexf" in other.stderr

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -100,7 +99,6 @@ def test_json_is_one_document(ask: Ask) -> None:
     document = ask("insights", "--repository", "apollo")
     assert document["scope"] == "repo/github.com/octo/apollo"
     assert document["minutes"] == {"repo/github.com/octo/apollo": 140.0}
-    assert document["page"] is None
     solved = document["solved_again"][0]
     assert (solved["first_minutes"], solved["later_minutes"]) == (40.0, [10.0])
 
@@ -113,28 +111,10 @@ def test_an_empty_store_has_no_insights(run: Run, ask: Ask) -> None:
 
 
 @pytest.mark.usefixtures("worked")
-def test_the_page_is_written_for_its_owner_and_over_no_file_unasked(
-    run: Run, ask: Ask, tmp_path: Path
-) -> None:
-    pytest.importorskip("plotly")
+def test_a_page_is_refused_with_the_command_that_shows_it(run: Run, tmp_path: Path) -> None:
     page = tmp_path / "insights.html"
-    result = run("insights", "--html", str(page))
-    assert result.stdout == f"Wrote {page}, about 4 pieces of work.\n"
-    assert "keep it as you keep the store" in result.stderr
-    assert stat.S_IMODE(page.stat().st_mode) == 0o600
-    assert page.read_text("utf-8").startswith("<!DOCTYPE html>")
-    run("insights", "--html", str(page), code=5)
-    assert ask("insights", "--html", str(page), "--force")["page"] == str(page)
-
-
-@pytest.mark.usefixtures("worked")
-def test_without_the_package_nothing_is_written(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "plotly.offline", None)
-    page = tmp_path / "insights.html"
-    refused = run("insights", "--html", str(page), code=3)
-    assert "install the extra insights" in refused.stderr
+    refused = run("insights", "--html", str(page), code=2)
+    assert "`infinite-memory web` shows the insights in a browser" in refused.stderr
     assert not page.exists()
 
 

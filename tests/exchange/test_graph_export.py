@@ -179,7 +179,10 @@ def test_an_empty_store_has_an_empty_graph(store: MemoryStore, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"to": "graph.txt"}, "end it with .graphml, .json or .html"),
+        ({"to": "graph.txt"}, "end it with .graphml or .json"),
+        ({"to": "graph.HTML"}, "`infinite-memory web` shows the graph"),
+        ({"to": "graph.htm"}, "end the name with .graphml or .json for a file"),
+        ({"to": "g.json", "format": "html"}, "`infinite-memory web` shows the graph"),
         ({"to": "graph"}, "does not say in which format"),
         ({"to": ""}, "is no path"),
         ({"to": "g.json", "format": "gexf"}, "gexf"),

@@ -193,7 +193,7 @@ _ARGUMENTS: Mapping[str, str] = {
     "backup verify": "backup verify {cell}/in/a.imarchive",
     "export": "export {cell}/out/memories.jsonl",
     "import": "import {cell}/in/memories.jsonl",
-    "graph export": "graph export 7c1d2e3f --to {cell}/out/picture.html",
+    "graph export": "graph export 7c1d2e3f --to {cell}/out/around-it.graphml",
     "insights": "insights",
     "dream": "dream --cycles 1",
     "model use": "model use english --help",

@@ -138,7 +138,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
         ),
         "insights": CommandRow(
             "Show how the work went: outcomes, time, problems that recur.",
-            'insights --timeframe "last month" --html insights.html',
+            'insights --timeframe "last month"',
             "projects.insights",
         ),
     },
@@ -248,7 +248,7 @@ SUBCOMMAND_EXAMPLES: Mapping[str, str] = {
     "graph links": "graph links 7c1d2e3f",
     "graph link": 'graph link 7c1d2e3f 9a8b7c6d --type intent --reason "why we move"',
     "graph unlink": "graph unlink 7c1d2e3f 9a8b7c6d",
-    "graph export": "graph export 7c1d2e3f --to picture.html",
+    "graph export": "graph export 7c1d2e3f --to around-it.graphml",
     "conversations list": "conversations list --limit 20",
     "conversations show": "conversations show chat-1 --start 1",
     "conversations delete": "conversations delete chat-1",

@@ -14,7 +14,7 @@ from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, remark
 from infinite_memory.core.values.memory import Status
 from infinite_memory.core.values.messages import format_count
-from infinite_memory.features.archive.exchange.graphs.values import ExportedGraph, GraphFormat
+from infinite_memory.features.archive.exchange.graphs.values import ExportedGraph
 
 _STATUSES = [str(status) for status in Status if status is not Status.FORGOTTEN]
 
@@ -28,7 +28,7 @@ _STATUSES = [str(status) for status in Status if status is not Status.FORGOTTEN]
     "--format",
     "-f",
     "form",
-    type=click.Choice([str(known) for known in GraphFormat]),
+    metavar="[graphml|json]",
     help="By default what OUT ends with.",
 )
 @relation_option
@@ -37,8 +37,8 @@ _STATUSES = [str(status) for status in Status if status is not Status.FORGOTTEN]
     "--limit",
     "-n",
     type=int,
-    help="Write at most this many memories, the strongest. By default 150 around ID and in a"
-    " picture, and otherwise all.",
+    help="Write at most this many memories, the strongest. By default 150 around ID, and"
+    " otherwise all.",
 )
 @click.option(
     "--scope",
@@ -75,8 +75,8 @@ def export_graph(
 
     With ID it is what belongs to that memory, or to several, with the relations that `graph
     related` computes. Without, it is every memory but those of private scopes and forgotten ones,
-    with the stored links. A picture, a page for a browser, has relations either way. OUT is in the
-    clear, for its owner alone, and appears when it is whole.
+    with the stored links. OUT is in the clear, for its owner alone, and appears when it is whole.
+    `infinite-memory web` shows the graph in a browser.
     """
     with open_store(context) as store:
         starts = [store.ids.resolve(memory_id) for memory_id in ids]

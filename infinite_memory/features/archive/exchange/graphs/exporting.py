@@ -17,8 +17,6 @@ from infinite_memory.core.values.memory import Memory
 from infinite_memory.engine.priority import compute_priority, weights_of_links
 from infinite_memory.engine.services import Services
 from infinite_memory.features.archive.backup import exporting
-from infinite_memory.features.archive.exchange.graphs.picture.lines import choose_lines
-from infinite_memory.features.archive.exchange.graphs.picture.page import Picture, make_page
 from infinite_memory.features.archive.exchange.graphs.request import Around, GraphRequest, Whole
 from infinite_memory.features.archive.exchange.graphs.values import (
     ExportedGraph,
@@ -230,7 +228,6 @@ def run_graph_export(services: Services, request: GraphRequest) -> ExportedGraph
     """Write the graph; see `Graph.export`.
 
     Raises:
-        ConfigurationError: the package that draws pictures is not installed.
         Conflict: there is something at the path, or a memory to start from was forgotten.
         InvalidInput: a value cannot be used.
         NotFound: there is no memory to start from.
@@ -239,14 +236,8 @@ def run_graph_export(services: Services, request: GraphRequest) -> ExportedGraph
     written = _Written()
     with _read_graph(services, request) as graph:
         nodes, edges = written.note_nodes(graph.nodes), written.note_edges(graph.edges)
-        if request.format is GraphFormat.HTML:
-            pieces: Iterable[str] = [
-                _draw_graph(services, request, graph, list(nodes), list(edges))
-            ]
-        else:
-            pieces = _WRITERS[request.format](nodes, edges)
         with writing_file(request.path, force=request.force) as file:
-            for piece in pieces:
+            for piece in _WRITERS[request.format](nodes, edges):
                 file.write(piece.encode())
     return ExportedGraph(
         path=str(request.path),
@@ -264,8 +255,7 @@ def _read_graph(services: Services, request: GraphRequest) -> Iterator[_Graph]:
         yield _read_neighbourhood(services, request.chosen)
         return
     with exporting(services.storage) as storage:
-        is_drawn = request.format is GraphFormat.HTML
-        yield _read_scopes(services, storage, request.chosen, is_drawn=is_drawn)
+        yield _read_scopes(services, storage, request.chosen)
 
 
 def _read_neighbourhood(services: Services, request: Around) -> _Graph:
@@ -288,37 +278,14 @@ def _read_neighbourhood(services: Services, request: Around) -> _Graph:
     )
 
 
-def _read_scopes(services: Services, storage: Storage, request: Whole, *, is_drawn: bool) -> _Graph:
+def _read_scopes(services: Services, storage: Storage, request: Whole) -> _Graph:
     ids = request.selection.list_ids(storage)
     chosen = ids if request.limit is None else choose_strongest(storage, ids, request.limit)
-    edges = read_stored_links(storage, chosen)
-    if is_drawn:
-        edges = chain(edges, read_relations(services, read_memories(storage, chosen), ()))
     return _Graph(
         nodes=read_nodes(storage, chosen, services.clock()),
-        edges=edges,
+        edges=read_stored_links(storage, chosen),
         left_out=len(ids) - len(chosen),
         left_out_scopes=request.selection.left_out,
-    )
-
-
-def _draw_graph(
-    services: Services,
-    request: GraphRequest,
-    graph: _Graph,
-    nodes: Sequence[GraphNode],
-    edges: Iterable[GraphEdge],
-) -> str:
-    starts = request.chosen.ids if isinstance(request.chosen, Around) else ()
-    return make_page(
-        Picture(
-            nodes=nodes,
-            lines=choose_lines(edges),
-            starts=frozenset(starts),
-            left_out=graph.left_out,
-            made_at=services.clock(),
-            zone=services.config.time_zone,
-        )
     )
 
 

@@ -18,13 +18,9 @@ from infinite_memory.features.archive.exchange.selection import Selection, choos
 
 _DEPTH = 2
 _FEW = 150
-_MOST_DRAWN, _MOST_AROUND, _MOST = 300, 1000, 10_000_000
-_ENDINGS = {
-    ".graphml": GraphFormat.GRAPHML,
-    ".json": GraphFormat.JSON,
-    ".html": GraphFormat.HTML,
-    ".htm": GraphFormat.HTML,
-}
+_MOST_AROUND, _MOST = 1000, 10_000_000
+_ENDINGS = {".graphml": GraphFormat.GRAPHML, ".json": GraphFormat.JSON}
+_PICTURES = ("html", "htm")
 
 
 @frozen(kw_only=True)
@@ -90,14 +86,14 @@ def make_request(
             ids=starts,
             types=relations,
             depth=_DEPTH if depth is None else depth,
-            limit=_check_limit(limit, form, default=_FEW, most=_MOST_AROUND) or _FEW,
+            limit=_FEW if limit is None else check_count(limit, "limit", low=1, high=_MOST_AROUND),
         )
     else:
         _refuse({"types": relations, "depth": depth}, "a walk begins at ids: give one or several")
         conditions = Conditions(scope=scope, statuses=_check_statuses(wanted))
         chosen = Whole(
             selection=choose_memories(services, conditions, private=with_private),
-            limit=_check_limit(limit, form, default=None, most=_MOST),
+            limit=None if limit is None else check_count(limit, "limit", low=1, high=_MOST),
         )
     return GraphRequest(
         path=path,
@@ -108,25 +104,21 @@ def make_request(
 
 
 def _choose_format(path: Path, name: object) -> GraphFormat:
+    ending = path.suffix.lower()
+    if name in _PICTURES or (name is None and ending.lstrip(".") in _PICTURES):
+        raise InvalidInput(
+            f"no picture is written into {path.name!r:.100}: `infinite-memory web` shows the graph"
+            " in a browser; end the name with .graphml or .json for a file"
+        )
     if name is not None:
         return check_choice(name, GraphFormat, "format")
-    known = _ENDINGS.get(path.suffix.lower())
+    known = _ENDINGS.get(ending)
     if known is None:
         raise InvalidInput(
             f"the name {path.name!r:.100} does not say in which format to write: end it with"
-            " .graphml, .json or .html, or name the format"
+            " .graphml or .json, or name the format"
         )
     return known
-
-
-def _check_limit(
-    limit: int | None, form: GraphFormat, *, default: int | None, most: int
-) -> int | None:
-    """Return the limit, or the default; a picture has room for few memories."""
-    is_drawn = form is GraphFormat.HTML
-    if limit is None:
-        return _FEW if is_drawn else default
-    return check_count(limit, "limit", low=1, high=_MOST_DRAWN if is_drawn else most)
 
 
 def _check_texts(values: object, name: str) -> tuple[str, ...]:

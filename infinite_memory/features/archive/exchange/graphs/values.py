@@ -22,8 +22,6 @@ class GraphFormat(StrEnum):
     """GraphML, an XML format that Gephi, yEd, Cytoscape and networkx read."""
     JSON = "json"
     """The node-link format of networkx and D3."""
-    HTML = "html"
-    """A page with a picture, which a browser shows without a network."""
 
 
 @frozen(kw_only=True)

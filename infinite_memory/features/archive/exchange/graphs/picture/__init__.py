@@ -1,1 +1,0 @@
-"""A picture of the graph: one page of HTML, drawn by plotly."""
