@@ -1,0 +1,56 @@
+// Each call runs one public method of the store, by the name that the reference of Python gives it.
+
+/** Why a call was not answered: `kind` is the name of the error, `message` a sentence that a person can act on. */
+export class ApiError extends Error {
+  constructor(kind, message, status = 0) {
+    super(message);
+    this.kind = kind;
+    this.status = status;
+  }
+}
+
+const UNREACHABLE = "The server does not answer. What you see may be old; the page goes on by itself when the server is back.";
+
+async function post(path, body, headers, signal) {
+  let response;
+  try {
+    response = await fetch(path, { method: "POST", headers, body, signal, credentials: "same-origin", cache: "no-store" });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new ApiError("Unreachable", UNREACHABLE);
+  }
+  const text = await response.text().catch(() => { throw new ApiError("Unreachable", UNREACHABLE); });
+  let answer = {};
+  try {
+    answer = text ? JSON.parse(text) : {};
+  } catch {
+    answer = { error: { kind: "NoJson", message: `The server answered ${response.status} and no data. Is it an Infinite Memory server?` } };
+  }
+  if (response.ok && !answer.error) return answer.value;
+  const { kind = "Refused", message = `The server answered ${response.status}.` } = answer.error ?? {};
+  const error = new ApiError(kind, message, response.status);
+  if (response.status === 401) dispatchEvent(new CustomEvent("signed-out", { detail: error }));
+  throw error;
+}
+
+/** Run a method of the store, such as `call("journal.entries", {limit: 5})`, and return its plain value. */
+export function call(method, parameters = {}, { signal } = {}) {
+  return post(`/api/${method}`, JSON.stringify(parameters), { "content-type": "application/json" }, signal);
+}
+
+/** Send a file, and return what its import did, or would do with `dryRun`. */
+export function importFile(file, { dryRun = true, ...options } = {}) {
+  const query = new URLSearchParams({ name: file.name, dry_run: String(dryRun), ...options });
+  return post(`/api/import?${query}`, file, { "content-type": "application/octet-stream" });
+}
+
+/** Sign in by `{code}` or `{key}`; the cookie that answers is not for scripts to read. */
+export const signIn = (how) => post("/sign-in", JSON.stringify(how), { "content-type": "application/json" });
+
+export const signOut = () => post("/sign-out", "{}", { "content-type": "application/json" });
+
+/** Say an error as a sentence to a person. */
+export function explain(error) {
+  if (error instanceof ApiError) return error.message[0]?.toUpperCase() + error.message.slice(1);
+  return `The page made a mistake: ${error.message}. Reload it, and tell the maintainers if it happens again.`;
+}

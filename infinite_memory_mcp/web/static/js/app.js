@@ -1,0 +1,253 @@
+// The shell: which view is shown, its keys, who is signed in, and whether something has changed elsewhere.
+
+import { call, signIn, signOut } from "./api.js";
+import { complain, toast } from "./changes.js";
+import { button, failure, waiting } from "./components.js";
+import { h, icon } from "./dom.js";
+import { renderSignIn } from "./sign-in.js";
+
+const VIEWS = [
+  { name: "ask", label: "Ask", key: "a" },
+  { name: "today", label: "Today", key: "t" },
+  { name: "facts", label: "Facts", key: "f" },
+  { name: "settle", label: "To settle", key: "s" },
+  { name: "activity", label: "Activity", key: "c" },
+  { name: "graph", label: "Graph", key: "g" },
+  { name: "insights", label: "Insights", key: "i" },
+  { name: "keep", label: "Keep", key: "k" },
+];
+const HIDDEN = new Set(["memory"]);
+const EVERY = 1500;
+
+const main = document.querySelector("#main");
+const state = { session: null, view: null, module: null, root: null, run: 0, position: null, isLost: false };
+
+// --- Where one is ---
+
+/** Read the address: `#/memory/ID?q=standup` is the view "memory" with `id` and `q`. */
+function readAddress() {
+  const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
+  const [name, ...rest] = path.split("/");
+  const parameters = Object.fromEntries(new URLSearchParams(query));
+  if (rest.length) parameters.id = decodeURIComponent(rest.join("/"));
+  const isKnown = HIDDEN.has(name) || VIEWS.some((view) => view.name === name);
+  return { name: isKnown ? name : "ask", parameters };
+}
+
+function drawNavigation() {
+  const links = VIEWS.map(({ name, label, key }) =>
+    h("a", { href: `#/${name}`, data: { view: name }, title: `${label} (g ${key})` }, icon(name), h("span", null, label)));
+  const more = h("button", { type: "button", class: "nav-more", "aria-expanded": "false", onclick: () => openMore() }, icon("more"), h("span", null, "More"));
+  const nav = document.querySelector("#nav");
+  nav.replaceChildren(...links, more);
+  nav.addEventListener("click", (event) => event.target.closest("a") && openMore(false));
+}
+
+function openMore(isOpen) {
+  const more = document.querySelector(".nav-more");
+  const now = isOpen ?? more.getAttribute("aria-expanded") !== "true";
+  more.setAttribute("aria-expanded", String(now));
+  document.body.classList.toggle("more", now);
+}
+
+function markNavigation(name) {
+  for (const link of document.querySelectorAll("#nav a")) {
+    if (link.dataset.view === name) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+// --- Showing a view ---
+
+/** Show the view of the address. A renewal keeps the place and the focus; a view that is at work is let be. */
+async function show({ isRenewal = false } = {}) {
+  const run = ++state.run;
+  const { name, parameters } = readAddress();
+  const isMove = !isRenewal && state.view !== null;
+  markNavigation(name);
+  const root = h("div", { class: `view view-${name}` });
+  const wait = isRenewal ? null : setTimeout(() => run === state.run && main.replaceChildren(waiting(5)), 150);
+  let title = "Infinite Memory";
+  try {
+    const module = await import(`./views/${name}.js`);
+    title = module.title;
+    await module.render(root, { ...parameters, session: state.session });
+    if (run === state.run) Object.assign(state, { view: name, module });
+  } catch (error) {
+    // A renewal that fails leaves what is there; the search for changes says that the server is away.
+    if (isRenewal || error.status === 401) return;
+    root.append(failure(error, () => show()));
+    state.view = name;
+  } finally {
+    clearTimeout(wait);
+  }
+  if (run !== state.run) return;
+  document.title = `${title} · Infinite Memory`;
+  const place = isRenewal ? { top: scrollY, focus: findFocus() } : null;
+  state.root = root;
+  main.replaceChildren(root);
+  if (place) {
+    scrollTo({ top: place.top, behavior: "instant" });
+    place.focus && root.querySelectorAll(place.focus.selector)[place.focus.at]?.focus({ preventScroll: true });
+  } else {
+    scrollTo({ top: 0, behavior: "instant" });
+    const first = root.querySelector("[autofocus]") ?? (isMove ? root.querySelector("h1") : null);
+    first?.focus({ preventScroll: true });
+  }
+}
+
+/** Where the focus is, so that it can be found again in a view that was drawn anew. */
+function findFocus() {
+  const element = document.activeElement;
+  if (!state.root?.contains(element)) return null;
+  const selector = element.id ? `#${CSS.escape(element.id)}` : element.tagName.toLowerCase();
+  return { selector, at: [...state.root.querySelectorAll(selector)].indexOf(element) };
+}
+
+/** Draw anew after a change. A view may say how (`renew`); one in which somebody writes is not disturbed. */
+async function renew() {
+  if (!state.view || !state.root?.isConnected) return;
+  if (state.root.querySelector("[data-busy]") || document.querySelector("dialog[open]")) {
+    if (!document.querySelector(".toast.stale")) {
+      toast("Something was changed elsewhere.", { actions: [{ label: "Show it", run: () => show() }], stay: 30_000 }).classList.add("stale");
+    }
+    return;
+  }
+  if (state.module?.renew) await state.module.renew(state.root, readAddress().parameters);
+  else await show({ isRenewal: true });
+}
+
+// --- What other programs change ---
+
+function setLost(isLost, text = "") {
+  state.isLost = isLost;
+  document.querySelector("#notice").replaceChildren(...(isLost ? [h("p", null, icon("clock"), text)] : []));
+  document.body.classList.toggle("lost", isLost);
+}
+
+async function watch() {
+  try {
+    if (state.session && !document.hidden) {
+      const position = await call("position");
+      const isNew = state.position !== null && position !== state.position;
+      const wasLost = state.isLost;
+      state.position = position;
+      if (wasLost) setLost(false);
+      if (isNew || wasLost) await renew();
+    }
+  } catch (error) {
+    if (error.kind === "Unreachable") setLost(true, error.message);
+  } finally {
+    setTimeout(watch, EVERY);
+  }
+}
+
+// --- Who is signed in ---
+
+function drawWho() {
+  const { session } = state;
+  const isBound = session.scopes && !session.scopes.includes("*");
+  const name = session.key_name ?? session.name ?? "";
+  document.querySelector("#who").replaceChildren(
+    ...[name && h("p", { class: "who-name" }, icon("lock"), name),
+      (session.read_only || isBound) && h("p", null, [session.read_only && "may only read", isBound && `sees ${session.scopes.join(", ")}`].filter(Boolean).join(", ")),
+      h("p", { class: "row" }, button("Keys", showKeys, { kind: "bare", symbol: "keys" }),
+        session.can_sign_out !== false && button("Sign out", leave, { kind: "bare" }))].filter(Boolean));
+}
+
+async function leave() {
+  await signOut().catch(complain);
+  askToSignIn("You are signed out. Close this window, or sign in again.");
+}
+
+function askToSignIn(sentence) {
+  state.session = null;
+  ++state.run;
+  state.view = null;
+  document.querySelector("#who").replaceChildren();
+  document.body.classList.add("outside");
+  document.title = "Sign in · Infinite Memory";
+  main.replaceChildren(renderSignIn(sentence, start));
+  main.querySelector("input")?.focus();
+}
+
+async function start() {
+  const code = /^#code=(.+)$/.exec(location.hash)?.[1];
+  if (code) {
+    history.replaceState(null, "", "#/today");
+    try {
+      await signIn({ code: decodeURIComponent(code) });
+    } catch (error) {
+      // A reload uses a code again, and its cookie may be good.
+      state.refused = error;
+    }
+  }
+  try {
+    state.session = await call("session");
+  } catch (error) {
+    if (error.status === 401 || error.status === 403) askToSignIn(state.refused?.message);
+    else {
+      setLost(error.kind === "Unreachable", error.message);
+      main.replaceChildren(failure(error, start));
+    }
+    return;
+  }
+  document.body.classList.remove("outside");
+  setLost(false);
+  drawWho();
+  await show();
+}
+
+// --- Keys ---
+
+const KEYS = [
+  ["/", "Ask"],
+  ["g, then a letter", VIEWS.map(({ key, label }) => `${key} ${label}`).join(", ")],
+  ["Arrows", "walk through a list"],
+  ["Enter", "open what has the focus"],
+  ["?", "show these keys"],
+  ["Escape", "close, or leave a field"],
+];
+
+function showKeys() {
+  const dialog = h("dialog", { class: "dialog", "aria-label": "Keys", onclose: () => dialog.remove() }, h("h2", null, "Keys"),
+    h("dl", { class: "keys" }, KEYS.map(([key, words]) => [h("dt", null, h("kbd", null, key)), h("dd", null, words)])),
+    h("div", { class: "row end" }, button("Close", () => dialog.close())));
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+let isGoing = false;
+function onKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "Escape") {
+    openMore(false);
+    if (/^(INPUT|TEXTAREA)$/.test(event.target.tagName)) event.target.blur();
+    return;
+  }
+  if (/^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName) || !state.session || document.querySelector("dialog[open]")) return;
+  const goal = isGoing && VIEWS.find((view) => view.key === event.key);
+  isGoing = event.key === "g" && !isGoing;
+  if (goal) location.hash = `#/${goal.name}`;
+  else if (event.key === "?") showKeys();
+  else if (event.key === "/") {
+    const box = document.querySelector("#question");
+    if (box) box.focus();
+    else location.hash = "#/ask";
+  } else return;
+  event.preventDefault();
+}
+
+document.addEventListener("keydown", onKey);
+document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
+addEventListener("hashchange", () => (/^#code=/.test(location.hash) ? start() : state.session && show()));
+addEventListener("memory-changed", renew);
+addEventListener("signed-out", ({ detail }) => state.session && askToSignIn(detail.message));
+addEventListener("error", ({ error }) => error && complain(error));
+addEventListener("unhandledrejection", ({ reason }) => reason?.name !== "AbortError" && reason?.status !== 401 && complain(reason));
+document.addEventListener("visibilitychange", () => !document.hidden && state.session && call("position").then((position) => {
+  if (position !== state.position && state.position !== null) renew();
+  state.position = position;
+}, () => {}));
+drawNavigation();
+start().then(watch);

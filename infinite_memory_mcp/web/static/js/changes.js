@@ -1,0 +1,62 @@
+// Every change says what it did, and how to take it back.
+
+import { call, explain } from "./api.js";
+import { h, icon } from "./dom.js";
+
+const STAY = 9000;
+
+/** Say something for a while at the foot of the page. `actions` is a list of `{label, run}`. */
+export function toast(text, { actions = [], isError = false, stay = STAY } = {}) {
+  const close = () => note.remove();
+  const note = h("div", { class: isError ? "toast error" : "toast", role: isError ? "alert" : null },
+    h("p", null, text),
+    actions.map(({ label, run }) => h("button", { class: "quiet", onclick: () => { close(); run(); } }, label)),
+    h("button", { class: "bare", "aria-label": "Close this note", onclick: close }, icon("close")));
+  const list = document.querySelector("#toasts");
+  list.append(note);
+  while (list.children.length > 3) list.firstChild.remove();
+  let timer;
+  const wait = () => { timer = setTimeout(close, isError ? stay * 2 : stay); };
+  // Whoever reads or reaches for a button has time for it.
+  for (const enter of ["pointerenter", "focusin"]) note.addEventListener(enter, () => clearTimeout(timer));
+  for (const leave of ["pointerleave", "focusout"]) note.addEventListener(leave, wait);
+  wait();
+  return note;
+}
+
+/** Say why something did not work. */
+export const complain = (error) => toast(explain(error), { isError: true });
+
+const isChanged = () => dispatchEvent(new CustomEvent("memory-changed"));
+
+/** Take back an entry of the journal, and offer to do it again. */
+export async function undo(entry, sentence = "Taken back.") {
+  try {
+    const undone = await call("undo", { entry });
+    isChanged();
+    toast(sentence, { actions: [{ label: "Do it again", run: () => undo(undone.entry, "Done again.") }] });
+    return undone;
+  } catch (error) {
+    complain(error);
+    return null;
+  }
+}
+
+/**
+ * Run a method that changes something, and say `sentence` with Undo. `memory` is the id of a memory whose newest entry
+ * in the journal is the change, if the value has no id. Returns the value, or null after an error, which was said.
+ */
+export async function change(method, parameters, sentence, { memory, final = false } = {}) {
+  try {
+    const value = await call(method, parameters);
+    const id = memory ?? value?.id;
+    const [entry] = final ? [] : await call("journal.entries", id ? { limit: 1, memory_id: id } : { limit: 1 });
+    isChanged();
+    const words = typeof sentence === "function" ? sentence(value) : sentence;
+    toast(words, { actions: entry ? [{ label: "Undo", run: () => undo(entry.number) }] : [] });
+    return value ?? {};
+  } catch (error) {
+    complain(error);
+    return null;
+  }
+}

@@ -1,0 +1,206 @@
+// One box: what an assistant would get for a question, as one types.
+
+import { call } from "../api.js";
+import { card, empty, endlessList, failure, moment, waiting, walkable, button, memoryLink } from "../components.js";
+import { chip } from "../chips.js";
+import { h, icon } from "../dom.js";
+import { count, sayDay, sayWord, shorten } from "../format.js";
+import { drawExplanation, drawMissing, unfold } from "../why.js";
+
+export const title = "Ask";
+
+const PAUSE = 160;
+const LIMIT = 10;
+const KINDS = ["note", "fact", "instruction", "reminder", "decision", "lesson", "message", "conclusion", "summary", "problem", "solution", "code_change", "discussion", "attachment"];
+const FILTERS = ["scope", "kind", "tag", "person", "when", "as_of", "replaced"];
+
+let running = null;
+
+/** The conditions of a call, from the parameters of the address. */
+function readConditions({ scope, kind, tag, when, as_of: asOf, replaced }) {
+  return {
+    ...(scope && { scope }), ...(kind && { kinds: [kind] }), ...(tag && { tags: [tag] }), ...(when && { when }),
+    ...(asOf && { as_of: /^\d{4}-\d\d-\d\d$/.test(asOf) ? new Date(`${asOf}T23:59:59`).toISOString() : asOf }),
+    ...(replaced && { mode: "history" }),
+  };
+}
+
+/** Whether a memory has to do with a person: they said it, or its text or tags name them. */
+function isAbout(memory, person) {
+  const name = person.toLowerCase();
+  return [memory.speaker ?? "", memory.text, ...memory.tags].some((words) => words.toLowerCase().includes(name));
+}
+
+export async function render(root, parameters) {
+  const now = Object.fromEntries(["q", ...FILTERS].map((name) => [name, parameters[name] ?? ""]));
+  const answers = h("div", { class: "answers" });
+  const chips = h("div", { class: "chips", role: "group", "aria-label": "Filters" });
+  let timer;
+  const field = h("input", {
+    id: "question", type: "search", value: now.q, autofocus: true, autocomplete: "off", spellcheck: "false", enterkeyhint: "search", dir: "auto",
+    placeholder: "Ask your memory", "aria-label": "Ask your memory", "aria-controls": "answers",
+    oninput: () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => { now.q = field.value.trim(); update(); }, PAUSE);
+    },
+    onkeydown: (event) => {
+      if (event.key === "ArrowDown") { answers.querySelector(".words a")?.focus(); event.preventDefault(); }
+      if (event.key === "Enter") answers.querySelector(".words a")?.click();
+    },
+  });
+  answers.id = "answers";
+
+  function choose(name, value) {
+    now[name] = value ?? "";
+    drawChips();
+    update();
+    chips.querySelectorAll(".chip > button:first-child")[FILTERS.indexOf(name)]?.focus();
+  }
+
+  function drawChips() {
+    const make = (name, label, more) => chip({ label, value: now[name], choose: (value) => choose(name, value), ...more });
+    const within = now.scope ? { scope: now.scope } : {};
+    chips.replaceChildren(
+      make("scope", "Scope", { hint: "Name of a scope", suggest: async () => sortCounts(await call("scopes.count_memories")) }),
+      make("kind", "Kind", { hint: "Kind", say: sayWord, suggest: () => KINDS.map((kind) => [kind]) }),
+      make("tag", "Tag", { hint: "Name of a tag", suggest: async () => sortCounts(await call("scopes.count_tags", within)) }),
+      make("person", "Person", { hint: "A name", isFree: true, suggest: listPeople }),
+      make("when", "When", { hint: "last week, in March, since May 2", isFree: true, suggest: () => ["today", "yesterday", "this week", "last week", "last month"].map((words) => [words]) }),
+      make("as_of", "As it was on", { hint: "A day", type: "date", isFree: true, say: (day) => sayDay(`${day}T12:00`) }),
+      h("div", { class: now.replaced ? "chip on" : "chip" },
+        h("button", { type: "button", "aria-pressed": String(Boolean(now.replaced)), onclick: () => choose("replaced", now.replaced ? null : "yes") }, "Replaced ones too")));
+  }
+
+  async function update({ isRenewal = false } = {}) {
+    const filled = Object.entries(now).filter(([, value]) => value);
+    history.replaceState(null, "", filled.length ? `#/ask?${new URLSearchParams(filled)}` : "#/ask");
+    running?.abort();
+    const own = running = new AbortController();
+    const slow = setTimeout(() => own === running && !isRenewal && answers.replaceChildren(waiting(4)), 300);
+    try {
+      const drawn = now.q ? await answer(now, own.signal) : drawLatest(now);
+      if (own !== running) return;
+      // A long list that somebody has walked down is not taken from under them.
+      if (isRenewal && !now.q && scrollY > 600) return;
+      answers.replaceChildren(...drawn);
+    } catch (error) {
+      if (error.name !== "AbortError" && own === running) answers.replaceChildren(failure(error, () => update()));
+    } finally {
+      clearTimeout(slow);
+    }
+  }
+
+  drawChips();
+  root.append(
+    h("h1", { class: "quiet-title", tabindex: "-1" }, "What do you want to know?"),
+    h("div", { class: "ask-box", role: "search" }, icon("ask"), field, h("kbd", { "aria-hidden": "true" }, "/")),
+    chips, walkable(answers, ".words a, .answers-foot button"));
+  root.update = update;
+  await update();
+}
+
+/** Ask the same again where something has changed, and leave the box alone. */
+export const renew = (root) => root.update?.({ isRenewal: true });
+
+const sortCounts = (counts) => Object.entries(counts).sort(([, one], [, other]) => other - one);
+
+async function listPeople() {
+  const { memories } = await call("browse", { limit: 200 });
+  const people = new Map();
+  for (const { speaker } of memories) if (speaker) people.set(speaker, (people.get(speaker) ?? 0) + 1);
+  return [...people].sort(([, one], [, other]) => other - one);
+}
+
+/** What there is without a question: the newest memories that meet the filters. */
+function drawLatest(now) {
+  let after = null;
+  let isOver = false;
+  let isFirst = true;
+  const more = async () => {
+    let memories = [];
+    while (!isOver && !memories.length) {
+      const page = await call("browse", { limit: isFirst ? 20 : 60, ...(after && { after }), ...readConditions(now) });
+      isFirst = false;
+      memories = now.person ? page.memories.filter((memory) => isAbout(memory, now.person)) : page.memories;
+      after = page.next;
+      isOver = !after;
+    }
+    return memories;
+  };
+  return [h("div", { class: "answers-head" }, h("h2", null, "Newest first")), endlessList((memory) => card(memory), more, { label: "Newest memories" })];
+}
+
+async function answer(now, signal) {
+  const conditions = readConditions(now);
+  const limit = now.person ? 50 : LIMIT;
+  const hits = await call("search", { query: now.q, cut: "asked", limit, ...conditions }, { signal });
+  const shown = now.person ? hits.hits.filter((hit) => isAbout(hit, now.person)) : hits.hits;
+  const why = once(() => call("search", { query: now.q, cut: "wide", limit: Math.max(limit, 20), explain: true, ...conditions }));
+  const draw = (hit) => drawHit(hit, now, why);
+  const drawn = [];
+  const sure = hits.likely && shown.length > 0;
+  if (sure) {
+    drawn.push(h("div", { class: "answers-head" }, h("h2", null, count(shown.length, "answer")), say(hits)), h("div", { class: "cards" }, shown.map(draw)));
+  } else {
+    const near = (now.person ? [] : [...hits.hits, ...hits.nearest]);
+    drawn.push(empty("No memory answers this", say(hits) ?? (near.length ? "These are only near, and may be about something else." : "Try other words, or fewer filters.")));
+    if (near.length) drawn.push(h("h2", null, "Nearest"), h("div", { class: "cards near" }, near.map(draw)));
+  }
+  if (hits.archived.length) drawn.push(h("h2", null, "In the archive"), h("div", { class: "cards near" }, hits.archived.map(draw)));
+  drawn.push(drawFoot(now, hits, conditions, draw));
+  return drawn;
+}
+
+/** What the search says of itself, in a sentence, if anything. */
+function say(hits) {
+  const elsewhere = Object.entries(hits.elsewhere ?? {});
+  const sentences = [
+    hits.newest_memories && "Nothing fits better than the newest memories.",
+    hits.empty_time && "Nothing is of that time; these are of others.",
+    hits.as_of && `As it was on ${sayDay(hits.as_of)}.`,
+    elsewhere.length && `${elsewhere.map(([name, number]) => `${name} (${number})`).join(", ")} may answer too.`,
+    hits.pending && `${count(hits.pending, "memory", "memories")} can be found by words alone until the model has read them.`,
+    hits.note,
+  ].filter(Boolean);
+  return sentences.length ? h("span", null, sentences.join(" ")) : null;
+}
+
+function drawHit(hit, now, why) {
+  const { toggle, place } = unfold("Why?", async () => {
+    const { hits } = await why();
+    const found = hits.find(({ id }) => id === hit.id);
+    return found ? drawExplanation(found.explanation, found.score) : h("p", { class: "why" }, "It is too far down to be compared in full.");
+  });
+  const lines = [
+    ...hit.supersedes.map(({ id, text, ended_at: ended }) => h("p", { class: "under" }, "Before: ", h("a", { href: memoryLink(id) }, h("del", null, shorten(text, 110))), ", until ", moment(ended, sayDay))),
+    ...hit.told_later.map(({ id, text, happened_at: told }) => h("p", { class: "under" }, "Told later, ", moment(told, sayDay), ": ", h("a", { href: memoryLink(id) }, shorten(text, 90)))),
+    hit.twins.length > 0 && h("p", { class: "under" }, `Told ${count(hit.twins.length + 1, "time")}.`),
+    hit.answer && h("p", { class: "under" }, "Answered: ", h("a", { href: memoryLink(hit.answer.id) }, shorten(hit.answer.text, 110))),
+  ];
+  return card(hit, { score: hit.score, text: drawText(hit), extra: [lines, place], aside: toggle });
+}
+
+/** The text, or the part of a long one that answers, with that part marked. */
+function drawText({ text, highlight }) {
+  if (!highlight) return shorten(text, 600);
+  const { start, end } = highlight;
+  const from = Math.max(0, start - 90);
+  return [from > 0 && "…", text.slice(from, start), h("mark", null, shorten(text.slice(start, end), 500)), shorten(text.slice(end, end + 120), 120), end + 120 < text.length && "…"];
+}
+
+function drawFoot(now, hits, conditions, draw) {
+  const place = h("div");
+  const wide = hits.is_cut && hits.more > 0 && button("Show what is further away", async () => {
+    wide.disabled = true;
+    const all = await call("search", { query: now.q, cut: "wide", limit: 40, ...conditions });
+    const known = new Set([...hits.hits, ...hits.nearest].map(({ id }) => id));
+    place.replaceChildren(h("h2", null, "Further away"), h("div", { class: "cards near" }, all.hits.filter(({ id }) => !known.has(id)).map(draw)));
+  }, { kind: "quiet" });
+  const { toggle, place: form } = unfold("I miss one", () => drawMissing(now.q, conditions), { kind: "quiet" });
+  return h("div", { class: "answers-foot" }, place, h("div", { class: "row" }, wide, toggle), form);
+}
+
+function once(run) {
+  let promise;
+  return () => (promise ??= run());
+}
