@@ -26,7 +26,7 @@ async function post(path, body, headers, signal) {
   } catch {
     answer = { error: { kind: "NoJson", message: `The server answered ${response.status} and no data. Is it an Infinite Memory server?` } };
   }
-  if (response.ok && !answer.error) return answer.value;
+  if (response.ok && !answer.error) return answer;
   const { kind = "Refused", message = `The server answered ${response.status}.` } = answer.error ?? {};
   const error = new ApiError(kind, message, response.status);
   if (response.status === 401) dispatchEvent(new CustomEvent("signed-out", { detail: error }));
@@ -34,23 +34,26 @@ async function post(path, body, headers, signal) {
 }
 
 /** Run a method of the store, such as `call("journal.entries", {limit: 5})`, and return its plain value. */
-export function call(method, parameters = {}, { signal } = {}) {
-  return post(`/api/${method}`, JSON.stringify(parameters), { "content-type": "application/json" }, signal);
-}
+export const call = async (method, parameters, options) => (await callPage(method, parameters, options)).value;
+
+/** The same as `{value, next}`: a long text or list goes on at `next`, which the next call gives as `from`. */
+export const callPage = (method, parameters = {}, { signal } = {}) =>
+  post(`/api/${method}`, JSON.stringify(parameters), { "content-type": "application/json" }, signal);
 
 /** Send a file, and return what its import did, or would do with `dryRun`. */
-export function importFile(file, { dryRun = true, ...options } = {}) {
+export async function importFile(file, { dryRun = true, ...options } = {}) {
   const query = new URLSearchParams({ name: file.name, dry_run: String(dryRun), ...options });
-  return post(`/api/import?${query}`, file, { "content-type": "application/octet-stream" });
+  return (await post(`/api/import?${query}`, file, { "content-type": "application/octet-stream" })).value;
 }
 
 /** Sign in by `{code}` or `{key}`; the cookie that answers is not for scripts to read. */
 export const signIn = (how) => post("/sign-in", JSON.stringify(how), { "content-type": "application/json" });
 
+/** End the session. */
 export const signOut = () => post("/sign-out", "{}", { "content-type": "application/json" });
 
 /** Say an error as a sentence to a person. */
 export function explain(error) {
-  if (error instanceof ApiError) return error.message[0]?.toUpperCase() + error.message.slice(1);
+  if (error instanceof ApiError) return `${error.message.slice(0, 1).toUpperCase()}${error.message.slice(1)}`;
   return `The page made a mistake: ${error.message}. Reload it, and tell the maintainers if it happens again.`;
 }

@@ -146,13 +146,12 @@ async function watch() {
 
 function drawWho() {
   const { session } = state;
-  const isBound = session.scopes && !session.scopes.includes("*");
-  const name = session.key_name ?? session.name ?? "";
+  const isBound = !session.scopes.includes("*");
+  const limits = [session.read_only && "may only read", isBound && `sees only ${session.scopes.join(", ")}`].filter(Boolean);
   document.querySelector("#who").replaceChildren(
-    ...[name && h("p", { class: "who-name" }, icon("lock"), name),
-      (session.read_only || isBound) && h("p", null, [session.read_only && "may only read", isBound && `sees ${session.scopes.join(", ")}`].filter(Boolean).join(", ")),
-      h("p", { class: "row" }, button("Keys", showKeys, { kind: "bare", symbol: "keys" }),
-        session.can_sign_out !== false && button("Sign out", leave, { kind: "bare" }))].filter(Boolean));
+    h("p", { class: "who-name" }, session.key ? [icon("lock"), session.key.name] : "Your memory"),
+    h("p", { class: "who-limits" }, limits.join(", ")),
+    h("p", { class: "row" }, button("Keys", showKeys, { kind: "bare", symbol: "keys" }), button("Sign out", leave, { kind: "bare" })));
 }
 
 async function leave() {

@@ -13,7 +13,8 @@ function set(element, name, value) {
   else element.setAttribute(name, value === true ? "" : value);
 }
 
-function fill(element, attributes, children) {
+/** Give an element attributes and children; null, undefined and false are no children. */
+export function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) set(element, name, value);
   element.append(...children.flat(Infinity).filter((each) => each !== null && each !== undefined && each !== false));
   return element;

@@ -1,0 +1,219 @@
+// One memory: what it says, how it came and changed, what belongs to it, and what one can do about it.
+
+import { call, callPage } from "../api.js";
+import { change, complain, toast, undo } from "../changes.js";
+import { ask, button, card, empty, marks, moment, section, tag } from "../components.js";
+import { drawDifferences, listChanges } from "../differences.js";
+import { fill, h } from "../dom.js";
+import { count, sayClient, sayDay, sayMoment, sayWord, shortId, shorten } from "../format.js";
+import { drawNeighbours } from "../neighbours.js";
+
+export const title = "One memory";
+
+/** What a call answers, or `otherwise` if this key may not make it or it fails: a part must not take the page along. */
+const attempt = (method, parameters, otherwise) => call(method, parameters).catch(() => otherwise);
+
+export async function render(root, { id, session }) {
+  const may = (method) => session.methods.includes(method);
+  let answer;
+  try {
+    answer = await callPage("get", { memory_id: id });
+  } catch (error) {
+    if (error.kind !== "NotFound") throw error;
+    const [entry] = await attempt("journal.entries", { memory_id: id, limit: 1 }, []);
+    root.append(h("h1", { tabindex: "-1", class: "quiet-title" }, "This memory is gone"), empty("", "It was forgotten or erased, or this key may not see it.",
+      entry && may("undo") && button("Bring it back", () => undo(entry.number, "Brought back."), { symbol: "undo" }), button("To Ask", () => { location.hash = "#/ask"; })));
+    return;
+  }
+  const { value: memory, next } = answer;
+  const [history, entries, links, related, usage, reads, sources] = await Promise.all([
+    attempt("journal.history", { id_or_key: id }, []),
+    attempt("journal.entries", { memory_id: id, limit: 20 }, []),
+    attempt("graph.links", { memory_id: id }, []),
+    attempt("graph.related", { ids: [id], limit: 12 }, []),
+    attempt("usage", { memory_id: id }, null),
+    may("journal.reads") ? attempt("journal.reads", { memory_id: id, limit: 20 }, []) : [],
+    Promise.all(memory.sources.slice(0, 8).map((source) => attempt("get", { memory_id: source }, null))),
+  ]);
+  const place = h("div", { class: "work" });
+  fill(root, null, [
+    h("p", { class: "crumb" }, h("a", { href: `#/ask?scope=${encodeURIComponent(memory.scope)}` }, memory.scope), " · ", sayWord(memory.kind), marks(memory)),
+    h("h1", { class: "visually-hidden", tabindex: "-1" }, `Memory: ${shorten(memory.title || memory.text, 60)}`),
+    h("article", { class: "whole" }, memory.title && h("p", { class: "card-title" }, memory.title), drawText(memory, next)),
+    drawFacts(memory, usage, entries),
+    h("div", { class: "row actions" }, drawActions(memory, { may, place, history, links })), place,
+    drawHistory(memory, history),
+    drawOrigin(memory, sources.filter(Boolean)),
+    related.length > 0 && section("Belongs together", {}, drawNeighbours(memory, related)),
+    drawReads(reads),
+    drawEntries(entries, may)]);
+}
+
+/** The text; what the server has cut is read on, page by page. */
+function drawText(memory, next) {
+  const words = h("p", { class: memory.text.length > 280 ? "words long" : "words", dir: "auto" }, memory.text || "(empty)");
+  if (!next) return words;
+  let from = next;
+  const total = memory.cut?.text ?? 0;
+  const more = button(`Read on, of ${count(total, "character")}`, async () => {
+    const page = await callPage("get", { memory_id: memory.id, from }).catch(complain);
+    if (!page?.value) return;
+    words.append(page.value.text);
+    from = page.next;
+    if (!from) more.remove();
+  }, { kind: "quiet" });
+  return [words, more];
+}
+
+function drawFacts(memory, usage, entries) {
+  const first = entries.findLast((entry) => entry.memories.some(({ id, before }) => id === memory.id && before === 0));
+  const isLate = Math.abs(new Date(memory.happened_at) - new Date(memory.stored_at)) > 90_000;
+  const rows = [
+    ["Told", [moment(memory.happened_at), memory.speaker && ` by ${memory.speaker}`, first && `, through ${sayClient(first.client)}`]],
+    isLate && ["Stored", moment(memory.stored_at)],
+    memory.valid_from && ["Holds from", moment(memory.valid_from, sayDay)],
+    memory.valid_to && ["Holds until", moment(memory.valid_to)],
+    memory.key && ["Key", memory.key],
+    memory.tags.length > 0 && ["Tags", memory.tags.map((each) => [h("a", { href: `#/ask?tag=${encodeURIComponent(each)}` }, `#${each}`), " "])],
+    usage?.count > 0 && ["Recalled", [count(usage.count, "time"), usage.last && [", last ", moment(usage.last)]]],
+    ["Id", h("code", { title: memory.id }, shortId(memory.id))],
+  ];
+  return h("dl", { class: "facts" }, rows.filter(Boolean).map(([name, words]) => [h("dt", null, name), h("dd", null, words)]));
+}
+
+// --- What one can do ---
+
+function drawActions(memory, { may, place, history, links }) {
+  const isForgotten = memory.status === "forgotten";
+  const open = (draw) => () => {
+    place.replaceChildren(draw(memory, () => place.replaceChildren()));
+    place.querySelector("textarea, input")?.focus();
+  };
+  const isOver = memory.valid_to && new Date(memory.valid_to) <= new Date();
+  return [
+    may("revise") && !isForgotten && button("Edit", open(drawEditor), { symbol: "edit" }),
+    may("revise") && !isForgotten && button("Wrong", open(drawWrong), { symbol: "close" }),
+    may("revise") && memory.status === "current" && !isOver && button("No longer", open(drawEnd), { symbol: "end" }),
+    may("forget") && !isForgotten && button("Forget", () => change("forget", { memory_id: memory.id }, "Forgotten: no answer has it any more.", { memory: memory.id }), { symbol: "trash" }),
+    may("forget") && button("Forget for good", () => erase(memory, history, links), { kind: "bare danger-text" }),
+    button("Copy", () => navigator.clipboard.writeText(memory.text).then(() => toast("Copied."), complain), { kind: "bare" }),
+  ];
+}
+
+/** A form under the buttons: fields, what sends it, and a way out. `send(values)` answers null if it did not work. */
+function drawForm(label, fields, buttons, close) {
+  return h("form", { class: "sheet", "aria-label": label, data: { busy: "" }, onsubmit: (event) => event.preventDefault(), onkeydown: (event) => event.key === "Escape" && close() },
+    fields, h("div", { class: "row" }, buttons, button("Cancel", close, { kind: "bare" })));
+}
+
+async function revise(memory, changes, sentence, close) {
+  const form = document.querySelector(".sheet");
+  delete form?.dataset.busy;
+  const done = await change("revise", { memory_id: memory.id, revision: memory.revision, ...changes }, sentence, { memory: memory.id });
+  if (done) close();
+  else if (form) form.dataset.busy = "";
+}
+
+function drawEditor(memory, close) {
+  const text = h("textarea", { id: "edit-text", value: memory.text, rows: Math.min(14, 3 + memory.text.length / 70), readonly: Boolean(memory.cut) });
+  const tags = h("input", { id: "edit-tags", value: memory.tags.join(", "), size: 40 });
+  const save = () => revise(memory, {
+    ...(text.value !== memory.text && { text: text.value }),
+    tags: tags.value.split(",").map((each) => each.trim()).filter(Boolean),
+  }, "Saved. The former text stays in the history.", close);
+  text.addEventListener("keydown", (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && save());
+  return drawForm("Edit", [h("label", { for: "edit-text" }, memory.cut ? "Text (too long to be edited here)" : "Text"), text, h("label", { for: "edit-tags" }, "Tags, with commas"), tags],
+    button("Save", save, { kind: "primary", title: "Ctrl and Enter" }), close);
+}
+
+function drawWrong(memory, close) {
+  const text = h("textarea", { id: "right-text", rows: 3, placeholder: memory.text.length < 200 ? memory.text : "" });
+  return drawForm("Wrong", [h("label", { for: "right-text" }, "What is right? It takes the place of this text, which stays in the history."), text], [
+    button("Correct it", () => (text.value.trim() ? revise(memory, { text: text.value.trim() }, "Corrected.", close) : text.focus()), { kind: "primary" }),
+    button("It was never true: forget it", async () => {
+      delete text.form.dataset.busy;
+      await change("forget", { memory_id: memory.id }, "Forgotten.", { memory: memory.id });
+    }),
+  ], close);
+}
+
+function drawEnd(memory, close) {
+  const now = new Date();
+  const today = new Date(now - now.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
+  const day = h("input", { id: "end-day", type: "date", value: today });
+  const text = h("textarea", { id: "now-text", rows: 2, placeholder: "May stay empty" });
+  async function end() {
+    const at = day.value && day.value !== today ? new Date(`${day.value}T00:00`) : new Date();
+    if (!text.value.trim()) return revise(memory, { valid_to: at.toISOString() }, `It no longer holds, since ${sayDay(at)}.`, close);
+    delete text.form.dataset.busy;
+    const { kind, scope, tags, key } = memory;
+    const stored = await change("remember", { text: text.value.trim(), kind, scope, tags, ...(key && { key }), supersedes: [memory.id], happened_at: at.toISOString() }, "Stored; it takes the place of this one.");
+    if (stored?.id) location.hash = `#/memory/${encodeURIComponent(stored.id)}`;
+    else text.form.dataset.busy = "";
+    return null;
+  }
+  return drawForm("No longer", [h("label", { for: "end-day" }, "Since when does it no longer hold?"), day, h("label", { for: "now-text" }, "What holds now?"), text],
+    button("End it", end, { kind: "primary" }), close);
+}
+
+/** Erase for good, once somebody has read what that takes along. */
+async function erase(memory, history, links) {
+  const own = history.filter(({ id }) => id === memory.id).length || memory.revision;
+  const summaries = links.filter(({ type, target }) => type === "derived_from" && target === memory.id).length;
+  const lines = [
+    `its text, in ${count(own, "revision")}, and what the search knows of it`,
+    links.length && count(links.length, "link"),
+    memory.attachments.length && count(memory.attachments.length, "attachment"),
+    summaries && `the copies of its text in ${count(summaries, "summary", "summaries")}`,
+  ].filter(Boolean);
+  const yes = await ask("Forget this for good?", [
+    h("p", { class: "words quoted" }, shorten(memory.text, 240)),
+    h("p", null, "This erases:"), h("ul", { class: "bullets" }, lines.map((line) => h("li", null, line))),
+    h("p", { class: "hint" }, "There is no undo for this, not even from the journal. Backups that exist still have it.")], { yes: "Erase it", kind: "danger" });
+  if (!yes) return;
+  const receipt = await change("forget", { memory_id: memory.id, hard: true }, ({ erased }) => `Erased for good: ${erased.map((each) => each.replace(memory.id, "").trim()).join(", ")}.`, { final: true });
+  if (receipt) location.hash = "#/ask";
+}
+
+// --- How it came and changed ---
+
+function drawHistory(memory, history) {
+  if (history.length < 2) return null;
+  const steps = history.map((revision, at) => {
+    const before = history[at - 1];
+    const others = before?.id === revision.id ? listChanges(before, revision) : [];
+    const isSame = before?.text === revision.text;
+    return h("li", null,
+      h("p", { class: "meta" }, moment(revision.stored_at), h("span", null, revision.id === memory.id ? `revision ${revision.revision}` : "another memory, which this one replaced"),
+        at === history.length - 1 && tag("now", { kind: "accent" })),
+      !isSame && h("p", { class: "words" }, before ? drawDifferences(before.text, revision.text) : revision.text),
+      others.length > 0 && h("p", { class: "under" }, others.join("; ")));
+  });
+  return section("History", {}, h("ol", { class: "steps" }, steps.reverse()));
+}
+
+function drawOrigin(memory, sources) {
+  const context = Object.entries(memory.context).filter(([, value]) => value !== null && value !== "" && value?.length !== 0);
+  if (!sources.length && !context.length && !memory.conversation_id) return null;
+  const rows = [
+    ...(memory.conversation_id ? [["conversation", memory.conversation_id]] : []),
+    ...context.map(([name, value]) => [sayWord(name), typeof value === "object" ? JSON.stringify(value) : String(value)]),
+  ];
+  return section("Where it comes from", {},
+    rows.length > 0 && h("dl", { class: "facts" }, rows.map(([name, value]) => [h("dt", null, name), h("dd", null, shorten(value, 300))])),
+    sources.length > 0 && h("div", { class: "cards" }, sources.map((source) => card(source, { length: 220 }))));
+}
+
+function drawReads(reads) {
+  if (!reads.length) return null;
+  return section("Who was shown it", {}, h("ul", { class: "lines" }, reads.map((read) =>
+    h("li", null, h("p", { class: "meta" }, moment(read.at), h("span", null, sayClient(read.client)), h("span", null, sayWord(read.method)))))));
+}
+
+function drawEntries(entries, may) {
+  if (!entries.length) return null;
+  const line = (entry) => h("li", { class: "row spread" },
+    h("p", null, `${sayWord(entry.operation)} `, h("span", { class: "soft" }, `by ${sayClient(entry.client)}, `, moment(entry.at, sayMoment), entry.undoes && `, takes back entry ${entry.undoes}`)),
+    may("undo") && button("Undo", () => undo(entry.number), { kind: "bare", symbol: "undo", "aria-label": `Undo entry ${entry.number}, ${entry.operation}` }));
+  return section("What was done to it", {}, h("ul", { class: "lines" }, entries.map(line)));
+}

@@ -1,0 +1,135 @@
+// Today: what is due, what comes, what was told since yesterday, and where one stopped.
+
+import { call } from "../api.js";
+import { change } from "../changes.js";
+import { button, card, empty, head, memoryLink, meta, moment, section, tag, walkable } from "../components.js";
+import { fill, h } from "../dom.js";
+import { count, daysFromToday, sayAgo, sayClient, sayDay, sayMoment, sayTime, sayWord, shorten } from "../format.js";
+
+export const title = "Today";
+
+const AHEAD = 14 * 86_400;
+const DAY = 86_400_000;
+const MOST_PROJECTS = 6;
+const WHOLE_DAY = new Intl.DateTimeFormat("en-GB", { weekday: "long", day: "numeric", month: "long" });
+
+// The parts of a briefing that this page does not show in another way, in its order.
+const PARTS = { open: "Still open", holds: "Holds now", sessions: "Where you stopped", patterns: "What recurs", conversation: "Of this conversation", elsewhere: "In other scopes", user: "About you" };
+
+const attempt = (method, parameters, otherwise) => call(method, parameters).catch(() => otherwise);
+
+export async function render(root, { session }) {
+  const may = (method) => session.methods.includes(method);
+  const yesterday = new Date();
+  yesterday.setDate(yesterday.getDate() - 1);
+  yesterday.setHours(0, 0, 0, 0);
+  const [coming, briefing, told, entries, counts, conflicts] = await Promise.all([
+    call("triggers.coming", { within: AHEAD }),
+    attempt("briefing", { budget: 1500 }, { sections: [] }),
+    attempt("browse", { since: yesterday.toISOString(), until: new Date(Date.now() + 60_000).toISOString(), limit: 60 }, { memories: [] }),
+    attempt("journal.entries", { limit: 100 }, []),
+    attempt("scopes.count_memories", {}, {}),
+    attempt("journal.conflicts", {}, []),
+  ]);
+  const projects = await readProjects(counts);
+  const of = (...places) => coming.days.filter(({ when }) => places.includes(when));
+  const due = of("overdue", "today");
+  const done = of("done");
+  const ahead = of("ahead");
+  const stored = told.memories.filter(({ kind }) => kind !== "reminder");
+
+  fill(root, null, [
+    head(WHOLE_DAY.format(new Date()), sumUp(due, stored)),
+    due.length > 0 && section("Due", {}, h("ul", { class: "days" }, due.map((day) => drawDue(day, may)))),
+    done.length > 0 && section("Probably done", {}, h("ul", { class: "days" }, done.map((day) => drawDone(day, may)))),
+    ahead.length > 0 && section("Coming", {}, h("ul", { class: "days" }, ahead.slice(0, 20).map((day) => drawAhead(day, may)))),
+    conflicts.length > 0 && section("Two say different things", { aside: h("a", { href: "#/settle" }, "Settle") },
+      h("ul", { class: "lines" }, conflicts.slice(0, 3).map((group) => h("li", null, group.map(({ text }) => shorten(text, 70)).join(" — or — "))))),
+    drawTold(stored, entries),
+    projects.length > 0 && section("Projects", {}, h("div", { class: "tiles" }, projects.map(drawProject))),
+    briefing.sections.filter(({ part }) => PARTS[part]).map(drawPart),
+    isEmpty(due, ahead, stored, briefing) && empty("A quiet day", "Nothing is due and nothing was told since yesterday. What you tell your assistant appears here.")]);
+  walkable(root, ".words a, .days a, .days button, .lines a");
+}
+
+const isEmpty = (...parts) => parts.every((part) => (part.sections ?? part).length === 0);
+
+function sumUp(due, stored) {
+  const overdue = due.filter(({ when }) => when === "overdue").length;
+  const parts = [
+    due.length > 0 && `${count(due.length, "thing is", "things are")} due${overdue ? `, ${overdue} of them overdue` : ""}`,
+    stored.length > 0 && `${count(stored.length, "memory was", "memories were")} told since yesterday`,
+  ].filter(Boolean);
+  return parts.length ? `${parts.join("; ")}.` : "Nothing is due.";
+}
+
+const words = (day) => h("a", { href: memoryLink(day.id) }, shorten(day.title || day.text, 160));
+
+function when(day) {
+  const isFar = Math.abs(daysFromToday(day.at)) >= 1;
+  return h("span", { class: "day" }, moment(day.at, (at) => (isFar ? sayDay(at) : day.is_timed ? sayTime(at) : "Today")), isFar && day.is_timed && h("span", { class: "soft" }, sayTime(day.at)));
+}
+
+function drawDue(day, may) {
+  const isReminder = day.kind === "reminder";
+  return h("li", { class: day.when === "overdue" ? "overdue" : null }, when(day),
+    h("div", null, h("p", { class: "words" }, words(day)), meta({ ...day, happened_at: null, kind: "note" }, day.when === "overdue" && tag("overdue", { kind: "bad" }), day.recurs && tag("comes again"))),
+    isReminder && h("div", { class: "row" },
+      may("triggers.done") && button("Done", () => setDone(day, "done", "Done."), { symbol: "check" }),
+      may("revise") && !day.recurs && button("Tomorrow", () => putOff(day, 1), { kind: "bare" }),
+      may("revise") && !day.recurs && button("Next week", () => putOff(day, 7), { kind: "bare" })));
+}
+
+const setDone = (day, state, sentence) => change("triggers.done", { memory_id: day.id, state }, sentence, { memory: day.id });
+
+/** Move a reminder to the same time of another day. */
+function putOff(day, days) {
+  const to = new Date();
+  const at = new Date(day.at);
+  to.setDate(to.getDate() + days);
+  if (day.is_timed) to.setHours(at.getHours(), at.getMinutes(), 0, 0);
+  else to.setHours(0, 0, 0, 0);
+  return change("revise", { memory_id: day.id, revision: day.revision, happened_at: to.toISOString() }, `It comes again: ${sayMoment(to)}.`, { memory: day.id });
+}
+
+function drawDone(day, may) {
+  return h("li", null, when(day), h("div", null, h("p", { class: "words" }, words(day)), day.told_by && h("p", { class: "under" }, "You told: ", h("a", { href: memoryLink(day.told_by.id) }, shorten(day.told_by.text, 110)))),
+    may("triggers.done") && h("div", { class: "row" }, button("Yes, done", () => setDone(day, "done", "Done."), { symbol: "check" }), button("Still open", () => setDone(day, "open", "It is open again."), { kind: "bare" })));
+}
+
+const drawAhead = (day, may) => h("li", null, when(day), h("div", null, h("p", { class: "words" }, words(day)), meta({ ...day, happened_at: null })),
+  day.kind === "reminder" && may("triggers.done") && h("div", { class: "row" }, button("Done", () => setDone(day, "done", "Done."), { kind: "bare", symbol: "check" })));
+
+/** What was told since yesterday, by the client that stored it. */
+function drawTold(memories, entries) {
+  if (!memories.length) return null;
+  const clients = new Map();
+  for (const entry of entries) for (const { id, before } of entry.memories) if (before === 0) clients.set(id, entry.client);
+  const groups = new Map();
+  for (const memory of memories) {
+    const client = clients.has(memory.id) ? sayClient(clients.get(memory.id)) : "earlier";
+    groups.set(client, [...(groups.get(client) ?? []), memory]);
+  }
+  const aside = h("a", { href: `#/ask?when=${encodeURIComponent("since yesterday")}` }, "All of it");
+  return section("Told since yesterday", { aside }, [...groups].map(([client, all]) => [
+    h("h3", { class: "by" }, client === "earlier" ? "Stored earlier" : `Through ${client}`),
+    h("div", { class: "cards" }, all.slice(0, 6).map((memory) => card(memory, { length: 200 }))),
+    all.length > 6 && h("p", { class: "hint" }, `and ${all.length - 6} more`)]));
+}
+
+/** The projects, by what was done last. */
+async function readProjects(counts) {
+  const names = Object.keys(counts).filter((name) => /^[^/]+\/[^/]+\/.+$/.test(name)).slice(0, 3 * MOST_PROJECTS);
+  const found = await Promise.all(names.map((name) => attempt("projects.get_history", { repository: name, limit: 1 }, { chunks: [] })));
+  return names.map((name, at) => ({ name, last: found[at].chunks[0] })).filter(({ last }) => last)
+    .sort((one, other) => new Date(other.last.happened_at) - new Date(one.last.happened_at)).slice(0, MOST_PROJECTS);
+}
+
+const drawProject = ({ name, last }) => h("article", { class: "tile" },
+  h("h3", null, name.split("/").at(-1)),
+  h("p", { class: "words" }, h("a", { href: memoryLink(last.id) }, shorten(last.title || last.text, 130))),
+  h("p", { class: "meta" }, moment(last.happened_at, sayAgo), h("span", null, sayWord(last.kind)), last.context?.outcome && tag(sayWord(last.context.outcome))));
+
+const drawPart = ({ part, items, omitted }) => section(PARTS[part], {}, h("ul", { class: "lines" }, items.map((item) =>
+  h("li", null, h("p", { class: "words" }, h("a", { href: memoryLink(item.id) }, item.text)), meta({ ...item, happened_at: item.at }, item.inferred && tag("inferred"))))),
+  omitted > 0 && h("p", { class: "hint" }, `and ${omitted} more`));
