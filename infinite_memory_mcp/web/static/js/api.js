@@ -36,7 +36,7 @@ async function post(path, body, headers, signal) {
 /** Run a method of the store, such as `call("journal.entries", {limit: 5})`, and return its plain value. */
 export const call = async (method, parameters, options) => (await callPage(method, parameters, options)).value;
 
-/** The same as `{value, next}`: a long text or list goes on at `next`, which the next call gives as `from`. */
+/** The same as `{value, next, entry}`: a long value goes on at `next`, the `from` of the next call; `entry` is that of a change. */
 export const callPage = (method, parameters = {}, { signal } = {}) =>
   post(`/api/${method}`, JSON.stringify(parameters), { "content-type": "application/json" }, signal);
 

@@ -91,7 +91,7 @@ async function show({ isRenewal = false } = {}) {
     place.focus && root.querySelectorAll(place.focus.selector)[place.focus.at]?.focus({ preventScroll: true });
   } else {
     scrollTo({ top: 0, behavior: "instant" });
-    const first = root.querySelector("[autofocus]") ?? (isMove ? root.querySelector("h1") : null);
+    const first = root.querySelector("[data-first]") ?? (isMove ? root.querySelector("h1") : null);
     first?.focus({ preventScroll: true });
   }
 }
@@ -151,7 +151,8 @@ function drawWho() {
   document.querySelector("#who").replaceChildren(
     h("p", { class: "who-name" }, session.key ? [icon("lock"), session.key.name] : "Your memory"),
     h("p", { class: "who-limits" }, limits.join(", ")),
-    h("p", { class: "row" }, button("Keys", showKeys, { kind: "bare", symbol: "keys" }), button("Sign out", leave, { kind: "bare" })));
+    h("p", { class: "row" }, button("Keys", showKeys, { kind: "bare", symbol: "keys" }),
+      (session.key || session.rights.includes("owner")) && button("Sign out", leave, { kind: "bare" })));
 }
 
 async function leave() {

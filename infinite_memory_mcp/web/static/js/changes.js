@@ -1,6 +1,6 @@
 // Every change says what it did, and how to take it back.
 
-import { call, explain } from "./api.js";
+import { call, callPage, explain } from "./api.js";
 import { h, icon } from "./dom.js";
 
 const STAY = 9000;
@@ -43,17 +43,15 @@ export async function undo(entry, sentence = "Taken back.") {
 }
 
 /**
- * Run a method that changes something, and say `sentence` with Undo. `memory` is the id of a memory whose newest entry
- * in the journal is the change, if the value has no id. Returns the value, or null after an error, which was said.
+ * Run a method that changes something, and say `sentence` with Undo; it may be a function of the value. `final` is for
+ * what has no undo. Returns the value, or null after an error, which was said.
  */
-export async function change(method, parameters, sentence, { memory, final = false } = {}) {
+export async function change(method, parameters, sentence, { final = false } = {}) {
   try {
-    const value = await call(method, parameters);
-    const id = memory ?? value?.id;
-    const [entry] = final ? [] : await call("journal.entries", id ? { limit: 1, memory_id: id } : { limit: 1 });
+    const { value, entry } = await callPage(method, parameters);
     isChanged();
     const words = typeof sentence === "function" ? sentence(value) : sentence;
-    toast(words, { actions: entry ? [{ label: "Undo", run: () => undo(entry.number) }] : [] });
+    toast(words, { actions: entry && !final ? [{ label: "Undo", run: () => undo(entry) }] : [] });
     return value ?? {};
   } catch (error) {
     complain(error);

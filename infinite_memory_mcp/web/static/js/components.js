@@ -61,7 +61,7 @@ export function marks(memory) {
     ["archived", "forgotten"].includes(memory.status) && tag(memory.status, { kind: "warn" }),
     memory.origin === "import" && tag("brought in", { title: "It came in unattended or by an import; nobody said it here" }),
     memory.origin === "dream" && tag("by the dreamer", { title: "The dreamer wrote it from other memories" }),
-    memory.origin === "assistant" && tag("by an assistant"),
+    memory.context?.inferred && !memory.important && tag("said in a session", { title: "It was read out of a session; nobody stored it on purpose" }),
     memory.attachments?.length > 0 && tag(memory.attachments.length === 1 ? "an attachment" : `${memory.attachments.length} attachments`),
   ];
 }
@@ -82,11 +82,13 @@ export const meta = (memory, ...more) =>
  */
 export function card(memory, { text, extra, aside, score, length = 420 } = {}) {
   const words = text ?? shorten(memory.text, length);
+  const line = meta(memory);
+  if (score !== undefined) line.prepend(relevance(score));
   return h("article", { class: "card", data: { id: memory.id } },
     h("div", { class: "card-body" },
       memory.title && h("p", { class: "card-title" }, memory.title),
       h("p", { class: "words" }, h("a", { href: memoryLink(memory.id), dir: "auto" }, words || "(empty)")),
-      meta(memory, score !== undefined && relevance(score)), extra),
+      line, extra),
     aside && h("div", { class: "card-aside" }, aside));
 }
 

@@ -37,7 +37,7 @@ export async function render(root, parameters) {
   const chips = h("div", { class: "chips", role: "group", "aria-label": "Filters" });
   let timer;
   const field = h("input", {
-    id: "question", type: "search", value: now.q, autofocus: true, autocomplete: "off", spellcheck: "false", enterkeyhint: "search", dir: "auto",
+    id: "question", type: "search", value: now.q, data: matchMedia("(pointer: coarse)").matches ? {} : { first: "" }, autocomplete: "off", spellcheck: "false", enterkeyhint: "search", dir: "auto",
     placeholder: "Ask your memory", "aria-label": "Ask your memory", "aria-controls": "answers",
     oninput: () => {
       clearTimeout(timer);

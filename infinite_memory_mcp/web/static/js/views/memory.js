@@ -26,10 +26,9 @@ export async function render(root, { id, session }) {
     return;
   }
   const { value: memory, next } = answer;
-  const [history, entries, links, related, usage, reads, sources] = await Promise.all([
+  const [history, entries, related, usage, reads, sources] = await Promise.all([
     attempt("journal.history", { id_or_key: id }, []),
     attempt("journal.entries", { memory_id: id, limit: 20 }, []),
-    attempt("graph.links", { memory_id: id }, []),
     attempt("graph.related", { ids: [id], limit: 12 }, []),
     attempt("usage", { memory_id: id }, null),
     may("journal.reads") ? attempt("journal.reads", { memory_id: id, limit: 20 }, []) : [],
@@ -41,7 +40,7 @@ export async function render(root, { id, session }) {
     h("h1", { class: "visually-hidden", tabindex: "-1" }, `Memory: ${shorten(memory.title || memory.text, 60)}`),
     h("article", { class: "whole" }, memory.title && h("p", { class: "card-title" }, memory.title), drawText(memory, next)),
     drawFacts(memory, usage, entries),
-    h("div", { class: "row actions" }, drawActions(memory, { may, place, history, links })), place,
+    h("div", { class: "row actions" }, drawActions(memory, { may, place })), place,
     drawHistory(memory, history),
     drawOrigin(memory, sources.filter(Boolean)),
     related.length > 0 && section("Belongs together", {}, drawNeighbours(memory, related)),
@@ -83,7 +82,8 @@ function drawFacts(memory, usage, entries) {
 
 // --- What one can do ---
 
-function drawActions(memory, { may, place, history, links }) {
+/** The buttons of what one can do about a memory; a form opens in `place`, and `may(method)` says what this key may. */
+export function drawActions(memory, { may, place }) {
   const isForgotten = memory.status === "forgotten";
   const open = (draw) => () => {
     place.replaceChildren(draw(memory, () => place.replaceChildren()));
@@ -94,8 +94,8 @@ function drawActions(memory, { may, place, history, links }) {
     may("revise") && !isForgotten && button("Edit", open(drawEditor), { symbol: "edit" }),
     may("revise") && !isForgotten && button("Wrong", open(drawWrong), { symbol: "close" }),
     may("revise") && memory.status === "current" && !isOver && button("No longer", open(drawEnd), { symbol: "end" }),
-    may("forget") && !isForgotten && button("Forget", () => change("forget", { memory_id: memory.id }, "Forgotten: no answer has it any more.", { memory: memory.id }), { symbol: "trash" }),
-    may("forget") && button("Forget for good", () => erase(memory, history, links), { kind: "bare danger-text" }),
+    may("forget") && !isForgotten && button("Forget", () => change("forget", { memory_id: memory.id }, "Forgotten: no answer has it any more."), { symbol: "trash" }),
+    may("forget") && button("Forget for good", () => erase(memory), { kind: "bare danger-text" }),
     button("Copy", () => navigator.clipboard.writeText(memory.text).then(() => toast("Copied."), complain), { kind: "bare" }),
   ];
 }
@@ -109,7 +109,7 @@ function drawForm(label, fields, buttons, close) {
 async function revise(memory, changes, sentence, close) {
   const form = document.querySelector(".sheet");
   delete form?.dataset.busy;
-  const done = await change("revise", { memory_id: memory.id, revision: memory.revision, ...changes }, sentence, { memory: memory.id });
+  const done = await change("revise", { memory_id: memory.id, revision: memory.revision, ...changes }, sentence);
   if (done) close();
   else if (form) form.dataset.busy = "";
 }
@@ -132,7 +132,7 @@ function drawWrong(memory, close) {
     button("Correct it", () => (text.value.trim() ? revise(memory, { text: text.value.trim() }, "Corrected.", close) : text.focus()), { kind: "primary" }),
     button("It was never true: forget it", async () => {
       delete text.form.dataset.busy;
-      await change("forget", { memory_id: memory.id }, "Forgotten.", { memory: memory.id });
+      await change("forget", { memory_id: memory.id }, "Forgotten.");
     }),
   ], close);
 }
@@ -157,7 +157,8 @@ function drawEnd(memory, close) {
 }
 
 /** Erase for good, once somebody has read what that takes along. */
-async function erase(memory, history, links) {
+async function erase(memory) {
+  const [history, links] = await Promise.all([attempt("journal.history", { id_or_key: memory.id }, []), attempt("graph.links", { memory_id: memory.id }, [])]);
   const own = history.filter(({ id }) => id === memory.id).length || memory.revision;
   const summaries = links.filter(({ type, target }) => type === "derived_from" && target === memory.id).length;
   const lines = [
@@ -207,7 +208,7 @@ function drawOrigin(memory, sources) {
 function drawReads(reads) {
   if (!reads.length) return null;
   return section("Who was shown it", {}, h("ul", { class: "lines" }, reads.map((read) =>
-    h("li", null, h("p", { class: "meta" }, moment(read.at), h("span", null, sayClient(read.client)), h("span", null, sayWord(read.method)))))));
+    h("li", null, h("p", { class: "meta" }, moment(read.at), h("span", null, sayClient(read.actor.client)), h("span", null, sayWord(read.operation)))))));
 }
 
 function drawEntries(entries, may) {

@@ -80,7 +80,7 @@ function drawDue(day, may) {
       may("revise") && !day.recurs && button("Next week", () => putOff(day, 7), { kind: "bare" })));
 }
 
-const setDone = (day, state, sentence) => change("triggers.done", { memory_id: day.id, state }, sentence, { memory: day.id });
+const setDone = (day, state, sentence) => change("triggers.done", { memory_id: day.id, state }, sentence);
 
 /** Move a reminder to the same time of another day. */
 function putOff(day, days) {
@@ -89,7 +89,7 @@ function putOff(day, days) {
   to.setDate(to.getDate() + days);
   if (day.is_timed) to.setHours(at.getHours(), at.getMinutes(), 0, 0);
   else to.setHours(0, 0, 0, 0);
-  return change("revise", { memory_id: day.id, revision: day.revision, happened_at: to.toISOString() }, `It comes again: ${sayMoment(to)}.`, { memory: day.id });
+  return change("revise", { memory_id: day.id, revision: day.revision, valid_from: to.toISOString() }, `It comes again: ${sayMoment(to)}.`);
 }
 
 function drawDone(day, may) {
@@ -127,8 +127,8 @@ async function readProjects(counts) {
 
 const drawProject = ({ name, last }) => h("article", { class: "tile" },
   h("h3", null, name.split("/").at(-1)),
-  h("p", { class: "words" }, h("a", { href: memoryLink(last.id) }, shorten(last.title || last.text, 130))),
-  h("p", { class: "meta" }, moment(last.happened_at, sayAgo), h("span", null, sayWord(last.kind)), last.context?.outcome && tag(sayWord(last.context.outcome))));
+  h("p", { class: "words" }, h("a", { href: memoryLink(last.id) }, shorten(last.summary || last.content, 130))),
+  h("p", { class: "meta" }, moment(last.happened_at, sayAgo), h("span", null, sayWord(last.kind)), last.outcome && tag(sayWord(last.outcome))));
 
 const drawPart = ({ part, items, omitted }) => section(PARTS[part], {}, h("ul", { class: "lines" }, items.map((item) =>
   h("li", null, h("p", { class: "words" }, h("a", { href: memoryLink(item.id) }, item.text)), meta({ ...item, happened_at: item.at }, item.inferred && tag("inferred"))))),

@@ -1,0 +1,117 @@
+"""A store with an invented month: a family, a studio, two projects, facts that change, reminders.
+
+`month.txt` has what was told by hand; some two hundred small notes of every day are made beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+
+from attrs import frozen
+
+from infinite_memory import MemoryStore
+
+_MONTH = Path(__file__).with_name("month.txt")
+_PLACES = ("the harbour", "the mill", "the allotments", "the old bridge", "the north pier", "the beech wood")
+_DISHES = ("leek tart", "dal", "mushroom rice", "potato salad", "fish soup", "buckwheat pancakes", "chard gratin")
+_PEOPLE = ("Noor", "Ravi", "Tom", "Lia", "Beatriz", "Joss", "Greta")
+_TIMES = ("in the morning", "after lunch", "towards evening", "after the rain", "before work")
+_WORK = ("the tables of Esbjerg", "the wind rose", "the poster for the fair", "the mail of the pilots", "the budget of spring")
+_GLAZES = ("celadon", "tenmoku", "the white of last year", "iron red", "ash glaze")
+
+
+@frozen
+class Told:
+    """One thing that was told: when, through which client, and the fields of the memory."""
+
+    at: datetime
+    client: str
+    kind: str
+    scope: str
+    tags: Sequence[str]
+    text: str
+    key: str | None = None
+    due: datetime | None = None
+
+
+def fill(home: Path, *, now: datetime | None = None) -> None:
+    """Store the month before `now` in an empty home, each thing at its own time."""
+    end = now or datetime.now(UTC)
+    clock = {"now": end}
+    with MemoryStore.open(home, clock=lambda: clock["now"], counts_usage=False) as store:
+        handles: dict[str, MemoryStore] = {}
+        for told in sorted(_read_month(end), key=lambda each: each.at):
+            clock["now"] = told.at
+            if told.scope not in store.scopes:
+                store.scopes.create(told.scope)
+            if told.client not in handles:
+                handles[told.client] = store.confine(scopes="*", client=told.client)
+            handles[told.client].remember(
+                told.text,
+                kind=told.kind,
+                scope=told.scope,
+                tags=told.tags,
+                key=told.key,
+                valid_from=told.due,
+                origin="user" if told.client == "claude-ai" else "assistant",
+            )
+        _contradict(store, clock, end)
+        clock["now"] = end - timedelta(minutes=2)
+        store.dream(seed=1)
+
+
+def _contradict(store: MemoryStore, clock: dict[str, datetime], end: datetime) -> None:
+    """Leave two facts of one key that say different things of the same moment."""
+    clock["now"] = end - timedelta(days=13)
+    begun = end - timedelta(days=20)
+    for text in ("The code of the studio door is the year of the fire", "The code of the studio door is the house number twice"):
+        store.remember(text, kind="fact", scope="Studio", key="door-code", valid_from=begun)
+
+
+def _read_month(end: datetime) -> Iterator[Told]:
+    midnight = end.replace(hour=0, minute=0, second=0, microsecond=0)
+    for line in _MONTH.read_text(encoding="utf-8").splitlines():
+        if not line or line.startswith("#"):
+            continue
+        moment, client, kind, scope, tags, further, text = (part.strip() for part in line.split("|", 6))
+        at = min(_read_moment(midnight, moment, -1), end - timedelta(minutes=3))
+        is_reminder = kind == "reminder"
+        yield Told(
+            at=at,
+            client=client,
+            kind=kind,
+            scope=scope,
+            tags=tags.split(),
+            text=text,
+            key=None if is_reminder else further or None,
+            due=_read_moment(midnight, further, 1) if is_reminder else None,
+        )
+    yield from _make_small_notes(midnight)
+
+
+def _read_moment(midnight: datetime, words: str, direction: int) -> datetime:
+    days, time = words.split()
+    hours, minutes = time.split(":")
+    return midnight + timedelta(days=direction * int(days), hours=int(hours), minutes=int(minutes))
+
+
+def _make_small_notes(midnight: datetime) -> Iterator[Told]:
+    """Seven things of each day that nobody would miss, always the same ones."""
+    random = Random(7)
+    for days in range(30, 0, -1):
+        day = midnight - timedelta(days=days)
+        texts = (
+            ("Home", "walk", f"Walked to {random.choice(_PLACES)} with {random.choice(_PEOPLE)} {random.choice(_TIMES)}"),
+            ("Home", "food", f"We had {random.choice(_DISHES)} and talked about {random.choice(_PLACES)}"),
+            ("Work", "day", f"Spent {random.randint(1, 4)} hours on {random.choice(_WORK)}"),
+            ("Work", "day", f"{random.choice(_PEOPLE)} asked about {random.choice(_WORK)} {random.choice(_TIMES)}"),
+            ("Studio", "glaze", f"Tried {random.choice(_GLAZES)} over {random.choice(_GLAZES)}, tile {random.randint(100, 999)}"),
+            ("Reading", "book", f"Read {random.randint(8, 60)} pages {random.choice(_TIMES)}"),
+            ("Home", "sleep", f"Slept {random.randint(6, 8)} hours, woke {random.choice(_TIMES)}"),
+        )
+        for at, (scope, tag, text) in enumerate(texts):
+            moment = day + timedelta(hours=9 + at, minutes=random.randint(0, 59))
+            yield Told(moment, "claude-ai", "note", scope, (tag,), text)
