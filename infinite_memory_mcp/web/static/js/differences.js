@@ -3,17 +3,18 @@
 import { h } from "./dom.js";
 
 const MOST = 900;
+const isSame = (one, other) => one.trim() === other.trim();
 
 /** Return `[["same" | "gone" | "new", text], ...]`; texts of very many words are one change. */
 export function compareWords(before, after) {
-  const one = before.match(/\s+|[^\s]+/g) ?? [];
-  const other = after.match(/\s+|[^\s]+/g) ?? [];
+  const one = before.match(/\s*\S+/g) ?? [];
+  const other = after.match(/\s*\S+/g) ?? [];
   if (one.length > MOST || other.length > MOST) return before === after ? [["same", before]] : [["gone", before], ["new", after]];
   // The longest common subsequence, from its end.
   const longest = Array.from({ length: one.length + 1 }, () => new Uint16Array(other.length + 1));
   for (let i = one.length - 1; i >= 0; i--) {
     for (let j = other.length - 1; j >= 0; j--) {
-      longest[i][j] = one[i] === other[j] ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);
+      longest[i][j] = isSame(one[i], other[j]) ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);
     }
   }
   const parts = [];
@@ -21,7 +22,7 @@ export function compareWords(before, after) {
   let i = 0;
   let j = 0;
   while (i < one.length || j < other.length) {
-    if (i < one.length && j < other.length && one[i] === other[j]) { add("same", one[i]); i++; j++; }
+    if (i < one.length && j < other.length && isSame(one[i], other[j])) { add("same", other[j]); i++; j++; }
     else if (j >= other.length || (i < one.length && longest[i + 1][j] >= longest[i][j + 1])) add("gone", one[i++]);
     else add("new", other[j++]);
   }

@@ -70,6 +70,11 @@ export function shorten(text, length = 160) {
 /** What the code calls a thing, as words: "code_change" is "code change". */
 export const sayWord = (word) => String(word).replaceAll("_", " ");
 
+const OPERATIONS = { remember: "Stored", revise: "Changed", erase: "Erased for good", link: "Linked", undo: "Taken back", dream: "Linked by the dreamer", import: "Brought in", merge: "Brought in from a backup", trigger: "Condition approved", mask: "Secrets masked" };
+
+/** What an entry of the journal did, as a word or two. */
+export const sayOperation = (name) => OPERATIONS[name] ?? sayWord(name).replace(/^./, (letter) => letter.toUpperCase());
+
 const CLIENTS = { "claude-ai": "Claude", "claude-code": "Claude Code", "codex-mcp-client": "Codex", cli: "the command line", python: "Python", web: "this page", page: "this page" };
 
 /** A client by the name that a person knows it by. */

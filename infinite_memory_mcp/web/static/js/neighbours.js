@@ -2,7 +2,7 @@
 
 import { memoryLink, meta } from "./components.js";
 import { h, svg } from "./dom.js";
-import { sayWord, shorten } from "./format.js";
+import { sayDay, sayWord, shorten } from "./format.js";
 
 const WIDTH = 720;
 const ROW = 56;
@@ -31,8 +31,8 @@ function drawPicture(memory, related) {
     return svg("a", { href: memoryLink(each.id), class: GUESSED[relationOf(each)] ? "guess" : null, "aria-label": `${label(each, 90)}: ${sayRelation(each)}` },
       svg("path", { d: `M${middle.x} ${middle.y}C${middle.x + side * 50} ${middle.y} ${x - side * 50} ${y} ${x} ${y}`, "stroke-width": 0.8 + 2.4 * each.weight }),
       svg("circle", { cx: x, cy: y, r: 4 + 4 * each.weight }),
-      svg("text", { ...text, y: y - 1 }, label(each, 34)),
-      svg("text", { ...text, y: y + 15, class: "soft" }, sayRelation(each)));
+      svg("text", { ...text, y: y - 1 }, label(each, 32)),
+      svg("text", { ...text, y: y + 15, class: "soft" }, GUESSED[relationOf(each)] ? sayDay(each.happened_at) : sayRelation(each)));
   });
   return svg("svg", { class: "neighbours", viewBox: `0 0 ${WIDTH} ${height}`, role: "group", "aria-label": `What belongs to: ${label(memory, 90)}. The list below says the same.` },
     nodes, svg("circle", { class: "middle", cx: middle.x, cy: middle.y, r: 9 }));
@@ -45,5 +45,6 @@ const drawList = (related) => h("ul", { class: "lines" }, related.map((each) =>
 /** Both of them; where there is no room for a picture, the list is open. */
 export function drawNeighbours(memory, related) {
   const isNarrow = matchMedia("(max-width: 820px)").matches;
-  return [drawPicture(memory, related), h("details", { open: isNarrow }, h("summary", null, "The same as a list, with why"), drawList(related))];
+  return [drawPicture(memory, related),
+    h("details", { open: isNarrow }, h("summary", null, "As a list, with why (dotted lines are alike or of the same time, full ones are links)"), drawList(related))];
 }

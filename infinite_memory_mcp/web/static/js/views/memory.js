@@ -2,10 +2,10 @@
 
 import { call, callPage } from "../api.js";
 import { change, complain, toast, undo } from "../changes.js";
-import { ask, button, card, empty, marks, moment, section, tag } from "../components.js";
+import { ask, button, card, empty, marks, memoryLink, moment, section, tag } from "../components.js";
 import { drawDifferences, listChanges } from "../differences.js";
 import { fill, h } from "../dom.js";
-import { count, sayClient, sayDay, sayMoment, sayWord, shortId, shorten } from "../format.js";
+import { count, sayClient, sayDay, sayMoment, sayOperation, sayWord, shortId, shorten } from "../format.js";
 import { drawNeighbours } from "../neighbours.js";
 
 export const title = "One memory";
@@ -185,13 +185,18 @@ function drawHistory(memory, history) {
     const others = before?.id === revision.id ? listChanges(before, revision) : [];
     const isSame = before?.text === revision.text;
     return h("li", null,
-      h("p", { class: "meta" }, moment(revision.stored_at), h("span", null, revision.id === memory.id ? `revision ${revision.revision}` : "another memory, which this one replaced"),
+      h("p", { class: "meta" }, drawTime(revision, memory),
         at === history.length - 1 && tag("now", { kind: "accent" })),
       !isSame && h("p", { class: "words" }, before ? drawDifferences(before.text, revision.text) : revision.text),
       others.length > 0 && h("p", { class: "under" }, others.join("; ")));
   });
   return section("History", {}, h("ol", { class: "steps" }, steps.reverse()));
 }
+
+/** When a revision was stored; of another memory, from when until when it held. */
+const drawTime = (revision, { id }) => (revision.id === id
+  ? [moment(revision.revision === 1 ? revision.happened_at : revision.stored_at), revision.revision > 1 && h("span", null, `revision ${revision.revision}`)]
+  : [h("span", null, moment(revision.valid_from ?? revision.happened_at, sayDay), revision.valid_to && [" until ", moment(revision.valid_to, sayDay)]), h("a", { href: memoryLink(revision.id) }, "the one before")]);
 
 function drawOrigin(memory, sources) {
   const context = Object.entries(memory.context).filter(([, value]) => value !== null && value !== "" && value?.length !== 0);
@@ -214,7 +219,7 @@ function drawReads(reads) {
 function drawEntries(entries, may) {
   if (!entries.length) return null;
   const line = (entry) => h("li", { class: "row spread" },
-    h("p", null, `${sayWord(entry.operation)} `, h("span", { class: "soft" }, `by ${sayClient(entry.client)}, `, moment(entry.at, sayMoment), entry.undoes && `, takes back entry ${entry.undoes}`)),
+    h("p", null, `${sayOperation(entry.operation)} `, h("span", { class: "soft" }, `by ${sayClient(entry.client)}, `, moment(entry.at, sayMoment), entry.undoes && `, takes back entry ${entry.undoes}`)),
     may("undo") && button("Undo", () => undo(entry.number), { kind: "bare", symbol: "undo", "aria-label": `Undo entry ${entry.number}, ${entry.operation}` }));
   return section("What was done to it", {}, h("ul", { class: "lines" }, entries.map(line)));
 }

@@ -4,7 +4,7 @@ import { call } from "../api.js";
 import { change } from "../changes.js";
 import { button, card, empty, head, memoryLink, meta, moment, section, tag, walkable } from "../components.js";
 import { fill, h } from "../dom.js";
-import { count, daysFromToday, sayAgo, sayClient, sayDay, sayMoment, sayTime, sayWord, shorten } from "../format.js";
+import { count, sayAgo, sayClient, sayDay, sayMoment, sayTime, sayWord, shorten } from "../format.js";
 
 export const title = "Today";
 
@@ -66,8 +66,7 @@ function sumUp(due, stored) {
 const words = (day) => h("a", { href: memoryLink(day.id) }, shorten(day.title || day.text, 160));
 
 function when(day) {
-  const isFar = Math.abs(daysFromToday(day.at)) >= 1;
-  return h("span", { class: "day" }, moment(day.at, (at) => (isFar ? sayDay(at) : day.is_timed ? sayTime(at) : "Today")), isFar && day.is_timed && h("span", { class: "soft" }, sayTime(day.at)));
+  return h("span", { class: "day" }, moment(day.at, sayDay), day.is_timed && h("span", { class: "soft" }, sayTime(day.at)));
 }
 
 function drawDue(day, may) {
