@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, Playwright
+from playwright.sync_api import Browser, BrowserType
 
-_FLAGS = (
+FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
     "--disable-background-networking",
@@ -19,7 +19,7 @@ _FLAGS = (
 
 
 @contextmanager
-def open_browser(playwright: Playwright) -> Iterator[Browser]:
+def launch(chromium: BrowserType, flags: Sequence[str] = FLAGS) -> Iterator[Browser]:
     """Start the installed Chromium.
 
     Raises:
@@ -28,7 +28,7 @@ def open_browser(playwright: Playwright) -> Iterator[Browser]:
     program = shutil.which("chromium")
     if program is None:
         raise FileNotFoundError("there is no chromium: apt-get install chromium")
-    browser = playwright.chromium.launch(executable_path=program, args=list(_FLAGS))
+    browser = chromium.launch(executable_path=program, args=list(flags))
     try:
         yield browser
     finally:

@@ -15,11 +15,32 @@ from attrs import frozen
 from infinite_memory import MemoryStore
 
 _MONTH = Path(__file__).with_name("month.txt")
-_PLACES = ("the harbour", "the mill", "the allotments", "the old bridge", "the north pier", "the beech wood")
-_DISHES = ("leek tart", "dal", "mushroom rice", "potato salad", "fish soup", "buckwheat pancakes", "chard gratin")
+_PLACES = (
+    "the harbour",
+    "the mill",
+    "the allotments",
+    "the old bridge",
+    "the north pier",
+    "the beech wood",
+)
+_DISHES = (
+    "leek tart",
+    "dal",
+    "mushroom rice",
+    "potato salad",
+    "fish soup",
+    "buckwheat pancakes",
+    "chard gratin",
+)
 _PEOPLE = ("Noor", "Ravi", "Tom", "Lia", "Beatriz", "Joss", "Greta")
 _TIMES = ("in the morning", "after lunch", "towards evening", "after the rain", "before work")
-_WORK = ("the tables of Esbjerg", "the wind rose", "the poster for the fair", "the mail of the pilots", "the budget of spring")
+_WORK = (
+    "the tables of Esbjerg",
+    "the wind rose",
+    "the poster for the fair",
+    "the mail of the pilots",
+    "the budget of spring",
+)
 _GLAZES = ("celadon", "tenmoku", "the white of last year", "iron red", "ash glaze")
 
 
@@ -67,7 +88,10 @@ def _contradict(store: MemoryStore, clock: dict[str, datetime], end: datetime) -
     """Leave two facts of one key that say different things of the same moment."""
     clock["now"] = end - timedelta(days=13)
     begun = end - timedelta(days=20)
-    for text in ("The code of the studio door is the year of the fire", "The code of the studio door is the house number twice"):
+    for text in (
+        "The code of the studio door is the year of the fire",
+        "The code of the studio door is the house number twice",
+    ):
         store.remember(text, kind="fact", scope="Studio", key="door-code", valid_from=begun)
 
 
@@ -76,7 +100,9 @@ def _read_month(end: datetime) -> Iterator[Told]:
     for line in _MONTH.read_text(encoding="utf-8").splitlines():
         if not line or line.startswith("#"):
             continue
-        moment, client, kind, scope, tags, further, text = (part.strip() for part in line.split("|", 6))
+        moment, client, kind, scope, tags, further, text = (
+            part.strip() for part in line.split("|", 6)
+        )
         at = min(_read_moment(midnight, moment, -1), end - timedelta(minutes=3))
         is_reminder = kind == "reminder"
         yield Told(
@@ -104,11 +130,27 @@ def _make_small_notes(midnight: datetime) -> Iterator[Told]:
     for days in range(30, 0, -1):
         day = midnight - timedelta(days=days)
         texts = (
-            ("Home", "walk", f"Walked to {random.choice(_PLACES)} with {random.choice(_PEOPLE)} {random.choice(_TIMES)}"),
-            ("Home", "food", f"We had {random.choice(_DISHES)} and talked about {random.choice(_PLACES)}"),
+            (
+                "Home",
+                "walk",
+                f"Walked to {random.choice(_PLACES)} with {random.choice(_PEOPLE)} {random.choice(_TIMES)}",
+            ),
+            (
+                "Home",
+                "food",
+                f"We had {random.choice(_DISHES)} and talked about {random.choice(_PLACES)}",
+            ),
             ("Work", "day", f"Spent {random.randint(1, 4)} hours on {random.choice(_WORK)}"),
-            ("Work", "day", f"{random.choice(_PEOPLE)} asked about {random.choice(_WORK)} {random.choice(_TIMES)}"),
-            ("Studio", "glaze", f"Tried {random.choice(_GLAZES)} over {random.choice(_GLAZES)}, tile {random.randint(100, 999)}"),
+            (
+                "Work",
+                "day",
+                f"{random.choice(_PEOPLE)} asked about {random.choice(_WORK)} {random.choice(_TIMES)}",
+            ),
+            (
+                "Studio",
+                "glaze",
+                f"Tried {random.choice(_GLAZES)} over {random.choice(_GLAZES)}, tile {random.randint(100, 999)}",
+            ),
             ("Reading", "book", f"Read {random.randint(8, 60)} pages {random.choice(_TIMES)}"),
             ("Home", "sleep", f"Slept {random.randint(6, 8)} hours, woke {random.choice(_TIMES)}"),
         )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from benchmarks.page.browser import open_browser
+from benchmarks.page.browser import launch
 from benchmarks.page.life import fill
 from infinite_memory import MemoryStore
 from tests.mcp.http_server import HttpServer
@@ -20,7 +20,7 @@ OpenPage = Callable[..., Page]
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright, open_browser(playwright) as browser:
+    with sync_playwright() as playwright, launch(playwright.chromium) as browser:
         yield browser
 
 

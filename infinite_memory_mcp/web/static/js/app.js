@@ -68,6 +68,7 @@ async function show({ isRenewal = false } = {}) {
   const root = h("div", { class: `view view-${name}` });
   const wait = isRenewal ? null : setTimeout(() => run === state.run && main.replaceChildren(waiting(5)), 150);
   let title = "Infinite Memory";
+  main.setAttribute("aria-busy", "true");
   try {
     const module = await import(`./views/${name}.js`);
     title = module.title;
@@ -80,6 +81,7 @@ async function show({ isRenewal = false } = {}) {
     state.view = name;
   } finally {
     clearTimeout(wait);
+    if (run === state.run) main.removeAttribute("aria-busy");
   }
   if (run !== state.run) return;
   document.title = `${title} · Infinite Memory`;

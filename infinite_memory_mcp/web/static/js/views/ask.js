@@ -96,7 +96,8 @@ export async function render(root, parameters) {
     h("div", { class: "ask-box", role: "search" }, icon("ask"), field, h("kbd", { "aria-hidden": "true" }, "/")),
     chips, walkable(answers, ".words a, .answers-foot button"));
   root.update = update;
-  await update();
+  // The box is there at once; the answers follow.
+  update();
 }
 
 /** Ask the same again where something has changed, and leave the box alone. */
