@@ -15,33 +15,20 @@ from attrs import frozen
 from infinite_memory import MemoryStore
 
 _MONTH = Path(__file__).with_name("month.txt")
-_PLACES = (
-    "the harbour",
-    "the mill",
-    "the allotments",
-    "the old bridge",
-    "the north pier",
-    "the beech wood",
-)
-_DISHES = (
-    "leek tart",
-    "dal",
-    "mushroom rice",
-    "potato salad",
-    "fish soup",
-    "buckwheat pancakes",
-    "chard gratin",
-)
+_PLACES = ("the harbour", "the mill", "the allotments", "the old bridge", "the beech wood")
+_DISHES = ("leek tart", "dal", "mushroom rice", "potato salad", "fish soup", "chard gratin")
 _PEOPLE = ("Noor", "Ravi", "Tom", "Lia", "Beatriz", "Joss", "Greta")
 _TIMES = ("in the morning", "after lunch", "towards evening", "after the rain", "before work")
-_WORK = (
-    "the tables of Esbjerg",
-    "the wind rose",
-    "the poster for the fair",
-    "the mail of the pilots",
-    "the budget of spring",
+_WORK = ("the tables of Esbjerg", "the poster for the fair", "the mail of the pilots", "the budget")
+_FORMS = (
+    ("Home", "walk", "Walked to {place} with {who} {when}"),
+    ("Home", "food", "We had {dish} and talked about {place}"),
+    ("Work", "day", "Spent {few} hours on {work}"),
+    ("Work", "day", "{who} asked about {work} {when}"),
+    ("Studio", "glaze", "Tried a new glaze {when}, tile {many}"),
+    ("Reading", "book", "Read {many} lines {when}, near {place}"),
+    ("Home", "sleep", "Slept {few} hours, woke {when}"),
 )
-_GLAZES = ("celadon", "tenmoku", "the white of last year", "iron red", "ash glaze")
 
 
 @frozen
@@ -127,33 +114,11 @@ def _read_moment(midnight: datetime, words: str, direction: int) -> datetime:
 def _make_small_notes(midnight: datetime) -> Iterator[Told]:
     """Seven things of each day that nobody would miss, always the same ones."""
     random = Random(7)
+    values = {"place": _PLACES, "dish": _DISHES, "who": _PEOPLE, "when": _TIMES, "work": _WORK}
     for days in range(30, 0, -1):
         day = midnight - timedelta(days=days)
-        texts = (
-            (
-                "Home",
-                "walk",
-                f"Walked to {random.choice(_PLACES)} with {random.choice(_PEOPLE)} {random.choice(_TIMES)}",
-            ),
-            (
-                "Home",
-                "food",
-                f"We had {random.choice(_DISHES)} and talked about {random.choice(_PLACES)}",
-            ),
-            ("Work", "day", f"Spent {random.randint(1, 4)} hours on {random.choice(_WORK)}"),
-            (
-                "Work",
-                "day",
-                f"{random.choice(_PEOPLE)} asked about {random.choice(_WORK)} {random.choice(_TIMES)}",
-            ),
-            (
-                "Studio",
-                "glaze",
-                f"Tried {random.choice(_GLAZES)} over {random.choice(_GLAZES)}, tile {random.randint(100, 999)}",
-            ),
-            ("Reading", "book", f"Read {random.randint(8, 60)} pages {random.choice(_TIMES)}"),
-            ("Home", "sleep", f"Slept {random.randint(6, 8)} hours, woke {random.choice(_TIMES)}"),
-        )
-        for at, (scope, tag, text) in enumerate(texts):
+        for at, (scope, tag, form) in enumerate(_FORMS):
+            chosen = {name: random.choice(choice) for name, choice in values.items()}
+            text = form.format(**chosen, few=random.randint(2, 8), many=random.randint(9, 999))
             moment = day + timedelta(hours=9 + at, minutes=random.randint(0, 59))
             yield Told(moment, "claude-ai", "note", scope, (tag,), text)

@@ -47,7 +47,7 @@ def server(home: Path) -> Iterator[HttpServer]:
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[OpenPage]:
-    """Opens windows of a browser of its own each; no window may complain, except of what it says."""
+    """Opens windows, each of a browser of its own; none may write an error into its console."""
     contexts = []
     complaints: list[str] = []
 

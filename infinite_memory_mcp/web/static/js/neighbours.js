@@ -29,6 +29,7 @@ function drawPicture(memory, related) {
     const y = middle.y + (Math.floor(at / 2) - (rows - 1) / 2) * ROW;
     const text = { x: x + side * 16, "text-anchor": side > 0 ? "start" : "end" };
     return svg("a", { href: memoryLink(each.id), class: GUESSED[relationOf(each)] ? "guess" : null, "aria-label": `${label(each, 90)}: ${sayRelation(each)}` },
+      svg("rect", { x: side > 0 ? x - 12 : 0, y: y - 22, width: WIDTH / 2 - REACH + 12, height: 44, fill: "transparent" }),
       svg("path", { d: `M${middle.x} ${middle.y}C${middle.x + side * 50} ${middle.y} ${x - side * 50} ${y} ${x} ${y}`, "stroke-width": 0.8 + 2.4 * each.weight }),
       svg("circle", { cx: x, cy: y, r: 4 + 4 * each.weight }),
       svg("text", { ...text, y: y - 1 }, label(each, 32)),
