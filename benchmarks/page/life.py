@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -20,6 +20,16 @@ _DISHES = ("leek tart", "dal", "mushroom rice", "potato salad", "fish soup", "ch
 _PEOPLE = ("Noor", "Ravi", "Tom", "Lia", "Beatriz", "Joss", "Greta")
 _TIMES = ("in the morning", "after lunch", "towards evening", "after the rain", "before work")
 _WORK = ("the tables of Esbjerg", "the poster for the fair", "the mail of the pilots", "the budget")
+_MINUTES: Mapping[str, tuple[int, str | None]] = {
+    "problem": (20, "in_progress"),
+    "solution": (50, "success"),
+    "code_change": (90, "success"),
+    "discussion": (15, None),
+    "decision": (10, None),
+    "lesson": (5, None),
+}
+"""By the kinds of a piece of work: how long it took, and how it ended."""
+
 _FORMS = (
     ("Home", "walk", "Walked to {place} with {who} {when}"),
     ("Home", "food", "We had {dish} and talked about {place}"),
@@ -57,18 +67,34 @@ def fill(home: Path, *, now: datetime | None = None) -> None:
                 store.scopes.create(told.scope)
             if told.client not in handles:
                 handles[told.client] = store.confine(scopes="*", client=told.client)
-            handles[told.client].remember(
-                told.text,
-                kind=told.kind,
-                scope=told.scope,
-                tags=told.tags,
-                key=told.key,
-                valid_from=told.due,
-                origin="user" if told.client == "claude-ai" else "assistant",
-            )
+            _store(handles[told.client], told)
         _contradict(store, clock, end)
         clock["now"] = end - timedelta(minutes=2)
         store.dream(seed=1)
+
+
+def _store(store: MemoryStore, told: Told) -> None:
+    if told.scope.startswith("repo/") and told.kind in _MINUTES:
+        minutes, outcome = _MINUTES[told.kind]
+        store.projects.store_chunk(
+            told.text,
+            kind=told.kind,
+            repository=told.scope.removeprefix("repo/"),
+            tags=told.tags,
+            files=[f"{tag}.py" for tag in told.tags],
+            outcome=outcome,
+            minutes=minutes,
+        )
+        return
+    store.remember(
+        told.text,
+        kind=told.kind,
+        scope=told.scope,
+        tags=told.tags,
+        key=told.key,
+        valid_from=told.due,
+        origin="user" if told.client == "claude-ai" else "assistant",
+    )
 
 
 def _contradict(store: MemoryStore, clock: dict[str, datetime], end: datetime) -> None:

@@ -106,7 +106,10 @@ function findFocus() {
   return { selector, at: [...state.root.querySelectorAll(selector)].indexOf(element) };
 }
 
-/** Draw anew after a change. A view may say how (`renew`); one in which somebody writes is not disturbed. */
+/**
+ * Draw anew after a change. A view may do it itself by `renew`, which answers false to be drawn anew all the same; one in
+ * which somebody writes is not disturbed.
+ */
 async function renew() {
   if (!state.view || !state.root?.isConnected) return;
   if (state.root.querySelector("[data-busy]") || document.querySelector("dialog[open]")) {
@@ -115,8 +118,8 @@ async function renew() {
     }
     return;
   }
-  if (state.module?.renew) await state.module.renew(state.root, readAddress().parameters);
-  else await show({ isRenewal: true });
+  const isRenewed = await state.module?.renew?.(state.root, { ...readAddress().parameters, session: state.session });
+  if (!state.module?.renew || isRenewed === false) await show({ isRenewal: true });
 }
 
 // --- What other programs change ---

@@ -2,7 +2,7 @@
 
 import { explain } from "./api.js";
 import { h, icon } from "./dom.js";
-import { daysFromToday, sayDay, sayMoment, sayWhole, sayWord, shorten } from "./format.js";
+import { daysFromToday, sayDay, sayMoment, sayScope, sayWhole, sayWord, shorten } from "./format.js";
 
 /** The head of a view: its title, a sentence, and what stands at the right. */
 export const head = (title, sentence, ...aside) =>
@@ -71,7 +71,7 @@ export const meta = (memory, ...more) =>
   h("p", { class: "meta" },
     memory.happened_at && moment(memory.happened_at),
     memory.speaker && h("span", null, memory.speaker),
-    h("span", null, memory.scope),
+    h("span", { title: memory.scope }, sayScope(memory.scope)),
     memory.kind !== "note" && h("span", null, sayWord(memory.kind)),
     (memory.tags ?? []).slice(0, 6).map((each) => h("span", { class: "hash" }, `#${each}`)),
     marks(memory), more);

@@ -32,7 +32,7 @@ export function compareWords(before, after) {
 const TAGS = { same: "span", gone: "del", new: "ins" };
 
 /** The differences as elements. */
-export const drawDifferences = (before, after) => compareWords(before, after).map(([kind, text]) => h(TAGS[kind], null, text));
+export const drawDifferences = (before, after) => compareWords(before, after).map(([kind, text]) => [/^\s*/.exec(text)[0], h(TAGS[kind], null, text.trimStart())]);
 
 const FIELDS = { status: "status", scope: "scope", kind: "kind", title: "title", tags: "tags", key: "key", valid_from: "holds from", valid_to: "holds until", happened_at: "told", important: "important", speaker: "by" };
 

@@ -50,6 +50,9 @@ export const count = (number, one, many = `${one}s`) => `${numbers.format(number
 
 export const sayNumber = (number) => numbers.format(number);
 
+/** A scope in short: of a repository its name, without the host. */
+export const sayScope = (name) => (name.startsWith("repo/") ? name.split("/").slice(-2).join("/") : name);
+
 /** Bytes in the unit that a person would choose. */
 export function saySize(bytes) {
   const units = ["bytes", "KB", "MB", "GB", "TB"];
@@ -75,7 +78,7 @@ const OPERATIONS = { remember: "Stored", revise: "Changed", erase: "Erased for g
 /** What an entry of the journal did, as a word or two. */
 export const sayOperation = (name) => OPERATIONS[name] ?? sayWord(name).replace(/^./, (letter) => letter.toUpperCase());
 
-const CLIENTS = { "claude-ai": "Claude", "claude-code": "Claude Code", "codex-mcp-client": "Codex", cli: "the command line", python: "Python", web: "this page", page: "this page" };
+const CLIENTS = { "claude-ai": "Claude", "claude-code": "Claude Code", "codex-mcp-client": "Codex", worker: "the upkeep", cli: "the command line", python: "Python", web: "this page", page: "this page" };
 
 /** A client by the name that a person knows it by. */
 export const sayClient = (name) => CLIENTS[name] ?? (name || "an unnamed client");

@@ -8,7 +8,7 @@ import { shorten } from "./format.js";
 // By the fields of an explanation, in the order in which they count.
 const PARTS = {
   meaning: "It means something alike", words: "It has words of the question", former: "What it replaced fits too",
-  conversation: "Its conversation fits", around: "What was said next to it fits", sentences: "It fits a sentence of the question",
+  conversation: "Nothing told with it fits better", around: "What was said next to it fits", sentences: "It fits a sentence of the question",
   quoted: "It has the quoted words", speaker: "The question names who said it", time: "It is of the time asked for",
   scope: "The question names its scope", important: "It is marked as important", later: "It was told later than a like one",
   summary: "It sums up others", linked: "Links lead to it", is_question: "It is a question itself", not_useful: "Somebody found it not useful for this",

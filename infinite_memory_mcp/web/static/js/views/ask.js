@@ -4,7 +4,7 @@ import { call } from "../api.js";
 import { card, empty, endlessList, failure, moment, waiting, walkable, button, memoryLink } from "../components.js";
 import { chip } from "../chips.js";
 import { h, icon } from "../dom.js";
-import { count, sayDay, sayWord, shorten } from "../format.js";
+import { count, sayDay, sayScope, sayWord, shorten } from "../format.js";
 import { drawExplanation, drawMissing, unfold } from "../why.js";
 
 export const title = "Ask";
@@ -61,7 +61,8 @@ export async function render(root, parameters) {
     const make = (name, label, more) => chip({ label, value: now[name], choose: (value) => choose(name, value), ...more });
     const within = now.scope ? { scope: now.scope } : {};
     chips.replaceChildren(
-      make("scope", "Scope", { hint: "Name of a scope", suggest: async () => sortCounts(await call("scopes.count_memories")) }),
+      button("Filter", () => chips.classList.toggle("open"), { kind: "chips-more" }),
+      make("scope", "Scope", { hint: "Name of a scope", say: sayScope, suggest: async () => sortCounts(await call("scopes.count_memories")) }),
       make("kind", "Kind", { hint: "Kind", say: sayWord, suggest: () => KINDS.map((kind) => [kind]) }),
       make("tag", "Tag", { hint: "Name of a tag", suggest: async () => sortCounts(await call("scopes.count_tags", within)) }),
       make("person", "Person", { hint: "A name", isFree: true, suggest: listPeople }),
@@ -159,7 +160,7 @@ function say(hits) {
     hits.newest_memories && "Nothing fits better than the newest memories.",
     hits.empty_time && "Nothing is of that time; these are of others.",
     hits.as_of && `As it was on ${sayDay(hits.as_of)}.`,
-    elsewhere.length && `${elsewhere.map(([name, number]) => `${name} (${number})`).join(", ")} may answer too.`,
+    elsewhere.length && `${elsewhere.map(([name, number]) => `${sayScope(name)} (${number})`).join(", ")} may answer too.`,
     hits.pending && `${count(hits.pending, "memory", "memories")} can be found by words alone until the model has read them.`,
     hits.note,
   ].filter(Boolean);

@@ -5,7 +5,7 @@ import { change, complain, toast, undo } from "../changes.js";
 import { ask, button, card, empty, marks, memoryLink, moment, section, tag } from "../components.js";
 import { drawDifferences, listChanges } from "../differences.js";
 import { fill, h } from "../dom.js";
-import { count, sayClient, sayDay, sayMoment, sayOperation, sayWord, shortId, shorten } from "../format.js";
+import { count, sayClient, sayDay, sayMoment, sayOperation, sayScope, sayWord, shortId, shorten } from "../format.js";
 import { drawNeighbours } from "../neighbours.js";
 
 export const title = "One memory";
@@ -36,14 +36,14 @@ export async function render(root, { id, session }) {
   ]);
   const place = h("div", { class: "work" });
   fill(root, null, [
-    h("p", { class: "crumb" }, h("a", { href: `#/ask?scope=${encodeURIComponent(memory.scope)}` }, memory.scope), " · ", sayWord(memory.kind), marks(memory)),
+    h("p", { class: "crumb" }, h("a", { href: `#/ask?scope=${encodeURIComponent(memory.scope)}` }, sayScope(memory.scope)), " · ", sayWord(memory.kind), marks(memory)),
     h("h1", { class: "visually-hidden", tabindex: "-1" }, `Memory: ${shorten(memory.title || memory.text, 60)}`),
     h("article", { class: "whole" }, memory.title && h("p", { class: "card-title" }, memory.title), drawText(memory, next)),
     drawFacts(memory, usage, entries),
     h("div", { class: "row actions" }, drawActions(memory, { may, place })), place,
     drawHistory(memory, history),
     drawOrigin(memory, sources.filter(Boolean)),
-    related.length > 0 && section("Belongs together", {}, drawNeighbours(memory, related)),
+    related.length > 0 && section("Belongs together", { aside: h("a", { href: `#/graph?id=${encodeURIComponent(id)}` }, "In the whole graph") }, drawNeighbours(memory, related)),
     drawReads(reads),
     drawEntries(entries, may)]);
 }

@@ -118,14 +118,14 @@ function drawTold(memories, entries) {
 
 /** The projects, by what was done last. */
 async function readProjects(counts) {
-  const names = Object.keys(counts).filter((name) => /^[^/]+\/[^/]+\/.+$/.test(name)).slice(0, 3 * MOST_PROJECTS);
-  const found = await Promise.all(names.map((name) => attempt("projects.get_history", { repository: name, limit: 1 }, { chunks: [] })));
+  const names = Object.keys(counts).filter((name) => name.startsWith("repo/")).slice(0, 3 * MOST_PROJECTS);
+  const found = await Promise.all(names.map((name) => attempt("projects.get_history", { repository: name.slice(5), limit: 1 }, { chunks: [] })));
   return names.map((name, at) => ({ name, last: found[at].chunks[0] })).filter(({ last }) => last)
     .sort((one, other) => new Date(other.last.happened_at) - new Date(one.last.happened_at)).slice(0, MOST_PROJECTS);
 }
 
 const drawProject = ({ name, last }) => h("article", { class: "tile" },
-  h("h3", null, name.split("/").at(-1)),
+  h("h3", { title: name }, name.split("/").at(-1)),
   h("p", { class: "words" }, h("a", { href: memoryLink(last.id) }, shorten(last.summary || last.content, 130))),
   h("p", { class: "meta" }, moment(last.happened_at, sayAgo), h("span", null, sayWord(last.kind)), last.outcome && tag(sayWord(last.outcome))));
 
