@@ -24,6 +24,7 @@ export function renderSignIn(sentence, enter) {
   }
 
   return h("div", { class: "sign-in" },
+    document.querySelector(".brand svg").cloneNode(true),
     h("h1", null, "Your memory"),
     h("p", { class: "lead" }, "What your assistants know of you, to read, correct and take back."),
     h("form", { onsubmit: submit },

@@ -196,10 +196,16 @@ function drawFoot(now, hits, conditions, draw) {
     wide.disabled = true;
     const all = await call("search", { query: now.q, cut: "wide", limit: 40, ...conditions });
     const known = new Set([...hits.hits, ...hits.nearest].map(({ id }) => id));
-    place.replaceChildren(h("h2", null, "Further away"), h("div", { class: "cards near" }, all.hits.filter(({ id }) => !known.has(id)).map(draw)));
+    place.append(h("h2", null, "Further away"), h("div", { class: "cards near" }, all.hits.filter(({ id }) => !known.has(id)).map(draw)));
+  }, { kind: "quiet" });
+  const further = hits.next && button("More answers", async () => {
+    const page = await call("search", { query: now.q, cut: "asked", limit: LIMIT, offset: hits.next, ...conditions });
+    place.append(h("div", { class: "cards" }, page.hits.map(draw)));
+    hits.next = page.next;
+    if (!page.next) further.remove();
   }, { kind: "quiet" });
   const { toggle, place: form } = unfold("I miss one", () => drawMissing(now.q, conditions), { kind: "quiet" });
-  return h("div", { class: "answers-foot" }, place, h("div", { class: "row" }, wide, toggle), form);
+  return h("div", { class: "answers-foot" }, place, h("div", { class: "row" }, further, wide, toggle), form);
 }
 
 function once(run) {

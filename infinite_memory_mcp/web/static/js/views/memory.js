@@ -29,7 +29,7 @@ export async function render(root, { id, session }) {
   const [history, entries, related, usage, reads, sources] = await Promise.all([
     attempt("journal.history", { id_or_key: id }, []),
     attempt("journal.entries", { memory_id: id, limit: 20 }, []),
-    attempt("graph.related", { ids: [id], limit: 12 }, []),
+    memory.status === "forgotten" ? [] : attempt("graph.related", { ids: [id], limit: 12 }, []),
     attempt("usage", { memory_id: id }, null),
     may("journal.reads") ? attempt("journal.reads", { memory_id: id, limit: 20 }, []) : [],
     Promise.all(memory.sources.slice(0, 8).map((source) => attempt("get", { memory_id: source }, null))),
@@ -69,7 +69,7 @@ function drawFacts(memory, usage, entries) {
   const isLate = Math.abs(new Date(memory.happened_at) - new Date(memory.stored_at)) > 90_000;
   const rows = [
     ["Told", [moment(memory.happened_at), memory.speaker && ` by ${memory.speaker}`, first && `, through ${sayClient(first.client)}`]],
-    isLate && ["Stored", moment(memory.stored_at)],
+    isLate && [memory.revision > 1 ? "Changed" : "Stored", moment(memory.stored_at)],
     memory.valid_from && ["Holds from", moment(memory.valid_from, sayDay)],
     memory.valid_to && ["Holds until", moment(memory.valid_to)],
     memory.key && ["Key", memory.key],
@@ -95,17 +95,10 @@ export function drawActions(memory, { may, place }) {
     may("revise") && !isForgotten && button("Wrong", open(drawWrong), { symbol: "close" }),
     may("revise") && memory.status === "current" && !isOver && button("No longer", open(drawEnd), { symbol: "end" }),
     may("forget") && !isForgotten && button("Forget", () => change("forget", { memory_id: memory.id }, "Forgotten: no answer has it any more."), { symbol: "trash" }),
-    isForgotten && may("undo") && button("Bring it back", () => bringBack(memory), { symbol: "undo" }),
+    isForgotten && may("revise") && button("Bring it back", () => change("revise", { memory_id: memory.id, revision: memory.revision, status: "current" }, "It is back."), { symbol: "undo" }),
     may("forget") && button("Forget for good", () => erase(memory), { kind: "bare danger-text" }),
     button("Copy", () => navigator.clipboard.writeText(memory.text).then(() => toast("Copied."), complain), { kind: "bare" }),
   ];
-}
-
-async function bringBack({ id }) {
-  const entries = await call("journal.entries", { memory_id: id, limit: 100 });
-  const entry = entries.find(({ operation }) => operation === "forget");
-  if (entry) await undo(entry.number, "It is back.");
-  else toast("It was forgotten too long ago: the journal no longer has it.", { isError: true });
 }
 
 /** A form under the buttons: fields, what sends it, and a way out. `send(values)` answers null if it did not work. */

@@ -11,10 +11,11 @@ export const title = "Today";
 const AHEAD = 14 * 86_400;
 const DAY = 86_400_000;
 const MOST_PROJECTS = 6;
+const MOST_TOLD = 5;
 const WHOLE_DAY = new Intl.DateTimeFormat("en-GB", { weekday: "long", day: "numeric", month: "long" });
 
 // The parts of a briefing that this page does not show in another way, in its order.
-const PARTS = { open: "Still open", holds: "Holds now", sessions: "Where you stopped", patterns: "What recurs", conversation: "Of this conversation", elsewhere: "In other scopes", user: "About you" };
+const PARTS = { open: "Still open", holds: "Holds now", sessions: "Where you stopped", patterns: "What recurs", conversation: "Of this conversation", user: "About you" };
 
 const attempt = (method, parameters, otherwise) => call(method, parameters).catch(() => otherwise);
 
@@ -112,8 +113,8 @@ function drawTold(memories, entries) {
   const aside = h("a", { href: `#/ask?when=${encodeURIComponent("since yesterday")}` }, "All of it");
   return section("Told since yesterday", { aside }, [...groups].map(([client, all]) => [
     h("h3", { class: "by" }, client === "earlier" ? "Stored earlier" : `Through ${client}`),
-    h("div", { class: "cards" }, all.slice(0, 6).map((memory) => card(memory, { length: 200 }))),
-    all.length > 6 && h("p", { class: "hint" }, `and ${all.length - 6} more`)]));
+    h("div", { class: "cards" }, all.slice(0, MOST_TOLD).map((memory) => card(memory, { length: 200 }))),
+    all.length > MOST_TOLD && h("p", { class: "hint" }, `and ${all.length - 6} more`)]));
 }
 
 /** The projects, by what was done last. */
