@@ -99,23 +99,13 @@ export function choices(label, options, chosen, choose) {
 }
 
 /** Ask something in a dialog, and return true for `yes`. `body` are elements or texts. */
-export function ask(title, body, { yes = "Yes", no = "Cancel", kind = "primary" } = {}) {
-  const { promise, resolve } = Promise.withResolvers?.() ?? withResolvers();
+export const ask = (title, body, { yes = "Yes", no = "Cancel", kind = "primary" } = {}) => new Promise((resolve) => {
   const dialog = h("dialog", { class: "dialog", "aria-label": title, onclose: () => { dialog.remove(); resolve(dialog.returnValue === "yes"); } },
     h("h2", null, title), body,
-    h("div", { class: "row end" },
-      button(no, () => dialog.close("no")),
-      button(yes, () => dialog.close("yes"), { kind })));
+    h("div", { class: "row end" }, button(no, () => dialog.close("no")), button(yes, () => dialog.close("yes"), { kind })));
   document.body.append(dialog);
   dialog.showModal();
-  return promise;
-}
-
-function withResolvers() {
-  const made = {};
-  made.promise = new Promise((resolve) => { made.resolve = resolve; });
-  return made;
-}
+});
 
 /** Let the arrows, Home and End walk through what `selector` finds in a list. */
 export function walkable(list, selector = "a, button") {

@@ -114,7 +114,7 @@ function drawTold(memories, entries) {
   return section("Told since yesterday", { aside }, [...groups].map(([client, all]) => [
     h("h3", { class: "by" }, client === "earlier" ? "Stored earlier" : `Through ${client}`),
     h("div", { class: "cards" }, all.slice(0, MOST_TOLD).map((memory) => card(memory, { length: 200 }))),
-    all.length > MOST_TOLD && h("p", { class: "hint" }, `and ${all.length - 6} more`)]));
+    all.length > MOST_TOLD && h("p", { class: "hint" }, `and ${all.length - MOST_TOLD} more`)]));
 }
 
 /** The projects, by what was done last. */
