@@ -77,9 +77,10 @@ def test_it_answers_as_it_was_on_a_day(page: Page) -> None:
 
 def test_without_a_question_the_newest_come_first_and_go_on_to_the_last(page: Page) -> None:
     expect(page.locator(".card").first).to_contain_text("put themselves down")
-    for _ in range(40):
-        page.mouse.wheel(0, 6000)
-        page.wait_for_timeout(50)
+    page.mouse.move(700, 500)
+    for _ in range(300):
+        page.mouse.wheel(0, 3000)
+        page.wait_for_timeout(100)
         if page.get_by_text("My daughter Lia is seven").count():
             break
     expect(page.get_by_text("My daughter Lia is seven")).to_be_visible()

@@ -36,6 +36,7 @@ export async function render(root, parameters) {
   const answers = h("div", { class: "answers" });
   const chips = h("div", { class: "chips", role: "group", "aria-label": "Filters" });
   let timer;
+  let isAsking = false;
   const field = h("input", {
     id: "question", type: "search", value: now.q, data: matchMedia("(pointer: coarse)").matches ? {} : { first: "" }, autocomplete: "off", spellcheck: "false", enterkeyhint: "search", dir: "auto",
     placeholder: "Ask your memory", "aria-label": "Ask your memory", "aria-controls": "answers",
@@ -73,10 +74,13 @@ export async function render(root, parameters) {
   }
 
   async function update({ isRenewal = false } = {}) {
+    // What is being asked for will be as new as what has changed.
+    if (isRenewal && isAsking) return;
     const filled = Object.entries(now).filter(([, value]) => value);
     history.replaceState(null, "", filled.length ? `#/ask?${new URLSearchParams(filled)}` : "#/ask");
     running?.abort();
     const own = running = new AbortController();
+    isAsking = true;
     const slow = setTimeout(() => own === running && !isRenewal && answers.replaceChildren(waiting(4)), 300);
     try {
       const drawn = now.q ? await answer(now, own.signal) : drawLatest(now);
@@ -88,6 +92,7 @@ export async function render(root, parameters) {
       if (error.name !== "AbortError" && own === running) answers.replaceChildren(failure(error, () => update()));
     } finally {
       clearTimeout(slow);
+      if (own === running) isAsking = false;
     }
   }
 
