@@ -154,10 +154,10 @@ function drawWho() {
   const isBound = !session.scopes.includes("*");
   const limits = [session.read_only && "may only read", isBound && `sees only ${session.scopes.join(", ")}`].filter(Boolean);
   document.querySelector("#who").replaceChildren(
-    h("p", { class: "who-name" }, session.key ? [icon("lock"), session.key.name] : "Your memory"),
+    h("p", { class: "who-name" }, session.name ? [icon("lock"), session.name] : "Your memory"),
     h("p", { class: "who-limits" }, limits.join(", ")),
     h("p", { class: "row" }, button("Keys", showKeys, { kind: "bare", symbol: "keys" }),
-      (session.key || session.rights.includes("owner")) && button("Sign out", leave, { kind: "bare" })));
+      (session.name || session.rights.includes("owner")) && button("Sign out", leave, { kind: "bare" })));
 }
 
 async function leave() {
