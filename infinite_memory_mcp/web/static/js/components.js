@@ -50,6 +50,9 @@ export function relevance(score) {
     Array.from({ length: 5 }, (_, at) => h("i", { class: at < strokes ? "on" : null })));
 }
 
+/** Whether nobody said it or stored it on purpose, nor accepted it since. */
+const isBroughtIn = ({ context, origin, sources = [] }) => context?.brought_in ?? (origin === "import" || (origin === "tool" && !sources.length));
+
 /** The marks of a memory: what is not plainly a thing that its owner said and that holds. */
 export function marks(memory) {
   const isOver = memory.valid_to && new Date(memory.valid_to) <= new Date();
@@ -59,9 +62,9 @@ export function marks(memory) {
     memory.status === "current" && isOver && tag(`no longer, since ${sayDay(memory.valid_to)}`, { kind: "warn" }),
     memory.status === "held" && tag("waits for a yes", { kind: "warn" }),
     ["archived", "forgotten"].includes(memory.status) && tag(memory.status, { kind: "warn" }),
-    memory.origin === "import" && tag("brought in", { title: "It came in unattended or by an import; nobody said it here" }),
+    isBroughtIn(memory) && tag("brought in", { title: "It came in unattended or by an import; nobody said it here" }),
     memory.origin === "dream" && tag("by the dreamer", { title: "The dreamer wrote it from other memories" }),
-    memory.context?.inferred && !memory.important && tag("said in a session", { title: "It was read out of a session; nobody stored it on purpose" }),
+    memory.context?.inferred === "session" && !memory.important && tag("said in a session", { title: "It was read out of a session; nobody stored it on purpose" }),
     memory.attachments?.length > 0 && tag(memory.attachments.length === 1 ? "an attachment" : `${memory.attachments.length} attachments`),
   ];
 }

@@ -95,17 +95,10 @@ export function drawActions(memory, { may, place }) {
     may("revise") && !isForgotten && button("Wrong", open(drawWrong), { symbol: "close" }),
     may("revise") && memory.status === "current" && !isOver && button("No longer", open(drawEnd), { symbol: "end" }),
     may("forget") && !isForgotten && button("Forget", () => change("forget", { memory_id: memory.id }, "Forgotten: no answer has it any more."), { symbol: "trash" }),
-    isForgotten && may("undo") && button("Bring it back", () => bringBack(memory), { symbol: "undo" }),
+    isForgotten && may("revise") && button("Bring it back", () => change("revise", { memory_id: memory.id, revision: memory.revision, status: "current" }, "It is back."), { symbol: "undo" }),
     may("forget") && button("Forget for good", () => erase(memory), { kind: "bare danger-text" }),
     button("Copy", () => navigator.clipboard.writeText(memory.text).then(() => toast("Copied."), complain), { kind: "bare" }),
   ];
-}
-
-/** Take back the entry that forgot it. */
-async function bringBack({ id }) {
-  const entries = await call("journal.entries", { memory_id: id, limit: 100 });
-  const entry = entries.find(({ operation }) => operation === "forget");
-  await (entry ? undo(entry.number, "It is back.") : toast("The journal no longer knows what forgot it.", { isError: true }));
 }
 
 /** A form under the buttons: fields, what sends it, and a way out. `send(values)` answers null if it did not work. */
