@@ -1,6 +1,6 @@
 // The shell: which view is shown, its keys, who is signed in, and whether something has changed elsewhere.
 
-import { call, signIn, signOut } from "./api.js";
+import { call, explain, signIn, signOut } from "./api.js";
 import { complain, toast } from "./changes.js";
 import { button, failure, waiting } from "./components.js";
 import { h, icon } from "./dom.js";
@@ -20,7 +20,7 @@ const HIDDEN = new Set(["memory"]);
 const EVERY = 1500;
 
 const main = document.querySelector("#main");
-const state = { session: null, view: null, module: null, root: null, run: 0, position: null, isLost: false };
+const state = { session: null, view: null, module: null, root: null, run: 0, position: null, isLost: false, isStale: false };
 
 // --- Where one is ---
 
@@ -96,6 +96,7 @@ async function show({ isRenewal = false } = {}) {
     const first = root.querySelector("[data-first]") ?? (isMove ? root.querySelector("h1") : null);
     first?.focus({ preventScroll: true });
   }
+  if (state.isStale) await renew();
 }
 
 /** Where the focus is, so that it can be found again in a view that was drawn anew. */
@@ -111,7 +112,9 @@ function findFocus() {
  * which somebody writes is not disturbed.
  */
 async function renew() {
-  if (!state.view || !state.root?.isConnected) return;
+  // What is being drawn may have been read before the change: it is drawn anew afterwards.
+  state.isStale = main.hasAttribute("aria-busy");
+  if (state.isStale || !state.view || !state.root?.isConnected) return;
   if (state.root.querySelector("[data-busy]") || document.querySelector("dialog[open]")) {
     if (!document.querySelector(".toast.stale")) {
       toast("Something was changed elsewhere.", { actions: [{ label: "Show it", run: () => show() }], stay: 30_000 }).classList.add("stale");
@@ -177,6 +180,7 @@ function askToSignIn(sentence) {
 }
 
 async function start() {
+  let refused;
   const code = /^#code=(.+)$/.exec(location.hash)?.[1];
   if (code) {
     history.replaceState(null, "", "#/today");
@@ -184,13 +188,13 @@ async function start() {
       await signIn({ code: decodeURIComponent(code) });
     } catch (error) {
       // A reload uses a code again, and its cookie may be good.
-      state.refused = error;
+      refused = explain(error);
     }
   }
   try {
     state.session = await call("session");
   } catch (error) {
-    if (error.status === 401 || error.status === 403) askToSignIn(state.refused?.message);
+    if (error.status === 401 || error.status === 403) askToSignIn(refused);
     else {
       setLost(error.kind === "Unreachable", error.message);
       main.replaceChildren(failure(error, start));
@@ -247,7 +251,7 @@ document.addEventListener("keydown", onKey);
 document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
 addEventListener("hashchange", () => (/^#code=/.test(location.hash) ? start() : state.session && show()));
 addEventListener("memory-changed", renew);
-addEventListener("signed-out", ({ detail }) => state.session && askToSignIn(detail.message));
+addEventListener("signed-out", ({ detail }) => state.session && askToSignIn(explain(detail)));
 addEventListener("error", ({ error }) => error && complain(error));
 addEventListener("unhandledrejection", ({ reason }) => reason?.name !== "AbortError" && reason?.status !== 401 && complain(reason));
 document.addEventListener("visibilitychange", () => !document.hidden && state.session && call("position").then((position) => {

@@ -37,6 +37,7 @@ export async function render(root, parameters) {
   const chips = h("div", { class: "chips", role: "group", "aria-label": "Filters" });
   let timer;
   let isAsking = false;
+  let isStale = false;
   const field = h("input", {
     id: "question", type: "search", value: now.q, data: matchMedia("(pointer: coarse)").matches ? {} : { first: "" }, autocomplete: "off", spellcheck: "false", enterkeyhint: "search", dir: "auto",
     placeholder: "Ask your memory", "aria-label": "Ask your memory", "aria-controls": "answers",
@@ -74,10 +75,12 @@ export async function render(root, parameters) {
   }
 
   async function update({ isRenewal = false } = {}) {
-    // What is being asked for will be as new as what has changed.
-    if (isRenewal && isAsking) return;
+    // A renewal takes away no question that is being asked; it comes after it.
+    isStale = isRenewal && isAsking;
+    if (isStale) return;
     const filled = Object.entries(now).filter(([, value]) => value);
-    history.replaceState(null, "", filled.length ? `#/ask?${new URLSearchParams(filled)}` : "#/ask");
+    // Whoever has gone on to another view meanwhile stays there.
+    if (!isRenewal && root.isConnected) history.replaceState(null, "", filled.length ? `#/ask?${new URLSearchParams(filled)}` : "#/ask");
     running?.abort();
     const own = running = new AbortController();
     isAsking = true;
@@ -93,6 +96,7 @@ export async function render(root, parameters) {
     } finally {
       clearTimeout(slow);
       if (own === running) isAsking = false;
+      if (isStale && !isAsking) update({ isRenewal: true });
     }
   }
 
