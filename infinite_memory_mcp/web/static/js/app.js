@@ -173,6 +173,7 @@ function askToSignIn(sentence) {
   ++state.run;
   state.view = null;
   document.querySelector("#who").replaceChildren();
+  main.removeAttribute("aria-busy");
   document.body.classList.add("outside");
   document.title = "Sign in · Infinite Memory";
   main.replaceChildren(renderSignIn(sentence, start));
