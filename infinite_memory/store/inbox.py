@@ -22,9 +22,10 @@ class Inbox(Group):
 
     @count_call
     def accept(self, ids: Sequence[str]) -> list[Receipt]:
-        """Say yes: the memories wait no more, and are no longer marked as brought in.
+        """Say yes: the memories have the origin of the user from now on.
 
-        Any memory that was brought in can be accepted. `undo` takes it back.
+        They wait no more, and are no longer marked as brought in; so any memory that was brought in
+        can be accepted. The origin of before is in the history, and `undo` brings it back.
 
         Raises:
             NotFound: there is no such memory; nothing is changed.

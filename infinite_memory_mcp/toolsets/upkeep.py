@@ -127,7 +127,7 @@ class Inbox(Arguments):
     scope: Scopes = None
 
 
-@tool("What waits in the inbox", object_schema("waiting"))
+@tool("Settle the inbox", object_schema("waiting"), destroys=True)
 def inbox(store: MemoryStore, arguments: Inbox) -> Answer:
     """List what seems to command a model and waits for a yes or no, or settle it as the user says.
 

@@ -184,6 +184,9 @@ def _read_changes(arguments: UpdateMemory, store: MemoryStore) -> dict[str, Any]
     for name in ("title", "speaker", "key"):
         if changes.get(name) == "":
             changes[name] = None
+    if changes.keys() & {"text", "title"}:
+        # The assistant wrote it, whoever told what stood there before.
+        changes["origin"] = "assistant"
     if "happened_at" in changes:
         changes["happened_at"] = store.times.read_happened(changes["happened_at"])
     return changes

@@ -100,6 +100,13 @@ ROWS: Mapping[str, list[Row]] = {
         ("delete", "Global"),
     ],
     "today": [(), ("--scope", "ALL"), ("--scope", "zz-vault")],
+    "inbox": [
+        (),
+        ("--scope", "ALL"),
+        ("--scope", "zz-vault"),
+        ("in-1", "--accept"),
+        ("zz-1", "--reject"),
+    ],
     "due": [(), ("--scope", "ALL"), ("--scope", "zz-vault"), ("--conversation", "zz-talk")],
     "done": [("zz-id-1",), ("in-1",), ("--probable",)],
     "conversations": [

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 from transcript_lines import record, write_transcript
 
 from infinite_memory import Config, MemoryStore
 from infinite_memory.features.background.upkeep.jobs import pieces
 from infinite_memory.features.sessions.existing import note_sessions
+from infinite_memory.features.sessions.taken_sessions import TakenSessions
 from infinite_memory.testing.embedders import HashingEmbedder
 from tests.harness.costs import collect_statements, find_excess, measure
 
@@ -199,3 +201,46 @@ def test_twice_as_many_sessions_cost_twice_as_much(
             costs[1].append(work)
     for _, plain, once, twice in costs:
         assert find_excess(plain, once, twice) is None
+
+
+def test_a_session_that_was_taken_back_leaves_no_pieces(open_home: Open, tmp_path: Path) -> None:
+    store, files = open_home(), write_sessions(tmp_path / "sessions", 2)
+    take_in(store, files)
+    store.conversations.undo("s0")
+    assert cut(store) == ["Cut 2 sessions into pieces of work."]
+    assert "filter 1" in str(list_chunks(store))
+    assert "filter 0" not in str(list_chunks(store))
+
+
+def test_sessions_wait_while_no_pieces_of_work_are_wanted(open_home: Open, tmp_path: Path) -> None:
+    home, files = tmp_path / "home", write_sessions(tmp_path / "sessions", 1)
+    with open_home(home, projects={"sessions": False}) as store:
+        take_in(store, files)
+        assert cut(store) == []
+    assert cut(open_home(home)) == ["Cut 1 session into pieces of work."]
+
+
+def test_a_session_that_grows_while_it_is_cut_waits_again(open_home: Open, tmp_path: Path) -> None:
+    store, files = open_home(), write_sessions(tmp_path / "sessions", 1)
+    take_in(store, files)
+    taken = TakenSessions(store._services)
+    (session,) = taken.find_uncut()
+    grown = evolve(session, stamp="another")
+    taken.add(grown)
+    taken.add_pieces([(session, ["id"])])
+    assert taken.find_uncut() == [grown]
+    taken.add_pieces([(grown, ["id"])])
+    assert taken.find_uncut() == []
+
+
+@pytest.mark.parametrize("odd", [{"last": 5}, {"last": [5]}, {"transcript": 5}, {"more": 1}])
+def test_an_odd_line_of_the_ledger_holds_up_nothing(
+    open_home: Open, tmp_path: Path, odd: dict[str, Any]
+) -> None:
+    store, files = open_home(), write_sessions(tmp_path / "sessions", 1)
+    take_in(store, files)
+    (ledger,) = (store.config.home / "spool").glob("taken-*.jsonl")
+    line = json.dumps({"transcript": "/x.jsonl", "stamp": "", "last": [], **odd})
+    ledger.write_text(f"{ledger.read_text()}\n{line}\n")
+    assert list(store.conversations.find_new_sessions(files)) == []
+    assert cut(store) == ["Cut 1 session into pieces of work."]

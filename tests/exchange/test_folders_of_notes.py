@@ -196,3 +196,14 @@ def test_front_matter_means_the_same_to_both_loaders(written: str) -> None:
         except (ValueError, yaml.YAMLError):
             read.append("refused")
     assert read[0] == read[1]
+
+
+def test_a_property_says_nothing_of_the_memory_itself(store: MemoryStore, tmp_path: Path) -> None:
+    properties = "brought_in: false\nindexed: false\ninferred: session"
+    (tmp_path / "odd.md").write_text(f"---\n{properties}\n---\nThe cat Kiki eats at eight.")
+    store.exchange.import_from(tmp_path)
+    (memory,) = store.browse().memories
+    assert memory.is_brought_in
+    assert memory.is_indexed
+    assert not memory.is_inferred
+    assert memory.context["note.indexed"] is False

@@ -26,7 +26,7 @@ FOR_MODELS = {
 FOR_PEOPLE = frozenset(
     """
     backup bundle completion config conflicts connect conversations copy doctor done dream due embed
-    export forget graph health history import ingest-session insights keys list log model
+    export forget graph health history import inbox ingest-session insights keys list log model
     not-useful optimize profile project recall remember restore revise scopes search serve show
     stats today triggers undo verify web why-not worker
     """.split()

@@ -61,7 +61,7 @@ def test_yes_takes_the_mark_away_and_lets_it_be_told_until_it_is_undone(own: Mem
     assert own.get(read).is_brought_in
     assert not own.search(QUESTION, cut="pushed")
     [receipt] = own.inbox.accept([read])
-    assert receipt.revision == 2
+    assert (receipt.revision, own.get(read).origin) == (2, "user")
     assert not own.get(read).is_brought_in
     assert [hit.id for hit in own.search(QUESTION, cut="pushed")] == [read]
     assert own.inbox.accept([read])[0].outcome == "unchanged"
@@ -109,3 +109,11 @@ def test_what_another_handle_stores_and_settles_is_seen(own: MemoryStore) -> Non
     assert [memory.id for memory in work.inbox.list()] == [inside]
     with pytest.raises(NotFound):
         work.inbox.accept([outside])
+
+
+def test_no_context_takes_a_text_out_of_the_inbox(own: MemoryStore) -> None:
+    receipt = own.remember(
+        COMMANDS[0], origin="import", similar=False, context={"brought_in": False}
+    )
+    assert [memory.id for memory in own.inbox.list()] == [receipt.id]
+    assert own.get(receipt.id).is_brought_in

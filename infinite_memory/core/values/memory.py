@@ -20,10 +20,7 @@ INFERRED = "inferred"
 """The name in a context that tells from what a memory was inferred, which nobody stored."""
 
 BROUGHT_IN = "brought_in"
-"""The name in a context of whether a memory was brought in, where its origin does not tell.
-
-True: it is a summary of what was brought in. False: a person took it for their own.
-"""
+"""The name in a context that tells of a summary that it was made of what was brought in."""
 
 NOT_USEFUL_FOR = "not_useful_for"
 """The name in a context of the questions that `Memory.not_useful_for` returns."""
@@ -156,11 +153,12 @@ class Memory(PlainData):
         """Whether it was neither said nor stored on purpose, nor made of what was.
 
         A summary is brought in, as its context says, if one of its sources is. What a person has
-        accepted in the inbox no longer is.
+        accepted in the inbox has the origin of the user from then on.
         """
+        if self.origin is Origin.USER:
+            return False
         is_read = self.origin is Origin.IMPORT or (self.origin is Origin.TOOL and not self.sources)
-        said = self.context.get(BROUGHT_IN)
-        return said if isinstance(said, bool) else is_read
+        return is_read or self.context.get(BROUGHT_IN) is True
 
     @property
     def not_useful_for(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from infinite_memory.core.secrets import find_secrets
-from infinite_memory.core.values.memory import BROUGHT_IN, Memory, Origin, Status
+from infinite_memory.core.values.memory import Memory, Origin, Status
 from infinite_memory.engine.trivial import is_trivial
 from infinite_memory.search.text.injection import commands_model
 
@@ -24,11 +24,12 @@ _ADDRESSES_MODEL = re.compile(
 
 
 def is_waiting(memory: Memory) -> bool:
-    """Return whether a memory waits in the inbox: it seems to command a model, and nobody said yes.
+    """Return whether a memory waits in the inbox: it seems to command a model.
 
-    What the user said never waits.
+    What the user said or accepted never waits. The origin decides, which no tool or import of
+    another program's files can claim.
     """
-    if memory.origin is Origin.USER or memory.context.get(BROUGHT_IN) is False:
+    if memory.origin is Origin.USER:
         return False
     return (
         memory.status is not Status.FORGOTTEN and memory.is_indexed and is_command(_whole(memory))

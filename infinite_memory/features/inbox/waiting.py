@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from infinite_memory.core.values.checks import check_count, check_labels
 from infinite_memory.core.values.criteria import Criteria
-from infinite_memory.core.values.memory import BROUGHT_IN, Memory, Status
+from infinite_memory.core.values.memory import Memory, Origin, Status
 from infinite_memory.core.values.receipt import Receipt
 from infinite_memory.engine.kind_follower import KindFollower
 from infinite_memory.engine.load_memories import get_memory, load_memories
@@ -46,13 +46,9 @@ def list_waiting(
 
 def accept(services: Services, ids: Sequence[str]) -> list[Receipt]:
     """Take memories for the user's own; see `Inbox.accept`."""
+    changes = {"origin": Origin.USER}
     return [
-        revise(
-            services,
-            memory.id,
-            revision=memory.revision,
-            changes={"context": {**memory.context, BROUGHT_IN: False}},
-        )
+        revise(services, memory.id, revision=memory.revision, changes=changes)
         for memory in _load_all(services, ids)
     ]
 

@@ -60,7 +60,9 @@ class TakenSessions:
             for _, line in read_lines(stream, _MAX_LINE_BYTES):
                 with suppress(ValueError, TypeError):  # a full disk has cut it
                     session = TakenSession(**parse_object(line, _MAX_LINE_BYTES))
-                    sessions[session.transcript] = session
+                    # Another program may have written it.
+                    if {type(each) for each in (session.transcript, *session.last)} == {str}:
+                        sessions[session.transcript] = session
         return sessions
 
     def add(self, session: TakenSession) -> None:
@@ -80,9 +82,15 @@ class TakenSessions:
         last = [message_ids(max(said, key=lambda event: event.position))[0]] if said else []
         self.add(TakenSession(transcript=transcript, stamp=stamp, last=last))
 
-    def add_pieces(self, session: TakenSession, ids: Sequence[str]) -> None:
-        """Add a session whose pieces of work were stored under these ids."""
-        self.add(evolve(session, is_cut=True, last=[*session.last, *ids[-1:]]))
+    def add_pieces(self, cut: Iterable[tuple[TakenSession, Sequence[str]]]) -> None:
+        """Add sessions whose pieces of work were stored under these ids.
+
+        One that has grown and was taken in anew meanwhile goes on waiting.
+        """
+        known = self.read()
+        for session, ids in cut:
+            if known.get(session.transcript) == session:
+                self.add(evolve(session, is_cut=True, last=[*session.last, *ids[-1:]]))
 
     def find_uncut(self) -> list[TakenSession]:
         """Return the sessions whose pieces of work wait, in the order of the import."""

@@ -11,7 +11,7 @@ from infinite_memory.core.values.codec import iso, to_json
 from infinite_memory.core.values.draft import Draft
 from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType
 from infinite_memory.core.values.ids import import_id
-from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.memory import Memory, Origin
 from infinite_memory.features.archive.container.layout import RecordType
 from infinite_memory.features.archive.exchange.formats.jsonl import ENCODER
 from infinite_memory.features.archive.exchange.reading import Faults, read_time_text
@@ -71,6 +71,7 @@ def read_fields(
     counts[first] += 1
     repeated = [] if counts[first] == 1 else [counts[first]]
     kept.setdefault("id", import_id(["fields", *named, *repeated]))
+    kept.setdefault("origin", Origin.IMPORT)
     return DraftRecord(file=file, where=where, draft=Draft(text=text, **kept))
 
 

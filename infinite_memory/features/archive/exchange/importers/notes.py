@@ -19,7 +19,7 @@ from infinite_memory.core.values.draft import Draft, divide_by_content
 from infinite_memory.core.values.exchange import ImportProblem
 from infinite_memory.core.values.ids import import_id
 from infinite_memory.core.values.link import LinkType
-from infinite_memory.core.values.memory import Kind, Origin
+from infinite_memory.core.values.memory import BROUGHT_IN, INFERRED, NOT_USEFUL_FOR, Kind, Origin
 from infinite_memory.features.archive.exchange.importers.front_matter import (
     plain_value,
     split_front_matter,
@@ -41,6 +41,8 @@ MAX_FILE_BYTES = 256 << 20
 BASIC = "basic-memory"
 _KINDS = {str(kind): kind for kind in Kind}
 _STANDARD = {"title", "tags", "date", "created", "modified"}
+# Names in a context that say something of a memory; a property of the same name says nothing of it.
+_TAKEN = {BROUGHT_IN, INFERRED, NOT_USEFUL_FOR, "client", "content", "dreamed", "file", "indexed"}
 _TITLE_CHARS = 200
 _HEADING = re.compile(r"\s*# +(?P<title>\S.*)")
 _WIKI = r"\[\[(?P<target>[^\[\]\n|#]++)[^\[\]\n]*+\]\]"
@@ -116,7 +118,7 @@ class Notes:
         told = _STANDARD | {"type"} if is_basic and kind in _KINDS else _STANDARD
         extra = {n: plain_value(v) for n, v in fields.items() if n not in told}
         place = {"client": self.client, "file": file}
-        context = {**place, **{f"note.{n}" if n in place else n: v for n, v in extra.items()}}
+        context = {**place, **{f"note.{n}" if n in _TAKEN else n: v for n, v in extra.items()}}
         name = stored_name(fields, file)
         note = [self.client, name or self.source.place(file)]
         self._note_links(file, title, fields, f"{head}\n{prose}", import_id([*note]))
