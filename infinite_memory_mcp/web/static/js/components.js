@@ -152,6 +152,7 @@ export function endlessList(draw, more, { label, page = 20 } = {}) {
   async function read() {
     if (isReading) return;
     isReading = true;
+    let hasFailed = false;
     list.setAttribute("aria-busy", "true");
     try {
       const items = await more();
@@ -167,13 +168,14 @@ export function endlessList(draw, more, { label, page = 20 } = {}) {
         seen.observe(block);
       }
     } catch (error) {
+      hasFailed = true;
       ending.disconnect();
       end.replaceChildren(failure(error, () => { end.replaceChildren(waiting(2)); ending.observe(end); }));
     }
     list.setAttribute("aria-busy", "false");
     isReading = false;
-    // What is read may not fill the window: then there is no new crossing to wait for.
-    if (end.isConnected) { ending.unobserve(end); ending.observe(end); }
+    // What is read may not fill the window: then there is no new crossing to wait for. What failed waits for a person.
+    if (end.isConnected && !hasFailed) { ending.unobserve(end); ending.observe(end); }
   }
 
   ending.observe(end);
