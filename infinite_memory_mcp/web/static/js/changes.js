@@ -1,9 +1,14 @@
 // Every change says what it did, and how to take it back.
 
 import { call, callPage, explain } from "./api.js";
+import { ask } from "./components.js";
 import { h, icon } from "./dom.js";
+import { count } from "./format.js";
 
 const STAY = 9000;
+
+/** What no undo reverses. */
+const FINAL = new Set(["erase", "mask", "begin", "create key", "revoke key"]);
 
 /** Say something for a while at the foot of the page. `actions` is a list of `{label, run}`. */
 export function toast(text, { actions = [], isError = false, stay = STAY } = {}) {
@@ -40,6 +45,38 @@ export async function undo(entry, sentence = "Taken back.") {
     complain(error);
     return null;
   }
+}
+
+/**
+ * Note in `undone` which entries are taken back; `entries` are the newest first. An undo that was itself taken back takes
+ * back nothing.
+ */
+export function markUndone(entries, undone) {
+  for (const { number, undoes } of entries) if (undoes && !undone.has(number)) undone.set(undoes, number);
+}
+
+/** Whether an entry did again what another one had taken back. */
+export const isDoneAgain = ({ undoes }, entries) => entries.some(({ number, operation }) => number === undoes && operation === "undo");
+
+export const isFinal = ({ operation }) => FINAL.has(operation);
+
+/** Undo an entry; of one that changed several memories, say first what that does. */
+export async function takeBack(entry) {
+  if (entry.memories.length < 2) return undo(entry.number, "Taken back.");
+  try {
+    const plan = await call("undo", { entry: entry.number, dry_run: true });
+    const sure = await ask("Take this back?", [h("p", null, sayPlan(plan)),
+      plan.skipped.length > 0 && h("p", { class: "hint" }, `${count(plan.skipped.length, "later change")} on top of it stay.`)], { yes: "Take it back" });
+    return sure && undo(entry.number, "Taken back.");
+  } catch (error) {
+    return complain(error);
+  }
+}
+
+function sayPlan({ changes, memories }) {
+  const forgotten = changes.filter(({ after }) => after?.status === "forgotten").length;
+  const others = memories.length - forgotten;
+  return [forgotten && `${count(forgotten, "memory", "memories")} will be forgotten`, others && `${count(others, "memory", "memories")} will be as before`].filter(Boolean).join(", ").concat(". You can do it again afterwards.");
 }
 
 /**

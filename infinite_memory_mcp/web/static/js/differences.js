@@ -1,6 +1,7 @@
 // What changed between two texts, word by word.
 
 import { h } from "./dom.js";
+import { sayMoment } from "./format.js";
 
 const MOST = 900;
 const isSame = (one, other) => one.trim() === other.trim();
@@ -36,9 +37,21 @@ export const drawDifferences = (before, after) => compareWords(before, after).ma
 
 const FIELDS = { status: "status", scope: "scope", kind: "kind", title: "title", tags: "tags", key: "key", valid_from: "holds from", valid_to: "holds until", happened_at: "told", important: "important", speaker: "by" };
 
-const say = (value) => (value === null || value === "" || value?.length === 0 ? "nothing" : Array.isArray(value) ? value.join(", ") : String(value));
+const MOMENTS = new Set(["valid_from", "valid_to", "happened_at"]);
+const STATUSES = { current: "brought back", superseded: "replaced by a later one", forgotten: "forgotten", archived: "put into the archive", held: "waits for a yes" };
 
-/** The other fields that changed, as sentences such as "status: current, now replaced". */
+function say(field, value) {
+  if (value === null || value === undefined || value === "" || value.length === 0) return "nothing";
+  if (MOMENTS.has(field)) return sayMoment(value);
+  return Array.isArray(value) ? value.join(", ") : String(value);
+}
+
+function sayChange(field, words, before, after) {
+  if (field !== "status") return `${words}: ${say(field, before)}, then ${say(field, after)}`;
+  return before === "held" && after === "current" ? "taken" : STATUSES[after] ?? `${words}: ${after}`;
+}
+
+/** The other fields that changed, as words such as "forgotten" or "scope: Home, then Work". */
 export const listChanges = (before, after) =>
   Object.entries(FIELDS).filter(([field]) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
-    .map(([field, words]) => `${words}: ${say(before[field])}, then ${say(after[field])}`);
+    .map(([field, words]) => sayChange(field, words, before[field], after[field]));

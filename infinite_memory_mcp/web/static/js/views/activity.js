@@ -1,7 +1,7 @@
 // What each program did with the memory, day by day, and how to take it back.
 
 import { call } from "../api.js";
-import { change, complain, undo } from "../changes.js";
+import { change, complain, isDoneAgain, isFinal, markUndone, takeBack, undo } from "../changes.js";
 import { ask, button, byDay, choices, empty, endlessList, head, memoryLink, moment, tag } from "../components.js";
 import { fill, h } from "../dom.js";
 import { count, sayClient, sayDay, sayNumber, sayScope, sayTime, sayWord, shorten } from "../format.js";
@@ -19,8 +19,6 @@ const VERBS = {
   merge: "brought back {} from a backup", import: "brought in {}", upkeep: "tidied up", dream: "linked what belongs together", trigger: "allowed a condition", mask: "masked secrets", begin: "began the journal",
   "create key": "made an access key", "revoke key": "ended an access key",
 };
-/** What no undo reverses. */
-const FINAL = new Set(["erase", "mask", "begin", "create key", "revoke key"]);
 const READS = { search: "was shown by a search", get: "read", browse: "listed", briefing: "was told at its start" };
 
 const VIEWS = [["stored", "Stored", drawStored, "journal.entries"], ["shown", "Shown", drawShown, "projects.insights"], ["sessions", "Sessions", drawSessions, "conversations.list"]];
@@ -55,13 +53,13 @@ async function drawStored(root, { session, client, choose }) {
     while (!state.isOver && !found.length) {
       const entries = await call("journal.entries", { limit: PAGE, ...(state.before && { before: state.before }) });
       state.isOver = !entries.length;
+      markUndone(entries, state.undone);
       for (const entry of entries) {
         state.before = entry.number;
         state.clients.set(entry.client, true);
-        if (entry.undoes) state.undone.set(entry.undoes, entry.number);
         if (client && entry.client !== client) continue;
         const day = sayDay(entry.at);
-        found.push({ ...entry, day: day === state.day ? null : day, isUndone: state.undone.has(entry.number) });
+        found.push({ ...entry, day: day === state.day ? null : day, isUndone: state.undone.has(entry.number), isAgain: isDoneAgain(entry, entries) });
         state.day = day;
       }
     }
@@ -84,14 +82,14 @@ function drawEntry(entry, session) {
   const ids = entry.memories.map(({ id }) => id);
   const words = h("span", { class: "entry-text", dir: "auto" });
   const number = ids.length ? count(ids.length, "memory", "memories") : count(entry.links, "pair");
-  const did = (VERBS[entry.operation] ?? sayWord(entry.operation)).replace("{}", ids.length === 1 ? "" : number);
+  const did = (entry.isAgain ? "did it again" : VERBS[entry.operation] ?? sayWord(entry.operation)).replace("{}", ids.length === 1 ? "" : number);
   if (ids.length) showText(words, ids[0]);
-  const mayUndo = session.methods.includes("undo") && !FINAL.has(entry.operation) && !entry.isUndone;
+  const mayUndo = session.methods.includes("undo") && !isFinal(entry) && !entry.isUndone;
   return h("article", null, entry.day && h("h2", { class: "day" }, entry.day), h("div", { class: "entry" }, moment(entry.at, sayTime),
     h("div", { class: "entry-body" },
       h("p", null, h("b", null, sayClient(entry.client)), ` ${did} ${entry.scopes.slice(0, 3).join(", ")}`, entry.isUndone && tag("taken back", { kind: "warn" })),
       ids.length > 0 && h("p", { class: "words" }, words), entry.reason && h("p", { class: "hint" }, shorten(entry.reason, 110)), ids.length > 1 && unfold(ids)),
-    mayUndo && button(entry.operation === "undo" ? "Do it again" : "Undo", async ({ currentTarget: own }) => await takeBack(entry) && own.replaceWith(tag("taken back", { kind: "warn" })), { kind: "bare", symbol: "undo", "aria-label": `Undo entry ${entry.number}` })));
+    mayUndo && button(entry.operation === "undo" && !entry.isAgain ? "Do it again" : "Undo", async ({ currentTarget: own }) => await takeBack(entry) && own.replaceWith(tag("taken back", { kind: "warn" })), { kind: "bare", symbol: "undo", "aria-label": `Undo entry ${entry.number}` })));
 }
 
 /** Put the text of a memory into `place` as a link, when it is there. */
@@ -111,24 +109,6 @@ const unfold = (ids) => h("details", { ontoggle: (event) => {
   }
   if (ids.length > SHOWN_TEXTS) list.append(h("li", { class: "soft" }, `and ${count(ids.length - SHOWN_TEXTS, "more")}`));
 } }, h("summary", null, "Which"), h("ul", { class: "plain" }));
-
-async function takeBack(entry) {
-  if (entry.memories.length < 2) return undo(entry.number, "Taken back.");
-  try {
-    const plan = await call("undo", { entry: entry.number, dry_run: true });
-    const sure = await ask("Take this back?", [h("p", null, sayPlan(plan)),
-      plan.skipped.length > 0 && h("p", { class: "hint" }, `${count(plan.skipped.length, "later change")} on top of it stay.`)], { yes: "Take it back" });
-    return sure && undo(entry.number, "Taken back.");
-  } catch (error) {
-    return complain(error);
-  }
-}
-
-function sayPlan({ changes, memories }) {
-  const forgotten = changes.filter(({ after }) => after?.status === "forgotten").length;
-  const others = memories.length - forgotten;
-  return [forgotten && `${count(forgotten, "memory", "memories")} will be forgotten`, others && `${count(others, "memory", "memories")} will be as before`].filter(Boolean).join(", ").concat(". You can do it again afterwards.");
-}
 
 // --- What was shown ---
 
