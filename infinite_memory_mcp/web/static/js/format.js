@@ -26,6 +26,9 @@ export function sayMoment(moment) {
   return Math.abs(daysFromToday(moment)) < 7 ? `${sayDay(moment)}, ${sayTime(moment)}` : sayDay(moment);
 }
 
+/** The same words in the middle of a sentence: "until today". */
+export const within = (say) => (moment) => say(moment).replace(/^(Today|Yesterday|Tomorrow)\b/, (word) => word.toLowerCase());
+
 export const sayTime = (moment) => time.format(new Date(moment));
 
 /** A whole moment, for a title. */

@@ -7,8 +7,8 @@ import { shorten } from "./format.js";
 
 // By the fields of an explanation, in the order in which they count.
 const PARTS = {
-  meaning: "It means something alike", words: "It has words of the question", former: "What it replaced fits too",
-  conversation: "Nothing told with it fits better", around: "What was said next to it fits", sentences: "It fits a sentence of the question",
+  meaning: "It means something similar", words: "It has words of the question", former: "What it replaced fits too",
+  conversation: "It fits best of what was told with it", around: "What was said next to it fits", sentences: "It fits a sentence of the question",
   quoted: "It has the quoted words", speaker: "The question names who said it", time: "It is of the time asked for",
   scope: "The question names its scope", important: "It is marked as important", later: "It was told later than a like one",
   summary: "It sums up others", linked: "Links lead to it", is_question: "It is a question itself", not_useful: "Somebody found it not useful for this",
@@ -20,7 +20,7 @@ export function drawExplanation(explanation, score) {
   const most = Math.max(...parts.map(([, value]) => Math.abs(value)), 0.01);
   const rank = [explanation.meaning_rank && `number ${explanation.meaning_rank} by meaning`, explanation.words_rank && `number ${explanation.words_rank} by its words`].filter(Boolean);
   return h("div", { class: "why" },
-    h("p", null, rank.length ? `Of all memories it is ${rank.join(" and ")}. ` : "", score !== undefined && `Its relevance is ${score.toFixed(2)} of 1.`),
+    h("p", null, rank.length ? `Of all memories it is ${rank.join(" and ")}. ` : "", score !== undefined && `Its relevance is ${score.toFixed(2)} of 1; what raised or lowered its place:`),
     h("table", null, h("tbody", null, parts.map(([words, value]) => h("tr", null, h("th", { scope: "row" }, words),
       h("td", { class: "bar-cell" }, h("span", { class: value < 0 ? "bar minus" : "bar", style: { width: `${(Math.abs(value) / most) * 100}%` } })),
       h("td", null, `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`))))));

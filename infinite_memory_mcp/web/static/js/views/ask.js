@@ -4,7 +4,7 @@ import { call } from "../api.js";
 import { card, empty, endlessList, failure, moment, waiting, walkable, button, memoryLink } from "../components.js";
 import { chip } from "../chips.js";
 import { h, icon } from "../dom.js";
-import { count, sayDay, sayScope, sayWord, shorten } from "../format.js";
+import { count, sayDay, sayScope, sayWord, shorten, within } from "../format.js";
 import { drawExplanation, drawMissing, unfold } from "../why.js";
 
 export const title = "Ask";
@@ -47,10 +47,20 @@ export async function render(root, parameters) {
     },
     onkeydown: (event) => {
       if (event.key === "ArrowDown") { answers.querySelector(".words a")?.focus(); event.preventDefault(); }
-      if (event.key === "Enter") answers.querySelector(".words a")?.click();
+      if (event.key === "Enter") openFirst();
     },
   });
   answers.id = "answers";
+
+  /** Open the best answer to what the box says. Before it is there, ask; what is only near is nobody's choice. */
+  function openFirst() {
+    const words = field.value.trim();
+    if (words !== now.q) {
+      clearTimeout(timer);
+      now.q = words;
+      update();
+    } else if (words && !isAsking) [...answers.querySelectorAll(".words a")].find((link) => !link.closest(".near"))?.click();
+  }
 
   function choose(name, value) {
     now[name] = value ?? "";
@@ -122,11 +132,16 @@ async function listPeople() {
   return [...people].sort(([, one], [, other]) => other - one);
 }
 
+const isFiltered = (now) => FILTERS.some((name) => now[name]);
+
+const drawNothing = () => empty("Nothing is stored yet", "What you tell a connected assistant is found here. The command infinite-memory connect connects one, and infinite-memory remember stores a first sentence.");
+
 /** What there is without a question: the newest memories that meet the filters. */
 function drawLatest(now) {
   let after = null;
   let isOver = false;
   let isFirst = true;
+  const place = h("div");
   const more = async () => {
     let memories = [];
     while (!isOver && !memories.length) {
@@ -136,9 +151,11 @@ function drawLatest(now) {
       after = page.next;
       isOver = !after;
     }
+    if (!memories.length && !place.querySelector(".card")) place.replaceChildren(isFiltered(now) ? empty("Nothing is stored of that", "Take a filter away.") : drawNothing());
     return memories;
   };
-  return [h("div", { class: "answers-head" }, h("h2", null, "Newest first")), endlessList((memory) => card(memory), more, { label: "Newest memories" })];
+  place.append(h("div", { class: "answers-head" }, h("h2", null, "Newest first")), endlessList((memory) => card(memory), more, { label: "Newest memories" }));
+  return [place];
 }
 
 async function answer(now, signal) {
@@ -151,9 +168,12 @@ async function answer(now, signal) {
   const drawn = [];
   const sure = hits.likely && shown.length > 0;
   if (sure) {
-    drawn.push(h("div", { class: "answers-head" }, h("h2", null, count(shown.length, "answer")), say(hits)), h("div", { class: "cards" }, shown.map(draw)));
+    drawn.push(h("div", { class: "answers-head" }, h("h2", null, count(shown.length, "answer")), say(hits) ?? h("span", { class: "enter-hint" }, "Enter opens the first")));
+    if (contradict(shown)) drawn.push(h("p", { class: "hint" }, "Some of these contradict each other. ", h("a", { href: "#/settle" }, "Settle it")));
+    drawn.push(h("div", { class: "cards" }, shown.map(draw)));
   } else {
     const near = (now.person ? [] : [...hits.hits, ...hits.nearest]);
+    if (!near.length && !isFiltered(now) && !(await call("browse", { limit: 1 }, { signal })).memories.length) return [drawNothing()];
     drawn.push(empty("No memory answers this", say(hits) ?? (near.length ? "These are only near, and may be about something else." : "Try other words, or fewer filters.")));
     if (near.length) drawn.push(h("h2", null, "Nearest"), h("div", { class: "cards near" }, near.map(draw)));
   }
@@ -161,6 +181,12 @@ async function answer(now, signal) {
   drawn.push(drawFoot(now, hits, conditions, draw));
   return drawn;
 }
+
+/** Whether two of the hits are facts of the same key that begin at the same time. */
+const contradict = (hits) => {
+  const begins = hits.filter(({ key, status }) => key && status === "current").map(({ scope, key, valid_from: from, happened_at: told }) => JSON.stringify([scope, key, from ?? told]));
+  return new Set(begins).size < begins.length;
+};
 
 /** What the search says of itself, in a sentence, if anything. */
 function say(hits) {
@@ -183,8 +209,8 @@ function drawHit(hit, now, why) {
     return found ? drawExplanation(found.explanation, found.score) : h("p", { class: "why" }, "It is too far down to be compared in full.");
   });
   const lines = [
-    ...hit.supersedes.map(({ id, text, ended_at: ended }) => h("p", { class: "under" }, "Before: ", h("a", { href: memoryLink(id) }, h("del", null, shorten(text, 110))), ", until ", moment(ended, sayDay))),
-    ...hit.told_later.map(({ id, text, happened_at: told }) => h("p", { class: "under" }, "Told later, ", moment(told, sayDay), ": ", h("a", { href: memoryLink(id) }, shorten(text, 90)))),
+    ...hit.supersedes.map(({ id, text, ended_at: ended }) => h("p", { class: "under" }, "Before: ", h("a", { href: memoryLink(id) }, h("del", null, shorten(text, 110))), ", until ", moment(ended, within(sayDay)))),
+    ...hit.told_later.map(({ id, text, happened_at: told }) => h("p", { class: "under" }, "Told later, ", moment(told, within(sayDay)), ": ", h("a", { href: memoryLink(id) }, shorten(text, 90)))),
     hit.twins.length > 0 && h("p", { class: "under" }, `Told ${count(hit.twins.length + 1, "time")}.`),
     hit.answer && h("p", { class: "under" }, "Answered: ", h("a", { href: memoryLink(hit.answer.id) }, shorten(hit.answer.text, 110))),
   ];
