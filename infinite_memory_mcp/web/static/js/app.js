@@ -117,7 +117,7 @@ async function renew() {
   if (state.isStale || !state.view || !state.root?.isConnected) return;
   if (state.root.querySelector("[data-busy]") || document.querySelector("dialog[open]")) {
     if (!document.querySelector(".toast.stale")) {
-      toast("Something was changed elsewhere.", { actions: [{ label: "Show it", run: () => show() }], stay: 30_000 }).classList.add("stale");
+      toast("Something was changed elsewhere.", { actions: [{ label: document.querySelector("dialog[open]") ? "Show it" : "Show it (drops what you write)", run: () => show() }], stay: 30_000 }).classList.add("stale");
     }
     return;
   }
@@ -159,7 +159,7 @@ function drawWho() {
   document.querySelector("#who").replaceChildren(
     h("p", { class: "who-name" }, session.name ? [icon("lock"), session.name] : "Your memory"),
     h("p", { class: "who-limits" }, limits.join(", ")),
-    h("p", { class: "row" }, button("Keys", showKeys, { kind: "bare", symbol: "keys" }),
+    h("p", { class: "row" }, button("Shortcuts", showKeys, { kind: "bare", symbol: "keys" }),
       (session.name || session.rights.includes("owner")) && button("Sign out", leave, { kind: "bare" })));
 }
 
@@ -220,7 +220,7 @@ const KEYS = [
 ];
 
 function showKeys() {
-  const dialog = h("dialog", { class: "dialog", "aria-label": "Keys", onclose: () => dialog.remove() }, h("h2", null, "Keys"),
+  const dialog = h("dialog", { class: "dialog", "aria-label": "Shortcut keys", onclose: () => dialog.remove() }, h("h2", null, "Shortcut keys"),
     h("dl", { class: "keys" }, KEYS.map(([key, words]) => [h("dt", null, h("kbd", null, key)), h("dd", null, words)])),
     h("div", { class: "row end" }, button("Close", () => dialog.close())));
   document.body.append(dialog);

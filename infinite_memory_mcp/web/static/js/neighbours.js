@@ -10,7 +10,7 @@ const MOST = 8;
 const REACH = 96;
 
 // By the relation of the last step; what is not here is a stored link.
-const GUESSED = { meaning: "means something alike", time: "of the same time", conversation: "of the same conversation", project: "of the same project", topic: "of the same topic", location: "of the same place" };
+const GUESSED = { meaning: "means something similar", time: "of the same time", conversation: "of the same conversation", project: "of the same project", topic: "of the same topic", location: "of the same place" };
 const LINKED = { semantic: "belongs to it", temporal: "follows", context: "of the same context", intent: "has the same aim", derived_from: "made from", supersedes: "replaces", near_duplicate_of: "says nearly the same" };
 
 const relationOf = ({ path }) => path.at(-1)?.relation ?? "meaning";
@@ -47,5 +47,5 @@ const drawList = (related) => h("ul", { class: "lines" }, related.map((each) =>
 export function drawNeighbours(memory, related) {
   const isNarrow = matchMedia("(max-width: 820px)").matches;
   return [drawPicture(memory, related),
-    h("details", { open: isNarrow }, h("summary", null, "As a list, with why (dotted lines are alike or of the same time, full ones are links)"), drawList(related))];
+    h("details", { open: isNarrow }, h("summary", null, isNarrow ? "With why" : "As a list, with why (dotted lines are alike or of the same time, full ones are links)"), drawList(related))];
 }

@@ -1,11 +1,11 @@
 // One memory: what it says, how it came and changed, what belongs to it, and what one can do about it.
 
 import { call, callPage } from "../api.js";
-import { change, complain, toast, undo } from "../changes.js";
+import { change, complain, isDoneAgain, isFinal, markUndone, takeBack, toast, undo } from "../changes.js";
 import { ask, button, card, empty, marks, memoryLink, moment, section, tag } from "../components.js";
 import { drawDifferences, listChanges } from "../differences.js";
 import { fill, h } from "../dom.js";
-import { count, sayClient, sayDay, sayMoment, sayOperation, sayScope, sayWord, shortId, shorten } from "../format.js";
+import { count, sayClient, sayDay, sayMoment, sayOperation, sayScope, sayWord, shortId, shorten, within } from "../format.js";
 import { drawNeighbours } from "../neighbours.js";
 
 export const title = "One memory";
@@ -26,12 +26,13 @@ export async function render(root, { id, session }) {
     return;
   }
   const { value: memory, next } = answer;
-  const [history, entries, related, usage, reads, sources] = await Promise.all([
+  const [history, entries, related, usage, reads, conflicts, sources] = await Promise.all([
     attempt("journal.history", { id_or_key: id }, []),
     attempt("journal.entries", { memory_id: id, limit: 20 }, []),
     memory.status === "forgotten" ? [] : attempt("graph.related", { ids: [id], limit: 12 }, []),
     attempt("usage", { memory_id: id }, null),
     may("journal.reads") ? attempt("journal.reads", { memory_id: id, limit: 20 }, []) : [],
+    memory.key && memory.status === "current" && may("journal.conflicts") ? attempt("journal.conflicts", {}, []) : [],
     Promise.all(memory.sources.slice(0, 8).map((source) => attempt("get", { memory_id: source }, null))),
   ]);
   const place = h("div", { class: "work" });
@@ -40,6 +41,7 @@ export async function render(root, { id, session }) {
     h("h1", { class: "visually-hidden", tabindex: "-1" }, `Memory: ${shorten(memory.title || memory.text, 60)}`),
     h("article", { class: "whole" }, memory.title && h("p", { class: "card-title" }, memory.title), drawText(memory, next)),
     drawFacts(memory, usage, entries),
+    drawConflict(memory, conflicts),
     h("div", { class: "row actions" }, drawActions(memory, { may, place })), place,
     drawHistory(memory, history),
     drawOrigin(memory, sources.filter(Boolean)),
@@ -74,10 +76,17 @@ function drawFacts(memory, usage, entries) {
     memory.valid_to && ["Holds until", moment(memory.valid_to)],
     memory.key && ["Key", memory.key],
     memory.tags.length > 0 && ["Tags", memory.tags.map((each) => [h("a", { href: `#/ask?tag=${encodeURIComponent(each)}` }, `#${each}`), " "])],
-    usage?.count > 0 && ["Recalled", [count(usage.count, "time"), usage.last && [", last ", moment(usage.last)]]],
+    usage?.count > 0 && ["Recalled", [count(usage.count, "time"), usage.last && [", last ", moment(usage.last, within(sayMoment))]]],
     ["Id", h("code", { title: memory.id }, shortId(memory.id))],
   ];
   return h("dl", { class: "facts" }, rows.filter(Boolean).map(([name, words]) => [h("dt", null, name), h("dd", null, words)]));
+}
+
+/** What other facts of the same key say otherwise, and where to settle it. */
+function drawConflict({ id }, conflicts) {
+  const others = conflicts.find((group) => group.some((each) => each.id === id))?.filter((each) => each.id !== id) ?? [];
+  return others.length > 0 && h("p", { class: "under contradicted" }, tag("contradicted", { kind: "warn" }), " Another one says: ",
+    others.map((each, at) => [at > 0 && "; ", h("a", { href: memoryLink(each.id) }, shorten(each.text, 90))]), " ", h("a", { href: "#/settle" }, "Settle it"));
 }
 
 // --- What one can do ---
@@ -91,12 +100,12 @@ export function drawActions(memory, { may, place }) {
   };
   const isOver = memory.valid_to && new Date(memory.valid_to) <= new Date();
   return [
-    may("revise") && !isForgotten && button("Edit", open(drawEditor), { symbol: "edit" }),
-    may("revise") && !isForgotten && button("Wrong", open(drawWrong), { symbol: "close" }),
-    may("revise") && memory.status === "current" && !isOver && button("No longer", open(drawEnd), { symbol: "end" }),
-    may("forget") && !isForgotten && button("Forget", () => change("forget", { memory_id: memory.id }, "Forgotten: no answer has it any more."), { symbol: "trash" }),
+    may("revise") && !isForgotten && button("Edit", open(drawEditor), { symbol: "edit", title: "Change its text or its tags" }),
+    may("revise") && !isForgotten && button("Wrong", open(drawWrong), { symbol: "close", title: "It is not so: say what is right, or forget it" }),
+    may("revise") && memory.status === "current" && !isOver && button("No longer", open(drawEnd), { symbol: "end", title: "It was so, and has ended" }),
+    may("forget") && !isForgotten && button("Forget", () => change("forget", { memory_id: memory.id }, "Forgotten: no answer has it any more."), { symbol: "trash", title: "No answer has it any more; it can be brought back" }),
     isForgotten && may("revise") && button("Bring it back", () => change("revise", { memory_id: memory.id, revision: memory.revision, status: "current" }, "It is back."), { symbol: "undo" }),
-    may("forget") && button("Forget for good", () => erase(memory), { kind: "bare danger-text" }),
+    may("forget") && button("Forget for good", () => erase(memory), { kind: "bare danger-text", title: "Erase it; nothing brings it back" }),
     button("Copy", () => navigator.clipboard.writeText(memory.text).then(() => toast("Copied."), complain), { kind: "bare" }),
   ];
 }
@@ -128,9 +137,16 @@ function drawEditor(memory, close) {
 }
 
 function drawWrong(memory, close) {
-  const text = h("textarea", { id: "right-text", rows: 3, placeholder: memory.text.length < 200 ? memory.text : "" });
-  return drawForm("Wrong", [h("label", { for: "right-text" }, "What is right? It takes the place of this text, which stays in the history."), text], [
-    button("Correct it", () => (text.value.trim() ? revise(memory, { text: text.value.trim() }, "Corrected.", close) : text.focus()), { kind: "primary" }),
+  const text = h("textarea", { id: "right-text", rows: Math.min(14, 3 + memory.text.length / 70), value: memory.cut ? "" : memory.text });
+  const missing = h("p", { class: "error-line", role: "alert" });
+  function correct() {
+    const right = text.value.trim();
+    if (right && right !== memory.text) return revise(memory, { text: right }, "Corrected.", close);
+    missing.textContent = "It still says the same. Write here what is right.";
+    return text.focus();
+  }
+  return drawForm("Wrong", [h("label", { for: "right-text" }, "What is right? It takes the place of this text, which stays in the history."), text, missing], [
+    button("Correct it", correct, { kind: "primary" }),
     button("It was never true: forget it", async () => {
       delete text.form.dataset.busy;
       await change("forget", { memory_id: memory.id }, "Forgotten.");
@@ -197,14 +213,20 @@ function drawHistory(memory, history) {
 /** When a revision was stored; of another memory, from when until when it held. */
 const drawTime = (revision, { id }) => (revision.id === id
   ? [moment(revision.revision === 1 ? revision.happened_at : revision.stored_at), revision.revision > 1 && h("span", null, `revision ${revision.revision}`)]
-  : [h("span", null, moment(revision.valid_from ?? revision.happened_at, sayDay), revision.valid_to && [" until ", moment(revision.valid_to, sayDay)]), h("a", { href: memoryLink(revision.id) }, "the one before")]);
+  : [h("span", null, moment(revision.valid_from ?? revision.happened_at, sayDay), revision.valid_to && [" until ", moment(revision.valid_to, within(sayDay))]), h("a", { href: memoryLink(revision.id) }, "the one before")]);
+
+/** A value of the context; a list of words needs no brackets. */
+function sayValue(value) {
+  if (Array.isArray(value) && value.every((each) => typeof each !== "object")) return value.join(", ");
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
 
 function drawOrigin(memory, sources) {
   const context = Object.entries(memory.context).filter(([, value]) => value !== null && value !== "" && value?.length !== 0);
   if (!sources.length && !context.length && !memory.conversation_id) return null;
   const rows = [
     ...(memory.conversation_id ? [["conversation", memory.conversation_id]] : []),
-    ...context.map(([name, value]) => [sayWord(name), typeof value === "object" ? JSON.stringify(value) : String(value)]),
+    ...context.map(([name, value]) => [sayWord(name), sayValue(value)]),
   ];
   return section("Where it comes from", {},
     rows.length > 0 && h("dl", { class: "facts" }, rows.map(([name, value]) => [h("dt", null, name), h("dd", null, shorten(value, 300))])),
@@ -219,8 +241,15 @@ function drawReads(reads) {
 
 function drawEntries(entries, may) {
   if (!entries.length) return null;
-  const line = (entry) => h("li", { class: "row spread" },
-    h("p", null, `${sayOperation(entry.operation)} `, h("span", { class: "soft" }, `by ${sayClient(entry.client)}, `, moment(entry.at, sayMoment), entry.undoes && `, takes back entry ${entry.undoes}`)),
-    may("undo") && button("Undo", () => undo(entry.number), { kind: "bare", symbol: "undo", "aria-label": `Undo entry ${entry.number}, ${entry.operation}` }));
+  const undone = new Map();
+  markUndone(entries, undone);
+  const line = (entry) => {
+    const isUndone = undone.has(entry.number);
+    const isAgain = isDoneAgain(entry, entries);
+    const label = entry.operation === "undo" && !isAgain ? "Do it again" : "Undo";
+    return h("li", { class: "row spread" },
+      h("p", null, `${isAgain ? "Done again" : sayOperation(entry.operation)} `, h("span", { class: "soft" }, `by ${sayClient(entry.client)}, `, moment(entry.at, within(sayMoment))), isUndone && [" ", tag("taken back", { kind: "warn" })]),
+      may("undo") && !isUndone && !isFinal(entry) && button(label, () => takeBack(entry), { kind: "bare", symbol: "undo", "aria-label": `${label}: entry ${entry.number}, ${entry.operation}` }));
+  };
   return section("What was done to it", {}, h("ul", { class: "lines" }, entries.map(line)));
 }

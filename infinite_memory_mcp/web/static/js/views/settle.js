@@ -124,7 +124,7 @@ function drawConflict({ question, memories, key }, mayWrite) {
 
 /** Let each of them stand by itself: without its key a memory contradicts no other one of it. */
 async function keepEach(memories) {
-  for (const { id } of memories.slice(1)) await revise(id, { key: null }, "It stands by itself now.");
+  for (const { id } of memories.slice(1)) await revise(id, { key: null }, "All of them hold now, each by itself.");
 }
 
 /** A field in the place of the button, for what holds instead of all of them. */
