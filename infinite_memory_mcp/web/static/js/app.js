@@ -84,6 +84,11 @@ async function show({ isRenewal = false } = {}) {
     if (run === state.run) main.removeAttribute("aria-busy");
   }
   if (run !== state.run) return;
+  // Somebody may have begun to write while this was read.
+  if (isRenewal && isAtWork()) {
+    await renew();
+    return;
+  }
   document.title = `${title} · Infinite Memory`;
   const place = isRenewal ? { top: scrollY, focus: findFocus() } : null;
   state.root = root;
@@ -107,6 +112,8 @@ function findFocus() {
   return { selector, at: [...state.root.querySelectorAll(selector)].indexOf(element) };
 }
 
+const isAtWork = () => Boolean(state.root?.querySelector("[data-busy]") || document.querySelector("dialog[open]"));
+
 /**
  * Draw anew after a change. A view may do it itself by `renew`, which answers false to be drawn anew all the same; one in
  * which somebody writes is not disturbed.
@@ -115,7 +122,7 @@ async function renew() {
   // What is being drawn may have been read before the change: it is drawn anew afterwards.
   state.isStale = main.hasAttribute("aria-busy");
   if (state.isStale || !state.view || !state.root?.isConnected) return;
-  if (state.root.querySelector("[data-busy]") || document.querySelector("dialog[open]")) {
+  if (isAtWork()) {
     if (!document.querySelector(".toast.stale")) {
       toast("Something was changed elsewhere.", { actions: [{ label: document.querySelector("dialog[open]") ? "Show it" : "Show it (drops what you write)", run: () => show() }], stay: 30_000 }).classList.add("stale");
     }
