@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -86,3 +88,21 @@ def test_without_a_question_the_newest_come_first_and_go_on_to_the_last(page: Pa
     expect(page.get_by_text("My daughter Lia is seven")).to_be_visible()
     # Of nearly three hundred, the page holds those near the window alone.
     assert page.locator(".card").count() < 150
+
+
+def test_enter_opens_an_answer_to_what_stands_in_the_box(page: Page) -> None:
+    ask(page, "when is the standup")
+    page.keyboard.press("Enter")
+    expect(page.locator(".card .words").first).to_contain_text("moved to 9:15")
+    expect(page).to_have_url(re.compile("#/ask"))
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("moved to 9:15")
+
+
+def test_a_list_that_cannot_be_read_waits_for_a_person(page: Page) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{page.url.split('#')[0]}#/ask?scope=Nowhere")
+    expect(page.get_by_role("button", name="Try again")).to_be_visible()
+    page.wait_for_timeout(1500)
+    assert len([url for url in asked if url.endswith(("/browse", "/search"))]) < 4
