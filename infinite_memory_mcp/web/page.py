@@ -35,7 +35,7 @@ from infinite_memory_mcp.web.api import (
     import_file,
 )
 from infinite_memory_mcp.web.arguments import read_object
-from infinite_memory_mcp.web.sign_in import SignIns, is_proof, prove, write_cookie
+from infinite_memory_mcp.web.sign_in import SignIns, is_proof, prove
 from infinite_memory_mcp.web.static_files import send_file
 
 _log = logging.getLogger(__name__)
@@ -106,7 +106,8 @@ class Page:
                 names = ", ".join(allowed)
                 raise Refusal(405, f"{route} is for {names}", headers={"allow": names})
             if route in ("/", "/static"):
-                name = scope["path"].removeprefix("/static/").strip("/") or "index.html"
+                is_start = route == "/"
+                name = "index.html" if is_start else scope["path"].removeprefix("/static/")
                 await send_file(scope, exchange.send, name)
                 return
             _check_site(scope)
@@ -131,14 +132,13 @@ class Page:
         given = read_object(body)
         if route == "/sign-out":
             self.sign_ins.end(scope)
-            await _send_value(exchange.send, None, {"set-cookie": write_cookie(scope, None)})
+            await _send_value(exchange.send, None)
         elif route == "/sign-in/code":
             await _send_value(exchange.send, self._make_code(given))
         else:
             secret = await self._check_sign_in(given)
             self.sign_ins.end(scope)
-            cookie = write_cookie(scope, self.sign_ins.begin(secret))
-            await _send_value(exchange.send, None, {"set-cookie": cookie})
+            await _send_value(exchange.send, self.sign_ins.begin(secret))
 
     def _make_code(self, given: Mapping[str, Any]) -> dict[str, str]:
         """Return a code for a program that may read the file in the home folder."""
@@ -327,8 +327,8 @@ def _check_content_type(scope: Scope, expected: str) -> None:
         raise Refusal(415, f"the content type is {given!r:.60}: send 'content-type: {expected}'")
 
 
-async def _send_value(send: Send, value: Any, headers: Mapping[str, str] | None = None) -> None:
-    await send_json(send, 200, {"value": value}, {**_SAFE, **(headers or {})})
+async def _send_value(send: Send, value: Any) -> None:
+    await send_json(send, 200, {"value": value}, _SAFE)
 
 
 async def _send_error(

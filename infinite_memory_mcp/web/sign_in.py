@@ -6,7 +6,7 @@ import math
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from hashlib import sha256
 from hmac import compare_digest, digest
 from typing import TypeVar
@@ -18,6 +18,8 @@ from infinite_memory_mcp.http.bodies import header
 _CODE_SECONDS = 120.0
 _IDLE_SECONDS = 12 * 3600.0
 _MAX_KEPT = 1024
+# No cookie: browsers send those to every port of a host, and so to other programs.
+_HEADER = b"x-memory-session"
 _Kept = TypeVar("_Kept")
 
 
@@ -54,17 +56,16 @@ class SignIns:
 
     def find(self, scope: Scope) -> tuple[str | None] | None:
         """Return the session of a request, which has the secret of a key; None without one."""
-        for name in map(_hash, _list_cookies(scope)):
-            secret, used_at = self._sessions.pop(name, (None, -math.inf))
-            if self._clock() - used_at <= _IDLE_SECONDS:
-                self._sessions[name] = secret, self._clock()
-                return (secret,)
-        return None
+        name = _hash(header(scope, _HEADER) or "")
+        secret, used_at = self._sessions.pop(name, (None, -math.inf))
+        if self._clock() - used_at > _IDLE_SECONDS:
+            return None
+        self._sessions[name] = secret, self._clock()
+        return (secret,)
 
     def end(self, scope: Scope) -> None:
         """End the session of a request."""
-        for name in _list_cookies(scope):
-            self._sessions.pop(_hash(name), None)
+        self._sessions.pop(_hash(header(scope, _HEADER) or ""), None)
 
 
 def prove(secret: str, *words: str) -> str:
@@ -75,28 +76,6 @@ def prove(secret: str, *words: str) -> str:
 def is_proof(proof: str, secret: str, *words: str) -> bool:
     """Return whether `proof` proves that who says these words knows the secret."""
     return compare_digest(proof.encode("utf-8", "replace"), prove(secret, *words).encode())
-
-
-def write_cookie(scope: Scope, session: str | None) -> str:
-    """Return the header that sets the cookie of a session; None removes it."""
-    # Only a browser that came over TLS has an origin of that kind.
-    is_secure = (header(scope, b"origin") or "").startswith("https://")
-    age = "; Max-Age=0" if session is None else ""
-    secure = "; Secure" if is_secure else ""
-    return f"{_name_cookie(scope)}={session or ''}; HttpOnly; SameSite=Strict; Path=/{age}{secure}"
-
-
-def _name_cookie(scope: Scope) -> str:
-    # Browsers share cookies among the ports of a host.
-    return f"infinite_memory_{(scope.get('server') or ('', 0))[1]}"
-
-
-def _list_cookies(scope: Scope) -> Iterator[str]:
-    for name, value in scope["headers"]:
-        for pair in value.decode("latin-1").split(";") if name == b"cookie" else ():
-            key, _, content = pair.strip().partition("=")
-            if key == _name_cookie(scope):
-                yield content
 
 
 def _hash(text: str) -> bytes:

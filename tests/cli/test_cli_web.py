@@ -42,17 +42,21 @@ def read_address(process: subprocess.Popen[str]) -> tuple[str, str]:
     return found[1], found[2]
 
 
-def post(url: str, path: str, body: object, cookie: str = "") -> tuple[int, str, str]:
-    """Return the status, the cookie and the body of an answer."""
-    headers = {"content-type": "application/json", "cookie": cookie}
+def post(url: str, path: str, body: object, session: str = "") -> tuple[int, str]:
+    """Return the status and the body of an answer."""
+    headers = {"content-type": "application/json", "x-memory-session": session}
     request = urllib.request.Request(f"{url}{path}", json.dumps(body).encode(), headers)
     try:
         with urllib.request.urlopen(request, timeout=60) as answer:
-            cookie = answer.headers.get("set-cookie", "").partition(";")[0]
-            return answer.status, cookie, answer.read().decode()
+            return answer.status, answer.read().decode()
     except HTTPError as error:
         with error:
-            return error.code, "", error.read().decode()
+            return error.code, error.read().decode()
+
+
+def sign_in(url: str, code: str) -> str:
+    """Return the session that a code begins."""
+    return str(json.loads(post(url, "/sign-in", {"code": code})[1])["value"])
 
 
 @pytest.mark.process
@@ -61,9 +65,7 @@ def test_it_starts_a_server_or_finds_the_one_that_runs(tmp_path: Path) -> None:
     with running(home, "--no-browser") as process:
         url, code = read_address(process)
         assert stat.S_IMODE((home / "page.json").stat().st_mode) == 0o600
-        status, cookie, _ = post(url, "/sign-in", {"code": code})
-        assert status == 200
-        status, _, body = post(url, "/api/session", {}, cookie)
+        status, body = post(url, "/api/session", {}, sign_in(url, code))
         assert (status, "owner" in body) == (200, True)
         # The other clients of such a server need a key, whoever is on the machine.
         assert post(url, "/api/session", {})[0] == 401
@@ -100,14 +102,14 @@ def test_the_file_of_a_server_that_was_killed_is_noticed(tmp_path: Path) -> None
     home = tmp_path / "home"
     with running(home, "--no-browser") as process:
         first, code = read_address(process)
-        _, cookie, _ = post(first, "/sign-in", {"code": code})
+        session = sign_in(first, code)
     assert (home / "page.json").exists()
     port = first.rpartition(":")[2]
     with running(home, "--no-browser", "--port", port) as process:
         second, code = read_address(process)
         assert second == first
         # The sessions ended with the server.
-        assert post(second, "/api/session", {}, cookie)[0] == 401
+        assert post(second, "/api/session", {}, session)[0] == 401
         assert post(second, "/sign-in", {"code": code})[0] == 200
 
 
@@ -142,8 +144,7 @@ def test_two_servers_of_a_home_each_have_their_page(tmp_path: Path) -> None:
             assert second != first
             # A code is of its server.
             assert post(second, "/sign-in", {"code": code})[0] == 401
-            _, cookie, _ = post(second, "/sign-in", {"code": other})
-            body = post(second, "/api/session", {}, cookie)[2]
+            body = post(second, "/api/session", {}, sign_in(second, other))[1]
             assert '"owner"' not in body
         assert post(first, "/sign-in", {"code": code})[0] == 200
         assert ADDRESS.search(in_pipe("web", "--no-browser", "--home", str(home)).stdout)

@@ -20,7 +20,7 @@ HOST = "127.0.0.1:8765"
 
 
 class Browser:
-    """A browser with its own cookies; a key is shown with every request."""
+    """A browser with its own session; a key is shown with every request."""
 
     def __init__(self, app: HttpApplication, key: str | None = None) -> None:
         headers = {} if key is None else {"x-memory-key": key}
@@ -34,6 +34,13 @@ class Browser:
         """Send a request as the page does."""
         sent = {"origin": f"http://{HOST}", "sec-fetch-site": "same-origin", **(headers or {})}
         return await self.client.post(path, json=body or {}, headers=sent)
+
+    async def sign_in(self, **how: str) -> httpx2.Response:
+        """Sign in by a code or a key, and send the session with what follows."""
+        answer = await self.post("/sign-in", how)
+        if answer.status_code == 200:
+            self.client.headers["x-memory-session"] = answer.json()["value"]
+        return answer
 
     async def ask(self, method: str, **arguments: Any) -> httpx2.Response:
         """Call a method, and return the answer whatever it is."""
@@ -61,7 +68,7 @@ class PageServer:
     async def sign_in(self) -> Browser:
         """Return the browser of the owner."""
         browser = Browser(self.app)
-        answer = await browser.post("/sign-in", {"code": self.sign_ins.make_code()})
+        answer = await browser.sign_in(code=self.sign_ins.make_code())
         assert answer.status_code == 200, answer.text
         return browser
 

@@ -96,10 +96,16 @@ def test_the_link_of_the_command_signs_in_once_and_a_reload_stays_in(
             assert "code" not in page.url
             page.reload()
             expect(page.get_by_role("heading", name="Due")).to_be_visible()
+            tab = page.context.new_page()
+            tab.goto(found[0].partition("#")[0])
+            expect(tab.get_by_role("button", name="Sign out")).to_be_visible()
+            # Another program of this machine would get a cookie.
+            assert page.context.cookies() == []
             other = open_page(found[0])
             expect(other.get_by_role("alert")).to_contain_text("This link was used already")
             page.get_by_role("button", name="Sign out").click()
             expect(page.get_by_text("You are signed out")).to_be_visible()
+            assert page.evaluate("localStorage.length") == 0
         finally:
             process.terminate()
 

@@ -11,8 +11,12 @@ export class ApiError extends Error {
 
 const UNREACHABLE = "The server does not answer. What you see may be old; the page goes on by itself when the server is back.";
 
-async function post(path, body, headers, signal) {
+/** Where the session is kept: for the origin, which has the port, so that no other program of this machine gets it. */
+const SESSION = "infinite-memory-session";
+
+async function post(path, body, { type = "application/json", signal } = {}) {
   let response;
+  const headers = { "content-type": type, "x-memory-session": localStorage.getItem(SESSION) ?? "" };
   try {
     response = await fetch(path, { method: "POST", headers, body, signal, credentials: "same-origin", cache: "no-store" });
   } catch (error) {
@@ -37,20 +41,22 @@ async function post(path, body, headers, signal) {
 export const call = async (method, parameters, options) => (await callPage(method, parameters, options)).value;
 
 /** The same as `{value, next, entry}`: a long value goes on at `next`, the `from` of the next call; `entry` is that of a change. */
-export const callPage = (method, parameters = {}, { signal } = {}) =>
-  post(`/api/${method}`, JSON.stringify(parameters), { "content-type": "application/json" }, signal);
+export const callPage = (method, parameters = {}, { signal } = {}) => post(`/api/${method}`, JSON.stringify(parameters), { signal });
 
 /** Send a file, and return what its import did, or would do with `dryRun`. */
 export async function importFile(file, { dryRun = true, ...options } = {}) {
   const query = new URLSearchParams({ name: file.name, dry_run: String(dryRun), ...options });
-  return (await post(`/api/import?${query}`, file, { "content-type": "application/octet-stream" })).value;
+  return (await post(`/api/import?${query}`, file, { type: "application/octet-stream" })).value;
 }
 
-/** Sign in by `{code}` or `{key}`; the cookie that answers is not for scripts to read. */
-export const signIn = (how) => post("/sign-in", JSON.stringify(how), { "content-type": "application/json" });
+/** Sign in by `{code}` or `{key}`. */
+export const signIn = async (how) => localStorage.setItem(SESSION, (await post("/sign-in", JSON.stringify(how))).value);
 
 /** End the session. */
-export const signOut = () => post("/sign-out", "{}", { "content-type": "application/json" });
+export async function signOut() {
+  await post("/sign-out", "{}");
+  localStorage.removeItem(SESSION);
+}
 
 /** Say an error as a sentence to a person. */
 export function explain(error) {

@@ -195,7 +195,7 @@ async function start() {
     try {
       await signIn({ code: decodeURIComponent(code) });
     } catch (error) {
-      // A reload uses a code again, and its cookie may be good.
+      // A reload uses a code again, and the session that it began may be good.
       refused = explain(error);
     }
   }
