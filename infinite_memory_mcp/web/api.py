@@ -181,6 +181,8 @@ def _run(caller: Caller, store: MemoryStore, name: str, given: dict[str, Any]) -
     group, _, last = name.rpartition(".")
     method = getattr(getattr(store, group) if group else store, last)
     arguments = read_arguments(method, given)
+    if arguments.get("with_keys") and OWNER not in caller.rights:
+        raise AccessDenied(f"{name} with the access keys needs the right {OWNER!r}")
     if "file" in arguments:
         # By its path: a file of that name in the working folder is another file.
         arguments["file"] = find_backup(store, arguments["file"]).path

@@ -289,9 +289,18 @@ async def test_the_owner_manages_keys_and_no_key_does(page: PageServer) -> None:
     made = await owner.call("keys.create", name="phone", rights=["read"], scopes=["work"])
     assert made["secret"].startswith("im_")
     assert [key["name"] for key in await owner.call("keys.list")] == ["phone"]
-    assert (await page.show("admin").fail("keys.list"))[0] == 403
+    admin = page.show("admin")
+    assert (await admin.fail("keys.list"))[0] == 403
     await owner.call("keys.revoke", name_or_id="phone")
     assert page.store.keys.list()[0].revoked_at is not None
+    # A backup brings keys in, too.
+    await owner.call("backups.create")
+    [backup] = await admin.call("backups.list")
+    asked = {"file": Path(backup["path"]).name, "mode": "overwrite"}
+    assert (await admin.fail("backups.restore", **asked, with_keys=True))[0] == 403
+    assert (await admin.ask("backups.restore", **asked)).status_code == 200
+    assert page.store.keys.list()[0].revoked_at is not None
+    assert (await owner.ask("backups.restore", **asked, with_keys=True)).status_code == 200
 
 
 async def test_a_server_that_only_reads_changes_nothing_through_its_page(
