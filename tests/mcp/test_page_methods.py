@@ -279,6 +279,7 @@ async def test_a_key_that_writes_takes_back_only_what_it_did(page: PageServer) -
     browser = page.show("write", scopes=["work"])
     status, message = await browser.fail("undo", entry=theirs)
     assert (status, "another client" in message) == (403, True)
+    assert (await browser.fail("conversations.undo", session="theirs"))[0] == 403
     mine = (await browser.ask("remember", text="of the key", scope="work")).json()["entry"]
     await browser.call("undo", entry=mine)
     assert (await page.show("admin", scopes=["work"]).ask("undo", entry=theirs)).status_code == 200
