@@ -45,9 +45,9 @@ METHODS: Mapping[str, str] = {
         "write": "remember revise forget undo not_useful dream bulk.forget profile.update"
         " triggers.add triggers.update triggers.delete triggers.done triggers.enable"
         " triggers.disable graph.link graph.unlink inbox.accept inbox.reject",
-        "admin": "conversations.undo scopes.create scopes.update scopes.delete journal.reads health metrics verify"
-        " backups.create backups.list backups.verify backups.restore backups.delete"
-        " upkeep.optimize bulk.mask_secrets import",
+        "admin": "conversations.undo scopes.create scopes.update scopes.delete journal.reads"
+        " health metrics verify backups.create backups.list backups.verify backups.restore"
+        " backups.delete upkeep.optimize bulk.mask_secrets import",
         OWNER: "keys.list keys.create keys.revoke",
     }.items()
     for name in names.split()

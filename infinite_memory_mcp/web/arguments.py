@@ -106,7 +106,8 @@ def read_arguments(method: Callable[..., Any], given: Mapping[str, Any]) -> dict
     Raises:
         InvalidInput: one is unknown, missing, or of another kind.
     """
-    known = list_parameters(method)
+    # Of the function: the cache would keep the store of a bound method for ever.
+    known = list_parameters(getattr(method, "__func__", method))
     for name in given:
         if name not in known:
             near = get_close_matches(name[:100], known, n=1)

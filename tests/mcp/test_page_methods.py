@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import json
 import re
+import weakref
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from page_clients import Browser, PageServer
 from infinite_memory import MemoryStore
 from infinite_memory_mcp.tool_filter import ToolFilter
 from infinite_memory_mcp.web.api import METHODS, OWNER
-from infinite_memory_mcp.web.arguments import list_parameters
+from infinite_memory_mcp.web.arguments import list_parameters, read_arguments
 from infinite_memory_mcp.web.fitting import MAX_BYTES
 
 pytestmark = pytest.mark.anyio
@@ -283,6 +285,16 @@ async def test_a_key_that_writes_takes_back_only_what_it_did(page: PageServer) -
     mine = (await browser.ask("remember", text="of the key", scope="work")).json()["entry"]
     await browser.call("undo", entry=mine)
     assert (await page.show("admin", scopes=["work"]).ask("undo", entry=theirs)).status_code == 200
+
+
+def test_a_closed_store_is_not_kept_in_memory(tmp_path: Path) -> None:
+    with MemoryStore.open(tmp_path) as store:
+        read_arguments(store.search, {"query": "x"})
+        read_arguments(store.graph.related, {"ids": ["x"]})
+        kept = weakref.ref(store.graph)
+    del store
+    gc.collect()
+    assert kept() is None
 
 
 async def test_the_owner_manages_keys_and_no_key_does(page: PageServer) -> None:
