@@ -9,7 +9,6 @@ from collections import OrderedDict
 from collections.abc import Callable
 from hashlib import sha256
 from hmac import compare_digest, digest
-from typing import TypeVar
 
 from starlette.types import Scope
 
@@ -17,10 +16,10 @@ from infinite_memory_mcp.http.bodies import header
 
 _CODE_SECONDS = 120.0
 _IDLE_SECONDS = 12 * 3600.0
-_MAX_KEPT = 1024
+_MAX_CODES = 1024
+_MAX_SESSIONS = 16
 # No cookie: browsers send those to every port of a host, and so to other programs.
 _HEADER = b"x-memory-session"
-_Kept = TypeVar("_Kept")
 
 
 class SignIns:
@@ -40,7 +39,9 @@ class SignIns:
     def make_code(self) -> str:
         """Return a new code, for whoever may read the files of the home folder."""
         code = secrets.token_urlsafe(24)
-        _keep(self._codes, _hash(code), self._clock())
+        self._codes[_hash(code)] = self._clock()
+        if len(self._codes) > _MAX_CODES:
+            self._codes.popitem(last=False)
         return code
 
     def take_code(self, code: str) -> bool:
@@ -49,9 +50,15 @@ class SignIns:
         return made_at is not None and self._clock() - made_at <= _CODE_SECONDS
 
     def begin(self, secret: str | None) -> str:
-        """Return the id of a new session with the secret of an access key, None for the owner."""
+        """Return the id of a new session with the secret of an access key, None for the owner.
+
+        A secret has sixteen at most: another ends the one that was unused for longest.
+        """
         name = secrets.token_urlsafe(32)
-        _keep(self._sessions, _hash(name), (secret, self._clock()))
+        held = [each for each, (whose, _) in self._sessions.items() if whose == secret]
+        if len(held) >= _MAX_SESSIONS:
+            del self._sessions[held[0]]
+        self._sessions[_hash(name)] = secret, self._clock()
         return name
 
     def find(self, scope: Scope) -> tuple[str | None] | None:
@@ -80,9 +87,3 @@ def is_proof(proof: str, secret: str, *words: str) -> bool:
 
 def _hash(text: str) -> bytes:
     return sha256(text.encode("utf-8", "replace")).digest()
-
-
-def _keep(kept: OrderedDict[bytes, _Kept], name: bytes, value: _Kept) -> None:
-    kept[name] = value
-    if len(kept) > _MAX_KEPT:
-        kept.popitem(last=False)

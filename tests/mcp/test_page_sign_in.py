@@ -56,6 +56,20 @@ async def test_a_code_is_good_for_two_minutes_and_a_session_for_twelve_idle_hour
     assert sign_ins.find(scope) is None
 
 
+async def test_the_sign_ins_of_a_key_end_no_session_of_another(page: PageServer) -> None:
+    owner, first = await page.sign_in(), Browser(page.app)
+    secret = page.store.keys.create("phone", rights="read").secret
+    await first.sign_in(key=secret)
+    for _ in range(15):
+        last = Browser(page.app)
+        await last.sign_in(key=secret)
+    assert (await first.ask("session")).status_code == 200
+    for _ in range(1030):
+        page.sign_ins.begin(secret)
+    assert (await owner.ask("session")).status_code == 200
+    assert (await last.fail("session"))[0] == 401
+
+
 async def test_a_second_sign_in_ends_the_first_session_and_signing_out_the_last(
     page: PageServer,
 ) -> None:
