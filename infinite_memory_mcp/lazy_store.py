@@ -124,12 +124,13 @@ class LazyStore:
 
     @contextmanager
     def call(
-        self, client: str | None = None, *, changes: list[int] | None = None
+        self, client: str | None = None, *, changes: dict[int, int] | None = None
     ) -> Iterator[MemoryStore]:
         """Yield the store for the duration of a call, which has a deadline; `close` waits for it.
 
         `client` is the name that the caller gives itself; a store of a single client ignores it.
-        `changes` gets the number of memories of each commit of the call, at once.
+        `changes` gets how many memories each commit of the call changed, by the number of its
+        entry, at once.
 
         Raises:
             StoreClosed: the server is stopping; nothing was changed.
@@ -142,7 +143,7 @@ class LazyStore:
             deadline = Deadline(
                 at=begun + seconds,
                 is_stopping=lambda: self.is_stopping,
-                changes=[] if changes is None else changes,
+                changes={} if changes is None else changes,
             )
             with within(deadline):
                 yield store

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -159,7 +159,7 @@ class MemoryTool(Tool):
             ToolError: the call failed; the message is for the assistant.
         """
         client = caller_name(context.session)
-        changes: list[int] = []
+        changes: dict[int, int] = {}
         try:
             return await self.run_call(partial(self.fn, arguments, client=client, changes=changes))
         except ToolError as error:
@@ -182,11 +182,11 @@ def _run_tool(
     arguments: dict[str, Any],
     *,
     client: str | None = None,
-    changes: list[int] | None = None,
+    changes: dict[int, int] | None = None,
     structured: bool,
 ) -> CallToolResult:
     budget = DEFAULT_TOKENS
-    changes = [] if changes is None else changes
+    changes = {} if changes is None else changes
     try:
         given, notes = understand(spec.arguments, arguments, partial(_choose_page_size, memory))
         values = parse(spec.arguments, given)
@@ -227,20 +227,20 @@ def _add_notes(answer: Answer, notes: Sequence[str]) -> Answer:
     return Answer(text=text, data={**answer.data, "understood": shown})
 
 
-def _describe_defect(spec: ToolSpec[Any], error: Exception, changes: Sequence[int]) -> str:
+def _describe_defect(spec: ToolSpec[Any], error: Exception, changes: Mapping[int, int]) -> str:
     return (
         f"{spec.name} failed through a defect of the server ({type(error).__name__});"
         f" its log has the details. {_describe_outcome(changes, reads=spec.reads, is_over=True)}"
     )
 
 
-def _describe_outcome(changes: Sequence[int], *, reads: bool, is_over: bool) -> str:
-    """Return what a call changed by its commits, each with its number of memories.
+def _describe_outcome(changes: Mapping[int, int], *, reads: bool, is_over: bool) -> str:
+    """Return what a call changed by its commits: the number of memories of each.
 
     A call that `is_over` makes no more of them.
     """
     if changes:
-        done = format_count(sum(changes), "memory was", "memories were")
+        done = format_count(sum(changes.values()), "memory was", "memories were")
         more = "" if is_over else " More may follow."
         return f"The change was made: {done} written, and stay so.{more} See memory_log."
     if reads:

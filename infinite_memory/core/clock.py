@@ -54,15 +54,15 @@ class Deadline:
 
     Whoever works through what a caller gave or stored looks at it between two items, leaves the
     rest, and says how much was left. A call that has changed nothing ends at its next read of the
-    storage, too. `changes` has how many memories each commit of the call changed, so that nothing
-    that was committed is told as unknown. `at` is in the seconds of `clock`, which never goes back.
-    `is_stopping` returns whether the server stops.
+    storage, too. `changes` has how many memories each commit of the call changed, by the number of
+    its entry, so that nothing that was committed is told as unknown. `at` is in the seconds of
+    `clock`, which never goes back. `is_stopping` returns whether the server stops.
     """
 
     at: float = math.inf
     clock: Callable[[], float] = time.monotonic
     is_stopping: Callable[[], bool] = _answer_no
-    changes: list[int] = field(factory=list, eq=False)
+    changes: dict[int, int] = field(factory=dict, eq=False)
 
     @property
     def is_awaited(self) -> bool:

@@ -56,7 +56,6 @@ METHODS: Mapping[str, str] = {
 
 
 _MAX_NODES = 150
-_MAX_NEW = 20
 
 
 @frozen(kw_only=True)
@@ -78,7 +77,9 @@ class Caller:
         return METHODS[method] in self.rights
 
 
-def call_method(caller: Caller, name: str, given: Mapping[str, Any], changes: list[int]) -> bytes:
+def call_method(
+    caller: Caller, name: str, given: Mapping[str, Any], changes: dict[int, int]
+) -> bytes:
     """Return the answer to a call with the arguments `given`.
 
     Raises:
@@ -92,7 +93,9 @@ def call_method(caller: Caller, name: str, given: Mapping[str, Any], changes: li
     return _measure(caller, name, lambda store: _run(caller, store, name, given), start, changes)
 
 
-def import_file(caller: Caller, path: Path, query: Mapping[str, str], changes: list[int]) -> bytes:
+def import_file(
+    caller: Caller, path: Path, query: Mapping[str, str], changes: dict[int, int]
+) -> bytes:
     """Return the answer to the import of a file, or to its dry run.
 
     Raises:
@@ -128,22 +131,19 @@ def _measure(
     name: str,
     run: Callable[[MemoryStore], Any],
     start: int,
-    changes: list[int],
+    changes: dict[int, int],
 ) -> bytes:
     """Run a call within its time, count it, and return its answer."""
     memory = caller.whole if METHODS[name] == OWNER else caller.memory
-    is_change = METHODS[name] != "read"
-    begun, failure, further = time.perf_counter(), None, {}
+    begun, failure = time.perf_counter(), None
     try:
         with memory.call(CLIENT, changes=changes) as store:
             caller.rates.admit(store.config.limits)
-            last = _find_end(caller) if is_change else 0
             value = run(store)
-            if is_change:
-                further = _find_entry(caller, store, last)
-        if is_change:
+        if METHODS[name] != "read":
             memory.embed_when_quiet()
             memory.warm_up_when_quiet()
+        further = {"entry": max(changes)} if changes else {}
         return encode_answer(value, start=start, further=further)
     except Exception as error:
         failure = type(error).__name__
@@ -157,17 +157,6 @@ def _find_end(caller: Caller) -> int:
     """Return the number of the last entry of the whole store, which takes no time to find."""
     with caller.whole.call() as whole:
         return whole._services.storage.journal_end().number
-
-
-def _find_entry(caller: Caller, store: MemoryStore, last: int) -> dict[str, int]:
-    """Return the number of the entry that a call has made since the entry `last`, if any."""
-    client = CLIENT if caller.key is None else caller.key.name
-    # No more than that: an import of much is an entry that takes a second to read.
-    count = min(_find_end(caller) - last, _MAX_NEW)
-    for entry in store.journal.entries(limit=count) if count > 0 else ():
-        if entry.number > last and entry.action.actor.client == client:
-            return {"entry": entry.number}
-    return {}
 
 
 def _run(caller: Caller, store: MemoryStore, name: str, given: dict[str, Any]) -> Any:

@@ -176,7 +176,7 @@ class Page:
         try:
             caller = self._make_caller(key, handle.memory, is_owner=is_owner)
             check_right(caller, name)
-            changes: list[int] = []
+            changes: dict[int, int] = {}
             if is_import:
                 content = await self._import(caller, stripped, receive, changes)
             else:
@@ -230,7 +230,7 @@ class Page:
         )
 
     async def _run(
-        self, caller: Caller, name: str, call: Callable[[], bytes], changes: list[int]
+        self, caller: Caller, name: str, call: Callable[[], bytes], changes: dict[int, int]
     ) -> bytes:
         """Run a call in its turn and within its time.
 
@@ -251,7 +251,7 @@ class Page:
             raise Refusal(500, reason) from error
 
     async def _import(
-        self, caller: Caller, scope: Scope, receive: Receive, changes: list[int]
+        self, caller: Caller, scope: Scope, receive: Receive, changes: dict[int, int]
     ) -> bytes:
         """Import the file in the body of a request, which is kept as long as that takes."""
         query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
@@ -303,9 +303,9 @@ async def _receive_file(path: Path, receive: Receive) -> None:
             raise Refusal(408, "the file came too slowly: drop it again")
 
 
-def _describe_outcome(name: str, changes: list[int]) -> str:
+def _describe_outcome(name: str, changes: dict[int, int]) -> str:
     if changes:
-        return f"the change was made: {sum(changes)} memories were written, and stay so"
+        return f"the change was made: {sum(changes.values())} memories were written, and stay so"
     if METHODS[name] == "read":
         return "nothing was changed"
     return "whether something was changed is unknown: look at the activity"

@@ -40,7 +40,7 @@ def test_a_call_that_has_stored_something_goes_on_to_its_receipt(store: MemorySt
     with store, within(deadline):
         receipt = store.remember("Stored at the last moment")
         assert (receipt.outcome, receipt.searchable) == ("stored", "words")
-        assert deadline.changes == [1]
+        assert deadline.changes == {store.journal.entries(limit=1)[0].number: 1}
         assert current_deadline().is_over
 
 
@@ -65,7 +65,7 @@ def test_a_part_of_a_call_never_has_more_time_than_the_call() -> None:
 
 
 def test_an_answer_that_is_no_longer_awaited_says_what_was_committed() -> None:
-    said = _describe_outcome([6000], reads=False, is_over=False)
+    said = _describe_outcome({1: 6000}, reads=False, is_over=False)
     assert "The change was made: 6,000 memories were written" in said
-    assert "unknown" in _describe_outcome([], reads=False, is_over=False)
-    assert _describe_outcome([], reads=True, is_over=False) == "Nothing was changed."
+    assert "unknown" in _describe_outcome({}, reads=False, is_over=False)
+    assert _describe_outcome({}, reads=True, is_over=False) == "Nothing was changed."

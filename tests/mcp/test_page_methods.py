@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from page_clients import Browser, PageServer
 
@@ -108,6 +109,21 @@ async def test_a_change_names_its_entry_which_is_undone(page: PageServer) -> Non
     assert undone["undone"].keys().isdisjoint({"process", "digest"})
     assert page.store.get(memory_id).text == "Rex is a dog"
     assert "entry" not in (await browser.ask("get", memory_id=memory_id)).json()
+
+
+async def test_of_calls_at_once_each_names_its_own_entry(page: PageServer) -> None:
+    browser, answers = page.show("write"), {}
+
+    async def store(text: str) -> None:
+        answers[text] = (await browser.ask("remember", text=text)).json()
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(12):
+            tasks.start_soon(store, f"note {number} {'x' * number}")
+    for text, answer in answers.items():
+        [step] = page.store.journal[answer["entry"]].action.memories
+        assert page.store.get(step.id).text == text
+        assert step.id == answer["value"]["id"]
 
 
 async def test_what_was_forgotten_is_brought_back(page: PageServer) -> None:

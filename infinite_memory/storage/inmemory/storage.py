@@ -113,7 +113,7 @@ class InMemoryStorage:
             state = self._check_open()
             refuse_changes(commit, state)
             state.apply(commit)
-            note_change(commit)
+            note_change(commit, state.journal_end.number)
             return state.sequence
 
     def get(

@@ -71,16 +71,16 @@ class Committer:
 
     def commit(self, commit: Commit) -> int:
         """Carry out all of `commit`, or nothing; see `Storage.commit`."""
-        position = self._carry_out(partial(self._prepare_commit, commit))
-        note_change(commit)
-        return position
+        plan = self._carry_out(partial(self._prepare_commit, commit))
+        note_change(commit, plan.journal.number)
+        return plan.sequence
 
     def count_usage(self, used: Mapping[str, Usage]) -> None:
         """Add the counts of `used`; see `Storage.count_usage`."""
         self._carry_out(partial(self._prepare_usage, used))
 
-    def _carry_out(self, make_plan: _MakePlan) -> int:
-        """Make a plan and write it in one transaction; return the number of the last change."""
+    def _carry_out(self, make_plan: _MakePlan) -> Plan:
+        """Make a plan, write it in one transaction, and return it."""
         # One commit at a time in this process: parallel commits would only cause write conflicts.
         with self._hold_commit_lock():
             try:
@@ -108,7 +108,7 @@ class Committer:
         finally:
             self._commit_lock.release()
 
-    def _write_plan(self, make_plan: _MakePlan, session: ClientSession) -> int:
+    def _write_plan(self, make_plan: _MakePlan, session: ClientSession) -> Plan:
         plan = make_plan(session, take_turn(self._database, self._connection.place, session))
         plan.writes.carry_out(self._database, session=session)
         after = {"sequence": plan.sequence, "journal": encode_end(plan.journal)}
@@ -117,7 +117,7 @@ class Committer:
         self._database.get_collection(METADATA).update_one(
             {"_id": STORE}, {"$set": after}, session=session
         )
-        return plan.sequence
+        return plan
 
     def _prepare_commit(self, commit: Commit, session: ClientSession, store: _Document) -> Plan:
         place = self._connection.place

@@ -38,7 +38,7 @@ from infinite_memory.storage.sqlite.feed import find_erased, read_changes, read_
 from infinite_memory.storage.sqlite.files.lease import Leases, SqliteLease
 from infinite_memory.storage.sqlite.journal import read_journal
 from infinite_memory.storage.sqlite.links import read_links
-from infinite_memory.storage.sqlite.metadata import read_ledger, update_ledger
+from infinite_memory.storage.sqlite.metadata import Ledger, read_ledger, update_ledger
 from infinite_memory.storage.sqlite.queries import count_tags, find_ids, find_page, list_keys
 from infinite_memory.storage.sqlite.readers import Snapshot
 from infinite_memory.storage.sqlite.records import read_history, read_records, select_records
@@ -125,7 +125,7 @@ class SqliteStorage:
         logged = frozenset(step.id for step in steps)
         path = self._database.path
 
-        def work(connection: apsw.Connection, token: bytes) -> int:
+        def work(connection: apsw.Connection, token: bytes) -> Ledger:
             ledger = read_ledger(connection, path)
             writer = CommitWriter(
                 connection, ledger, path, self._damage, scopes=self._scopes, logged=logged
@@ -140,14 +140,14 @@ class SqliteStorage:
                 active_model=commit.active_model or ledger.active_model,
             )
             update_ledger(connection, after)
-            return writer.sequence
+            return after
 
-        position = self._database.transaction(
+        after = self._database.transaction(
             work, forgetting=lambda: _only_removes(commit), erasing=bool(commit.erases)
         )
         self._damage.note_commit(commit)
-        note_change(commit)
-        return position
+        note_change(commit, after.end.number)
+        return after.sequence
 
     def get(
         self, ids: Collection[str], *, models: Collection[str] | None = None
