@@ -55,6 +55,9 @@ METHODS: Mapping[str, str] = {
 """The methods by name, with the right that each needs."""
 
 
+_JOURNALED = {"journal.entries", "undo", "conversations.undo"}
+"""The methods whose answers have entries of the journal."""
+
 _MAX_NODES = 150
 
 
@@ -176,7 +179,8 @@ def _run(caller: Caller, store: MemoryStore, name: str, given: dict[str, Any]) -
         arguments["file"] = find_backup(store, arguments["file"]).path
     if name == "undo" and "admin" not in caller.rights:
         _check_own_entry(caller, store, arguments.get("entry"))
-    return _without_processes(to_plain(method(**arguments)))
+    value = to_plain(method(**arguments))
+    return _without_processes(value) if name in _JOURNALED else value
 
 
 def _without_processes(value: Any) -> Any:
@@ -185,8 +189,9 @@ def _without_processes(value: Any) -> Any:
         return [_without_processes(item) for item in value]
     if not isinstance(value, dict):
         return value
-    own = {"process", "digest"} if value.keys() >= {"number", "process", "digest"} else ()
-    return {name: _without_processes(item) for name, item in value.items() if name not in own}
+    if value.keys() >= {"number", "process", "digest"}:
+        return {name: item for name, item in value.items() if name not in ("process", "digest")}
+    return {name: _without_processes(item) for name, item in value.items()}
 
 
 def _check_own_entry(caller: Caller, store: MemoryStore, entry: int | None) -> None:

@@ -126,6 +126,17 @@ async def test_of_calls_at_once_each_names_its_own_entry(page: PageServer) -> No
         assert step.id == answer["value"]["id"]
 
 
+async def test_a_context_of_the_names_of_an_entry_is_whole(page: PageServer) -> None:
+    context = {"number": 5, "process": "p", "digest": "d"}
+    page.store.remember("a note", id="a", context=context)
+    browser = Browser(page.app)
+    assert (await browser.call("get", memory_id="a"))["context"].items() >= context.items()
+    [memory] = await browser.call("journal.history", id_or_key="a")
+    assert memory["context"].items() >= context.items()
+    [entry] = await browser.call("journal.entries")
+    assert entry.keys().isdisjoint({"process", "digest"})
+
+
 async def test_what_was_forgotten_is_brought_back(page: PageServer) -> None:
     page.store.remember("Rex is a dog", id="rex")
     browser = Browser(page.app)
