@@ -313,10 +313,13 @@ def _describe_outcome(name: str, changes: dict[int, int]) -> str:
 
 def _check_site(scope: Scope) -> None:
     """Refuse what another site sends, also one at another port of this machine."""
-    site = header(scope, b"sec-fetch-site")
-    if site not in (None, "none", "same-origin"):
+    site, origin = header(scope, b"sec-fetch-site"), header(scope, b"origin")
+    host = (header(scope, b"host") or "").casefold()
+    is_own = origin is None or origin.casefold() in (f"http://{host}", f"https://{host}")
+    if not is_own or site not in (None, "none", "same-origin"):
+        shown = origin or site
         raise Refusal(
-            403, f"the request comes from another site ({site:.20}): open the page itself"
+            403, f"the request comes from another site ({shown:.100}): open the page itself"
         )
 
 
