@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -42,6 +43,7 @@ _log = logging.getLogger(__name__)
 _BODY_SECONDS = 20.0
 _MAX_FILE_BYTES = 1 << 30
 _MAX_NAME = 200
+_MAX_UPLOADS = 2
 _JSON = "application/json"
 _BYTES = "application/octet-stream"
 _SAFE = {"x-content-type-options": "nosniff"}
@@ -96,6 +98,7 @@ class Page:
     reads: bool
     _rates: dict[str, CallRates] = field(factory=dict, init=False)
     _positions: dict[str, tuple[int, int]] = field(factory=dict, init=False)
+    _uploads: set[Path] = field(factory=set, init=False)
 
     async def answer(self, scope: Scope, receive: Receive, exchange: Exchange) -> None:
         """Answer a request of one of the routes of the page; see `find_route`."""
@@ -258,20 +261,27 @@ class Page:
         name = PurePosixPath(query.pop("name", "").replace("\\", "/")).name.strip(". ")
         if not name or not name.isprintable() or len(name.encode("utf-8", "replace")) > _MAX_NAME:
             raise InvalidInput(f"the file name {name!r:.100} cannot be used: give ?name=FILE")
-        folder = TemporaryDirectory(prefix="infinite-memory-")
-        path = Path(folder.name) / name
+        declared = header(scope, b"content-length") or ""
+        if declared.isdigit() and int(declared) > _MAX_FILE_BYTES:
+            raise _make_too_long_refusal()
+        if len(self._uploads) >= _MAX_UPLOADS:
+            raise Refusal(429, "other files are being imported: drop it again in a moment")
+        upload = ExitStack()
+        path = Path(upload.enter_context(TemporaryDirectory(prefix="infinite-memory-"))) / name
+        self._uploads.add(path)
+        upload.callback(self._uploads.discard, path)
 
         def call() -> bytes:
             # Here, since a call that took too long goes on.
-            with folder:
+            with upload:
                 return import_file(caller, path, query, changes)
 
         try:
             await _receive_file(path, receive)
             return await self._run(caller, "import", call, changes)
-        except (Refusal, ClientLeft, ToolError) as error:
+        except Exception as error:
             if not (isinstance(error, Refusal) and error.status == 504):
-                folder.cleanup()
+                upload.close()
             raise
 
 
@@ -295,12 +305,16 @@ async def _receive_file(path: Path, receive: Receive) -> None:
                 has_more = message.get("more_body", False)
                 if size <= _MAX_FILE_BYTES:
                     continue
-                raise Refusal(
-                    413,
-                    f"the file is longer than {_MAX_FILE_BYTES:,} bytes: import it with"
-                    " `infinite-memory import FILE` on the machine of the memory",
-                )
+                raise _make_too_long_refusal()
             raise Refusal(408, "the file came too slowly: drop it again")
+
+
+def _make_too_long_refusal() -> Refusal:
+    return Refusal(
+        413,
+        f"the file is longer than {_MAX_FILE_BYTES:,} bytes: import it with `infinite-memory import"
+        " FILE` on the machine of the memory",
+    )
 
 
 def _describe_outcome(name: str, changes: dict[int, int]) -> str:

@@ -417,3 +417,31 @@ async def test_nothing_of_an_import_stays_in_the_temporary_folder(
     monkeypatch.setattr("infinite_memory_mcp.web.page._MAX_FILE_BYTES", 3)
     assert (await upload(browser, b"12345", "?name=a.json")).status_code == 413
     assert list(folder.iterdir()) == []
+
+
+async def test_two_files_come_at_once_and_none_that_says_that_it_is_too_long(
+    page: PageServer,
+) -> None:
+    browser, may_end, statuses = Browser(page.app), anyio.Event(), []
+
+    async def send_slowly() -> AsyncIterator[bytes]:
+        yield b"["
+        await may_end.wait()
+        yield b'{"text": "x"}]'
+
+    async def send() -> None:
+        answer = await browser.client.post(
+            "/api/import?name=a.json", content=send_slowly(), headers=BYTES
+        )
+        statuses.append(answer.status_code)
+
+    too_long = {"content-length": str((1 << 30) + 1)}
+    assert (await upload(browser, b"[", "?name=a.json", **too_long)).status_code == 413
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(send)
+        tasks.start_soon(send)
+        await anyio.wait_all_tasks_blocked()
+        assert (await upload(browser, b"[]", "?name=b.json")).status_code == 429
+        may_end.set()
+    assert statuses == [200, 200]
+    assert (await upload(browser, b"{", "?name=a.json")).status_code != 429
