@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from infinite_memory import AccessDenied, AccessKey, InvalidInput, NotFound
+from infinite_memory import AccessDenied, AccessKey, InfiniteMemoryError, InvalidInput, NotFound
 from infinite_memory.core.files.regular import read_regular
 from infinite_memory.core.observe.recorder import Series
 from infinite_memory.core.plain import to_plain
@@ -110,10 +111,25 @@ def import_file(
 
     def run(store: MemoryStore) -> Any:
         options = read_arguments(store.exchange.import_from, given)
-        imported = store.exchange.import_from(path, **options)
-        return {**imported.to_dict(), "path": path.name}
+        try:
+            return _name_as_dropped(store.exchange.import_from(path, **options).to_dict(), path)
+        except InfiniteMemoryError as error:
+            error.args = tuple(_name_as_dropped(list(error.args), path))
+            raise
 
     return _measure(caller, "import", run, 0, changes)
+
+
+def _name_as_dropped(value: Any, path: Path) -> Any:
+    """Return plain data that says nothing of the place of a file, nor of the command line."""
+    if isinstance(value, str):
+        value = value.replace(f"{path.parent}{os.sep}", "")
+        return value.replace("--from", "the `format`").replace("--strict", "`on_error` stop")
+    if isinstance(value, list):
+        return [_name_as_dropped(item, path) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {_name_as_dropped(key, path): _name_as_dropped(value[key], path) for key in value}
 
 
 def check_right(caller: Caller, name: str) -> None:

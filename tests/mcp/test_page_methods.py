@@ -419,6 +419,21 @@ async def test_nothing_of_an_import_stays_in_the_temporary_folder(
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "content", [b"\0", b"{", b'[{"text": "x"}, {"no": 1}]', b"PK\5\6" + bytes(18)]
+)
+async def test_what_is_wrong_with_a_file_is_said_of_the_name_that_it_was_dropped_by(
+    page: PageServer, content: bytes
+) -> None:
+    browser = Browser(page.app)
+    for name in ("a.bin", "a.json", "a.zip"):
+        for rest in ("", "&on_error=stop", "&format=mem0"):
+            said = (await upload(browser, content, f"?name={name}{rest}")).text
+            assert name in said
+            assert "infinite-memory-" not in said
+            assert "--" not in said
+
+
 async def test_two_files_come_at_once_and_none_that_says_that_it_is_too_long(
     page: PageServer,
 ) -> None:
