@@ -57,6 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     flags = parser.parse_args(arguments)
     if flags.http is None and (flags.require_keys or flags.allow_host or flags.web):
         parser.error("--require-keys, --allow-host and --web go with --http")
+    if flags.web and (flags.tools is not None or flags.exclude_tools):
+        parser.error("a server with --tools or --exclude-tools has no page: leave out --web")
     if find_spec("mcp") is None:
         sys.stderr.write(f"{_MISSING_SDK}\n")
         return 2

@@ -68,6 +68,17 @@ def test_a_flag_that_cannot_be_used_ends_it_with_two(
     assert "error:" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("option", ["--tools", "--exclude-tools"])
+def test_a_server_of_some_tools_prints_no_address_of_a_page(
+    option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["--http", "127.0.0.1:0", "--web", "address", option, "undo"])
+    assert stopped.value.code == 2
+    said = capsys.readouterr()
+    assert (said.out, "has no page: leave out --web" in said.err) == ("", True)
+
+
 def test_without_the_sdk_it_says_in_one_sentence_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

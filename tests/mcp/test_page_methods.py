@@ -431,7 +431,8 @@ async def test_what_is_wrong_with_a_file_is_said_of_the_name_that_it_was_dropped
             said = (await upload(browser, content, f"?name={name}{rest}")).text
             assert name in said
             assert "infinite-memory-" not in said
-            assert "--" not in said
+            assert "--from" not in said
+            assert "--strict" not in said
 
 
 async def test_two_files_come_at_once_and_none_that_says_that_it_is_too_long(
