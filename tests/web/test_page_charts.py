@@ -91,7 +91,9 @@ def test_axe_finds_nothing_in_any_view_and_nothing_is_wider_than_the_window(
     page = open_page(server.url, color_scheme=scheme, viewport={"width": width, "height": 800})
     for view in VIEWS:
         page.goto(f"{server.url}/#/{view}")
-        expect(page.locator(f".view-{view.partition('?')[0]} h1")).to_be_visible(timeout=30_000)
+        # The view of before stays until this one is drawn.
+        shown = page.locator(f".view[data-address='#/{view}'] h1")
+        expect(shown).to_be_visible(timeout=30_000)
         waiting = page.locator(".view > .waiting, .view > div > .waiting")
         expect(waiting).to_have_count(0, timeout=30_000)
         page.wait_for_timeout(300)

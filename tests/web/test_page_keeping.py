@@ -99,6 +99,8 @@ def test_upkeep_is_planned_before_it_is_done_and_dreams_are_taken_back(
     keep.get_by_role("button", name="Do it now").click()
     expect(keep.get_by_text("The upkeep is done.")).to_be_visible(timeout=60_000)
     store.dream(seed=2)
+    # The page shows the new cycle first, once it has noticed it.
+    expect(keep.locator("details.cycle")).to_have_count(len(store.dreams.diary(limit=20)))
     cycle = keep.locator("details.cycle").first
     cycle.locator("summary").click()
     cycle.get_by_role("button", name="Take the whole dream back").click()

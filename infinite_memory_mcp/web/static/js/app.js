@@ -65,7 +65,7 @@ async function show({ isRenewal = false } = {}) {
   const { name, parameters } = readAddress();
   const isMove = !isRenewal && state.view !== null;
   markNavigation(name);
-  const root = h("div", { class: `view view-${name}` });
+  const root = h("div", { class: `view view-${name}`, data: { address: location.hash } });
   const wait = isRenewal ? null : setTimeout(() => run === state.run && main.replaceChildren(waiting(5)), 150);
   let title = "Infinite Memory";
   main.setAttribute("aria-busy", "true");
@@ -90,10 +90,11 @@ async function show({ isRenewal = false } = {}) {
     return;
   }
   document.title = `${title} · Infinite Memory`;
-  const place = isRenewal ? { top: scrollY, focus: findFocus() } : null;
+  const place = isRenewal ? { top: scrollY, focus: findFocus(), open: listOpen() } : null;
   state.root = root;
   main.replaceChildren(root);
   if (place) {
+    for (const each of root.querySelectorAll("details")) each.open ||= place.open.has(each.firstElementChild.textContent);
     scrollTo({ top: place.top, behavior: "instant" });
     place.focus && root.querySelectorAll(place.focus.selector)[place.focus.at]?.focus({ preventScroll: true });
   } else {
@@ -103,6 +104,9 @@ async function show({ isRenewal = false } = {}) {
   }
   if (state.isStale) await renew();
 }
+
+/** The headings of what somebody has unfolded. */
+const listOpen = () => new Set([...(state.root?.querySelectorAll("details[open]") ?? [])].map((each) => each.firstElementChild.textContent));
 
 /** Where the focus is, so that it can be found again in a view that was drawn anew. */
 function findFocus() {
