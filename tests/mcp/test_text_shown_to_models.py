@@ -65,7 +65,7 @@ _GROUPS: dict[tuple[str, ...], list[Any]] = {
     ("conversation_id",): [CONVERSATION, ASKED],
     ("id_or_key",): [NAME, "note", "decision"],
     ("id",): [*(id_of(kind) for kind in Kind), ASKED],
-    ("ids",): [["note"], ["fact", "lesson"], [ASKED]],
+    ("ids", "accept", "reject"): [["note"], ["fact", "lesson"], [ASKED]],
     ("source", "target", "why_not"): ["note", "decision", ASKED],
     ("sources", "supersedes", "related"): [["fact"], [ASKED]],
     ("repository",): [OCTO, "ALL", REPOSITORY, ASKED],
