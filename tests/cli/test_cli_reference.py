@@ -35,7 +35,7 @@ def options_of(command: click.Command) -> set[str]:
     return {
         name
         for parameter in command.params
-        if isinstance(parameter, click.Option)
+        if isinstance(parameter, click.Option) and not parameter.hidden
         for name in [*parameter.opts, *parameter.secondary_opts]
     }
 
