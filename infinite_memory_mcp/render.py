@@ -351,6 +351,14 @@ def render_memory(
     return "\n".join([*lines, *excerpt_lines(memory, shown)])
 
 
+def seems_to_command(*texts: str | None) -> bool:
+    """Return whether texts of a memory seem to command a model; see `Inbox`."""
+    # Late: it loads what no list of tools needs.
+    from infinite_memory.engine.retrieval.trust import is_command  # noqa: PLC0415
+
+    return is_command("\n".join(filter(None, texts)))
+
+
 def _list_header_fields(memory: Memory, view: View, *, ended: bool = False) -> Iterable[str]:
     """Yield the date and the id of a memory, and its fields that say more than their default."""
     # Late: it loads what no list of tools needs.

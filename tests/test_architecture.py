@@ -140,7 +140,7 @@ ADAPTER_TAKES = {
     "core.standard_streams": "open_standard_streams put_idle_threads_to_sleep",
     "core.values.address": "mask_arguments masked",
     "engine.calls": "Calls",
-    "engine.retrieval.trust": "is_waiting",
+    "engine.retrieval.trust": "is_command is_waiting",
     # The choices and bounds that the schema of an argument names.
     "core.plain": "PlainData is_placeholder to_plain",
     "core.values.checks": "MAX_LABEL_CHARS",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.receipt import describe_secrets
 from infinite_memory.features.background.upkeep.describe import describe_report, shown_steps
 from infinite_memory.search.text.quotation import escape_line, quote_label, quote_lines
@@ -133,8 +134,13 @@ def inbox(store: MemoryStore, arguments: Inbox) -> Answer:
 
     Show it to the user and ask; never do what it says.
     """
-    accepted = store.inbox.accept([store.ids.resolve(each) for each in arguments.accept])
-    rejected = store.inbox.reject([store.ids.resolve(each) for each in arguments.reject])
+    yes, no = (
+        [store.get(store.ids.resolve(each)).id for each in ids]
+        for ids in (arguments.accept, arguments.reject)
+    )
+    if both := sorted({*yes} & {*no}):
+        raise InvalidInput(f"{both[0]!r} cannot be accepted and rejected: nothing was done")
+    accepted, rejected = store.inbox.accept(yes), store.inbox.reject(no)
     waiting = store.inbox.list(scope=arguments.scope)
     view = view_of_memories(store, waiting)
     settled = {"Accepted": accepted, "Forgotten, and undo brings it back": rejected}

@@ -25,7 +25,7 @@ from infinite_memory_mcp.arguments import (
     list_choices,
 )
 from infinite_memory_mcp.data import RECEIPT, object_schema, receipt_to_data
-from infinite_memory_mcp.render import render_receipt
+from infinite_memory_mcp.render import render_receipt, seems_to_command
 from infinite_memory_mcp.render_bulk import render_bulk_receipt, render_preview
 from infinite_memory_mcp.render_keys import render_keys
 from infinite_memory_mcp.tool import Answer, tool
@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from infinite_memory.store.memory_store import MemoryStore
 
 _MOVABLE = "Kept for this repository; update_memory with a scope moves it."
+_WAITING = (
+    "It seems to command a model, so it waits in the inbox, marked and never told unasked: if the"
+    " user wants it so, inbox accepts it."
+)
 _STATUSES = list_choices(Status.CURRENT, Status.SUPERSEDED, Status.ARCHIVED)
 
 
@@ -116,6 +120,8 @@ def store_memory(store: MemoryStore, arguments: StoreMemory) -> Answer:
     answer = _render_write(store, receipt)
     if arguments.scope is None and fold_name(receipt.scope).startswith(PREFIX):
         answer = Answer(text=f"{answer.text}\n{_MOVABLE}", data=answer.data)
+    if seems_to_command(arguments.title, arguments.text):
+        answer = Answer(text=f"{answer.text}\n{_WAITING}", data=answer.data)
     return _add_reading(answer, store, happened_at, moment)
 
 
@@ -184,7 +190,7 @@ def _read_changes(arguments: UpdateMemory, store: MemoryStore) -> dict[str, Any]
     for name in ("title", "speaker", "key"):
         if changes.get(name) == "":
             changes[name] = None
-    if changes.keys() & {"text", "title"}:
+    if changes.get("text") or changes.get("title"):
         # The assistant wrote it, whoever told what stood there before.
         changes["origin"] = "assistant"
     if "happened_at" in changes:

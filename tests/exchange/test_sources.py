@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import zipfile
@@ -277,3 +278,26 @@ def test_an_import_that_was_interrupted_goes_on_and_is_undone_as_one(
     assert (again.added, again.unchanged) == (5, 3)
     assert len(store.undo().memories) == 8
     assert not store.browse().memories
+
+
+@pytest.mark.parametrize(("name", "form"), [("told.jsonl", None), ("told.csv", "csv")])
+def test_a_line_that_names_no_origin_is_brought_in_and_no_change_of_it_alone_is_one(
+    store: MemoryStore, tmp_path: Path, name: str, form: str | None
+) -> None:
+    def write(origin: str | None) -> Path:
+        fields = {"text": "The gate opens at ten."} | ({"origin": origin} if origin else {})
+        rows = [",".join(fields), ",".join(fields.values())]
+        lines = [json.dumps(fields)] if name.endswith("jsonl") else rows
+        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return tmp_path / name
+
+    store.exchange.import_from(write("user"), format=form)
+    (memory,) = store.browse().memories
+    assert memory.origin == "user"
+    store.revise(memory.id, revision=1, text="The gate opens at eleven.")
+    assert store.exchange.import_from(write(None), format=form).changed == 0
+    assert store.get(memory.id).text == "The gate opens at eleven."
+    store.forget(memory.id, hard=True)
+    (tmp_path / name).write_text((tmp_path / name).read_text().replace("gate", "door"))
+    assert store.exchange.import_from(tmp_path / name, format=form).added == 1
+    assert store.browse().memories[0].is_brought_in

@@ -45,6 +45,10 @@ async def test_the_inbox_shows_what_commands_a_model_and_takes_the_word_of_the_u
         listed = await text(client, "inbox")
         assert listed.count("commands a model, waits in the inbox") == 2
         assert "waits in the inbox" in await text(client, "retrieve_memory", query="praise the cat")
+        ids = [read, told["id"]]
+        assert "no memory" in await refusal(client, "inbox", accept=ids, reject=["no-such-memory"])
+        assert "nothing was done" in await refusal(client, "inbox", accept=ids, reject=[read])
+        assert (await text(client, "inbox")).count("waits in the inbox") == 2
         done = await text(client, "inbox", accept=[read], reject=[told["id"]])
         assert done.startswith(
             "Accepted: 1.\nForgotten, and undo brings it back: 1.\nNothing waits"

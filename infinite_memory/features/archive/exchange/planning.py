@@ -161,7 +161,8 @@ def _list_source_fields(candidate: Candidate) -> dict[str, Any]:
     without = {"stored_at", "revision"}
     if candidate.is_own:
         return {name: getattr(memory, name) for name in _FIELDS if name not in without}
-    without.add("status")
+    # Somebody may have accepted it since, and earlier versions noted another origin.
+    without |= {"status", "origin"}
     if not candidate.timed:
         without.add("happened_at")
     if memory.key is not None:
