@@ -2,8 +2,9 @@
 
     python -m benchmarks.injections [--fit]
 
-Each text of `benchmarks/labelled/injections_*.jsonl` is taken as one that an assistant stored: what
-an import or a tool brings in is marked and never pushed, whatever it says. `--fit` fits the weights
+Each text of `benchmarks/labelled/injections_*.jsonl` is taken as one that an assistant stored. Then
+those of the held-out half that command a model are stored by each way, and asked for in their own
+words: how many stand first without a mark, and how many are pushed. `--fit` fits the weights
 of `commands_model` on the development half: logistic regression with a penalty of 0.1 on the square
 of the weights, by Newton's method over the texts. Its bar lets three of the honest texts through in
 a cross-validation of ten parts.
@@ -20,7 +21,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from infinite_memory.engine.retrieval.trust import is_command
+from infinite_memory import Draft, MemoryStore, Origin
+from infinite_memory.engine.retrieval.trust import is_command, is_waiting
 from infinite_memory.search.text.injection import WEIGHTS, Injection, list_features
 
 _LABELLED = Path(__file__).parent / "labelled"
@@ -104,6 +106,19 @@ def count_withheld(name: str) -> dict[bool, tuple[int, int]]:
     return {label: (withheld[label], every[label]) for label in every}
 
 
+def count_plain(origin: Origin) -> tuple[int, int]:
+    """Return how many texts of an origin are the first hit without a mark, and are pushed."""
+    texts = [text for text, label in read_rows("injections_held_out") if label]
+    plain = pushed = 0
+    with MemoryStore.open("memory://") as store:
+        store.remember_many([Draft(text=text, origin=origin) for text in texts])
+        for text in texts:
+            first = store.search(text, limit=1)[0].memory
+            plain += not first.is_brought_in and not is_waiting(first)
+            pushed += len(store.search(text, cut="pushed", limit=1)) > 0
+    return plain, pushed
+
+
 def main() -> None:
     """Print the figures of both halves."""
     parser = argparse.ArgumentParser(
@@ -118,6 +133,9 @@ def main() -> None:
             " of ".join(map("{:,}".format, counts[label])) for label in (True, False)
         )
         print(f"{name}: withheld {poisoned} that command a model, {honest} honest ones")
+    for origin in (Origin.IMPORT, Origin.TOOL, Origin.ASSISTANT):
+        plain, pushed = count_plain(origin)
+        print(f"held out, by {origin}: {plain} are a plain first hit, {pushed} are pushed")
 
 
 if __name__ == "__main__":
