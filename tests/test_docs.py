@@ -28,6 +28,8 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 DOTTED_NAME = re.compile(r"\binfinite_memory(?:_mcp)?(?:\.[A-Za-z_]\w*)+")
 # A decision and a line of the changelog name what was there when they were written.
 CURRENT_PAGES = [p for p in PAGES if p.parent.name != "decisions" and p.name != "changelog.md"]
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
+MAX_DECISION_WORDS = 150
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 # A time zone in which it is about noon, so that "today" does not end between two commands; in this
 # form the sign counts westwards.
@@ -241,9 +243,13 @@ def test_every_setting_is_in_the_reference_with_its_default() -> None:
 
 
 def test_every_decision_is_listed() -> None:
-    folder = ROOT / "docs" / "decisions"
-    index = (folder / "README.md").read_text("utf-8")
-    assert [p.name for p in sorted(folder.glob("[0-9]*.md")) if p.name not in index] == []
+    index = (ROOT / "docs" / "decisions" / "README.md").read_text("utf-8")
+    assert [p.name for p in DECISIONS if p.name not in index] == []
+
+
+def test_a_decision_has_at_most_150_words() -> None:
+    counts = {p.name: len(p.read_text("utf-8").split()) for p in DECISIONS}
+    assert {name: count for name, count in counts.items() if count > MAX_DECISION_WORDS} == {}
 
 
 def test_no_page_and_no_message_installs_from_the_public_index() -> None:
