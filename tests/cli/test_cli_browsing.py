@@ -14,11 +14,11 @@ def test_a_memory_is_shown_with_every_field_that_it_has(run: Run) -> None:
         "--valid-from", "2026-01-01", "--source", "b", "--source", "c",
         "--happened-at", "2026-06-05T14:30", "--key", "k")  # fmt: skip
     lines = run("show", "a").stdout.splitlines()
-    stored = lines.pop(8)
+    stored = lines.pop(9)
     assert stored.startswith("stored: ")
     assert stored.endswith(", revision 1")
     assert lines == [
-        "2026-06-05 14:30+02:00  Global  note",
+        "2026-06-05",
         "id: a",
         "origin: user",
         "valid_from: 2026-01-01 00:00+01:00",
@@ -26,6 +26,7 @@ def test_a_memory_is_shown_with_every_field_that_it_has(run: Run) -> None:
         "sources: b, c",
         "context.n: 1",
         "context.s: t",
+        "happened: 2026-06-05 14:30+02:00",
         "",
         "First line",
         "second line",
@@ -63,7 +64,7 @@ def test_the_list_is_in_pages_newest_first(run: Run, ask: Ask) -> None:
 
 def test_into_a_pipe_a_memory_is_a_line_with_tabs(run: Run) -> None:
     run("remember", "one\n\ttwo", "--id", "a", "--happened-at", "2026-06-05")
-    assert run("list").stdout == "2026-06-05 00:00+02:00\tGlobal\tnote\tone two\ta\n"
+    assert run("list").stdout == "2026-06-05\tGlobal\tnote\tone two\ta\n"
 
 
 def test_the_list_says_what_other_scopes_hold(run: Run) -> None:

@@ -69,11 +69,12 @@ def test_the_sentence_of_a_receipt_says_what_became_of_others(run: Run) -> None:
     given = ("--key", "job", "--happened-at", "2026-01-01")
     run("remember", "works at Acme", *given, "--id", "acme")
     said = run("remember", "works at Globex", *given, "--id", "globex").stdout
-    assert "It conflicts with acme" in said
+    assert 'It conflicts with "works at Acme" (acme)' in said
     said = run("remember", "works at Initech", "--key", "job", "--id", "initech").stdout
-    assert "It supersedes " in said
+    assert 'It supersedes "works at Globex" (globex)' in said or "(acme)" in said
     said = run("remember", "works at Hooli", "--key", "job", "--happened-at", "2025-01-01").stdout
-    assert "It is already superseded" in said
+    assert "It is already superseded: " in said
+    assert " began later and holds now." in said
 
 
 def test_conflicts_are_listed_until_they_are_decided(run: Run, ask: Ask) -> None:

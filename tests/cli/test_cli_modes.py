@@ -50,9 +50,7 @@ def test_a_search_shows_what_holds_and_what_it_has_superseded(ask: Ask, run: Run
         }
     ]
     shown = run("search", "which city does Alice live in").stdout
-    assert (
-        "before, until 2024-04-01 00:00+02:00: Alice lives in the city of Berlin (berlin)" in shown
-    )
+    assert "   before: Alice lives in the city of Berlin  until 2024-04-01  berlin" in shown
     strict = ask("search", "which city does Alice live in", "--mode", "strict")
     assert [hit["supersedes"] for hit in strict["hits"]] == [[]]
 
@@ -66,8 +64,8 @@ def test_the_history_flags_what_is_over(ask: Ask, run: Run) -> None:
         "oslo": False,
     }
     shown = run("search", "Alice city", "--mode", "history").stdout
-    assert "superseded  ended 2024-04-01 00:00+02:00" in shown
-    assert "ended 2023-01-01 00:00+01:00" in shown
+    assert "  fact  ended 2024-04-01  berlin" in shown
+    assert "ended 2023-01-01" in shown
     table = run("search", "Alice city", "--depth", "exhaustive").stdout
     statuses = {row.split("\t")[7]: row.split("\t")[3] for row in table.splitlines()}
     assert statuses == {"berlin": "superseded", "flat": "ended", "oslo": "current"}

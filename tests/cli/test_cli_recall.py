@@ -37,8 +37,7 @@ def test_a_time_is_recalled_oldest_first_in_pages_with_a_digest(run: Run, ask: A
     assert (second["next"], second["digest"], second["total"]) == (None, None, 3)
     shown = run("recall", "March 2026", "-n", "2", "--scope", "ALL")
     assert shown.stdout == (
-        "2026-03-02 09:30+01:00\tGlobal\tnote\tday 2\td2\n"
-        "2026-03-04 09:30+01:00\tapollo\tnote\tday 4\td4\n"
+        "2026-03-02\tGlobal\tnote\tday 2\td2\n2026-03-04\tapollo\tnote\tday 4\td4\n"
     )
     assert shown.stderr.splitlines() == [
         "March 2026: 2026-03-01 00:00+01:00 to 2026-04-01 00:00+02:00.",

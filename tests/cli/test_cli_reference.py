@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from infinite_memory.apps.cli.command_table import COMMANDS
+from infinite_memory.apps.cli.command_table import COMMANDS, OTHER_NAMES
 from infinite_memory.apps.cli.main import infinite_memory
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "command-line.md"
@@ -72,3 +72,12 @@ def test_every_command_has_a_summary_and_help(name: str) -> None:
         for parameter in command.params:
             if isinstance(parameter, click.Option) and not isinstance(parameter.type, click.Choice):
                 assert parameter.help or parameter.name == "title", parameter.name
+
+
+def test_what_other_programs_call_a_command_runs_it_and_is_in_the_reference() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert not set(OTHER_NAMES) & set(COMMANDS)
+    for other, name in OTHER_NAMES.items():
+        command = infinite_memory.get_command(CONTEXT, other)
+        assert command.name == infinite_memory.get_command(CONTEXT, name).name
+        assert f"`{other}`" in page

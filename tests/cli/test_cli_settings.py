@@ -35,6 +35,15 @@ def test_every_setting_is_listed_with_its_value_and_origin(
     assert "store\t-\tdefault" in run("config").stdout
 
 
+def test_some_settings_are_listed_and_setting_one_says_where(run: Run, home: Path) -> None:
+    assert run("config", "search.limit").stdout == "search.limit\t10\tdefault\n"
+    assert run("config", "get", "search.limit").stdout == "search.limit\t10\tdefault\n"
+    said = run("config", "set", "search.limit", "5", code=2).stderr
+    assert f'write {{"search": {{"limit": 5}}}} into {home}' in said
+    assert "or set INFINITE_MEMORY_SEARCH_LIMIT=5" in said
+    assert "the nearest is search.limit" in run("config", "search.limt", code=2).stderr
+
+
 def test_a_password_in_the_address_of_a_store_is_not_shown(run: Run) -> None:
     shown = run("config", "--store", "mongodb://me:s3cret@host:1/db").stdout
     assert "s3cret" not in shown

@@ -42,6 +42,27 @@ def test_lines_fit_and_nothing_but_spaces_is_lost(
     assert all(SGR.findall(line)[-1:] in ([], ["\x1b[0m"]) for line in lines)
 
 
+@given(st.lists(st.tuples(texts, styles), min_size=1, max_size=4), texts, st.integers(10, 120))
+def test_a_line_with_details_fits_and_loses_none_of_them(
+    parts: list[tuple[str, str]], details: str, columns: int
+) -> None:
+    lines = list(draw_lines(terminal(columns, colors=False), parts, details=[(details, "dim")]))
+    assert all(measure_columns(line) <= columns for line in lines)
+    assert "".join(details.split()) in "".join("".join(lines).split())
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_hit_is_one_line_with_its_source_at_the_right(columns: int) -> None:
+    source = [("2026-06-05", "cyan"), ("  ", ""), ("bc648e29", "dim")]
+    parts = [("1. ", ""), ("Apollo ships on June 5, unless the review takes longer. " * 4, "")]
+    (line,) = draw_lines(terminal(columns, colors=False), parts, details=source)
+    assert measure_columns(line) == columns
+    assert line.startswith("1. Apollo ships")
+    assert line.endswith("…  2026-06-05  bc648e29")
+    (short,) = draw_lines(terminal(columns, colors=False), parts[:1], details=source)
+    assert measure_columns(short) == columns
+
+
 def test_lines_are_cut_between_words_where_there_are_any() -> None:
     drawn = draw_lines(terminal(12, colors=False), [("a long sentence", ""), (" of words", "")])
     assert list(drawn) == ["a long", "sentence of", "words"]

@@ -268,3 +268,14 @@ SUBCOMMAND_EXAMPLES: Mapping[str, str] = {
     "completion show": "completion show zsh",
 }
 """An example for each command of a group, by both names."""
+
+OTHER_NAMES: Mapping[str, str] = {
+    **dict.fromkeys(("add", "save", "store"), "remember"),
+    **dict.fromkeys(("find", "query", "ask"), "search"),
+    **dict.fromkeys(("get", "view"), "show"),
+    **dict.fromkeys(("ls", "recent"), "list"),
+    **dict.fromkeys(("edit", "update"), "revise"),
+    **dict.fromkeys(("delete", "remove", "rm"), "forget"),
+    **dict.fromkeys(("status", "info"), "stats"),
+}
+"""What other programs call a command: each runs it, and no help lists it."""

@@ -12,7 +12,12 @@ from typing import Any, NoReturn
 
 import click
 
-from infinite_memory.apps.cli.command_table import COMMANDS, SECTIONS, SUBCOMMAND_EXAMPLES
+from infinite_memory.apps.cli.command_table import (
+    COMMANDS,
+    OTHER_NAMES,
+    SECTIONS,
+    SUBCOMMAND_EXAMPLES,
+)
 from infinite_memory.apps.cli.exits import ExitCode, exit_code
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import discard_output, emit_text, remark
@@ -55,6 +60,7 @@ class LazyGroup(click.Group):
         cmd_name: str,
     ) -> click.Command:
         """Load the file of a command; the object in it is called after the command."""
+        cmd_name = OTHER_NAMES.get(cmd_name, cmd_name)
         row = COMMANDS.get(cmd_name)
         if row is None:
             near = get_close_matches(cmd_name, list(COMMANDS), n=1)
@@ -184,8 +190,7 @@ def _report_usage(error: click.ClickException, arguments: Sequence[str]) -> None
         _report_error(type(error).__name__, message, as_json=True)
         return
     if isinstance(error, click.UsageError) and error.ctx is not None:
-        remark(error.ctx.get_usage(), style="")
-        remark(f"Try '{error.ctx.command_path} --help' for help.", style="")
+        message = f"{message.rstrip('.')}; see {error.ctx.command_path} --help"
     _report_error(type(error).__name__, message, as_json=False)
 
 

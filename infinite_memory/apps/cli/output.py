@@ -23,10 +23,15 @@ from infinite_memory.search.text.lines import escape_controls
 
 @frozen
 class Line:
-    """A line of output: parts with their styles, such as "bold red", and an indent in columns."""
+    """A line of output: parts with their styles, such as "bold red", and an indent in columns.
+
+    A line with `details` stays one line on a terminal: its parts are cut so that the details, which
+    end at the right edge, have room.
+    """
 
     parts: Sequence[tuple[str, str]]
     indent: int = 0
+    details: Sequence[tuple[str, str]] = ()
 
 
 def is_terminal(stream: IO[str]) -> bool:
@@ -53,13 +58,20 @@ def emit_lines(lines: Iterable[Line]) -> None:
 
         terminal = read_terminal()
         drawn = (
-            draw_lines(terminal, _escape_parts(line.parts), indent=line.indent) for line in lines
+            draw_lines(
+                terminal,
+                _escape_parts(line.parts),
+                indent=line.indent,
+                details=_escape_parts(line.details),
+            )
+            for line in lines
         )
         emit_text("".join(f"{line}\n" for text in drawn for line in text))
         return
     plain: list[str] = []
     for line in lines:
-        text = "".join(escape_controls(text) for text, _ in line.parts)
+        gap = [("  ", "")] if line.details else []
+        text = "".join(escape_controls(text) for text, _ in [*line.parts, *gap, *line.details])
         plain.extend(f"{' ' * line.indent}{part}".rstrip() for part in text.split("\n"))
     emit_text("".join(f"{line}\n" for line in plain))
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 from infinite_memory.apps.cli.output import Line
+from infinite_memory.core.clock import system_clock
 from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType
-from infinite_memory.core.values.memory import Memory, Status, present
+from infinite_memory.core.values.memory import GLOBAL, Kind, Memory, Status, present
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import (
     KeyHolder,
@@ -18,10 +22,16 @@ from infinite_memory.core.values.receipt import (
     Similar,
     describe_secrets,
 )
-from infinite_memory.core.values.timestamps import show_moment
+from infinite_memory.core.values.timestamps import in_zone, show_moment
 from infinite_memory.search.text.lines import one_line
 
+if TYPE_CHECKING:
+    from infinite_memory.store.memory_store import MemoryStore
+
 _EXCERPT_CHARS = 600
+_QUOTED_CHARS, _MOST_QUOTED, _SCOPE_CHARS = 60, 3, 16
+# An id that the store made, see `core.values.ids`.
+_MADE_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # What `memory_lines` shows in the first line, in lines of their own form, or at the end.
 _SHOWN_APART = {
     *("id", "text", "kind", "title", "scope", "tags", "context", "speaker", "status", "important"),
@@ -92,38 +102,44 @@ def provenance(memory: Memory, zone: str | None, *, ended: bool = False) -> list
     """Return when a memory happened, its scope, kind, speaker, title and tags, as parts of a line.
 
     Also its status unless it is current, and its end if it has any; `ended` says that it is over.
+    The scope Global, and the kind of a note, go without saying.
     """
-    # Late: it loads what no other render needs.
-    from infinite_memory.engine.retrieval.trust import is_waiting
-
-    parts = [(show_moment(memory.happened_at, zone), "cyan"), (memory.scope, "magenta")]
-    parts.append((str(memory.kind), ""))
-    if memory.status is not Status.CURRENT:
-        parts.append((str(memory.status), "red"))
-    if memory.valid_to is not None:
-        until = show_moment(memory.valid_to, zone)
-        parts.append((f"ended {until}", "red") if ended else (f"until {until}", ""))
-    if memory.important:
-        parts.append(("important", "yellow"))
-    if memory.is_inferred:
-        parts.append(("said in a session", ""))
-    if memory.is_brought_in:
-        parts.append(("brought in", ""))
-    if is_waiting(memory):
-        parts.append(("waits in the inbox", "yellow"))
+    parts = source_parts(memory.happened_at, memory.scope, zone)
+    if memory.kind is not Kind.NOTE:
+        parts.append((str(memory.kind), ""))
+    parts += _list_states(memory, zone, ended=ended)
     if memory.speaker:
         parts.append((f"{memory.speaker}:", "green"))
     if memory.title:
         parts.append((memory.title, "bold"))
     if memory.tags:
         parts.append((" ".join(f"#{tag}" for tag in memory.tags), "blue"))
-    return _join_pieces(parts)
+    return parts
+
+
+def _list_states(memory: Memory, zone: str | None, *, ended: bool) -> Iterator[tuple[str, str]]:
+    # Late: it loads what no other render needs.
+    from infinite_memory.engine.retrieval.trust import is_waiting
+
+    if memory.status is not Status.CURRENT and not (ended and memory.status is Status.SUPERSEDED):
+        yield str(memory.status), "red"
+    if memory.valid_to is not None:
+        until = show_day(memory.valid_to, zone)
+        yield (f"ended {until}", "red") if ended else (f"until {until}", "")
+    if memory.important:
+        yield "important", "yellow"
+    if memory.is_inferred:
+        yield "said in a session", ""
+    if memory.is_brought_in:
+        yield "brought in", ""
+    if is_waiting(memory):
+        yield "waits in the inbox", "yellow"
 
 
 def memory_lines(memory: Memory, zone: str | None) -> list[Line]:
     """Return every field of a memory, and its whole text, as `present` shows them."""
     memory = present(memory)
-    lines = [Line(provenance(memory, zone)), _format_field("id", memory.id)]
+    lines = [Line(join_pieces(provenance(memory, zone))), _format_field("id", memory.id)]
     for field in _FIELDS:
         value = getattr(memory, field.name)
         if value:
@@ -137,32 +153,51 @@ def memory_lines(memory: Memory, zone: str | None) -> list[Line]:
         _format_field(f"context.{name}", _format_value(value))
         for name, value in memory.context.items()
     ]
+    lines.append(_format_field("happened", show_moment(memory.happened_at, zone)))
     stored = f"{show_moment(memory.stored_at, zone)}, revision {memory.revision}"
     return [*lines, _format_field("stored", stored), Line([("", "")]), Line([(memory.text, "")])]
 
 
-def receipt_sentence(receipt: Receipt) -> str:
+def shorten_ids(store: MemoryStore, ids: Iterable[str]) -> dict[str, str]:
+    """Return for each id the shortest ending that a command takes for it.
+
+    An id that the user chose stands for itself.
+    """
+    ids = list(ids)
+    made = store.ids.shorten([memory_id for memory_id in ids if _MADE_ID.fullmatch(memory_id)])
+    return {memory_id: made.get(memory_id, memory_id) for memory_id in ids}
+
+
+def quote_memories(store: MemoryStore, ids: Sequence[str]) -> str:
+    """Return memories in a sentence, each as its first words and its id."""
+    shown = shorten_ids(store, ids)
+    texts = {i: one_line(store.get(i).text, max_chars=_QUOTED_CHARS) for i in ids[:_MOST_QUOTED]}
+    return join_words([f'"{texts[i]}" ({shown[i]})' if i in texts else shown[i] for i in ids])
+
+
+def receipt_sentence(receipt: Receipt, store: MemoryStore) -> str:
     """Describe the effect of a write in a sentence."""
-    place = f"{receipt.id} in {receipt.scope}"
+    place = f"{shorten_ids(store, [receipt.id])[receipt.id]} in {receipt.scope}"
     if receipt.erased:
         erased = f"Erased {place}: {join_words(receipt.erased)}."
-        return " ".join([erased, *list_hints(receipt)])
+        return " ".join([erased, *_list_hints(receipt, store)])
     number = f", revision {receipt.revision}" if receipt.revision > 1 else ""
     outcome = _DONE.get(receipt.outcome, str(receipt.outcome).capitalize())
     done = f"{outcome} {place}{number}: {_HOW[receipt.searchable]}."
-    return " ".join([done, *list_hints(receipt)])
+    return " ".join([done, *_list_hints(receipt, store)])
 
 
-def list_hints(receipt: Receipt) -> Iterator[str]:
+def _list_hints(receipt: Receipt, store: MemoryStore) -> Iterator[str]:
     """Yield sentences on a write that its author should know."""
     if receipt.superseded_by is not None:
-        yield f"It is already superseded: {receipt.superseded_by} began later and holds now."
+        newer = quote_memories(store, [receipt.superseded_by])
+        yield f"It is already superseded: {newer} began later and holds now."
     if receipt.superseded:
-        yield f"It supersedes {join_words(receipt.superseded)}."
+        yield f"It supersedes {quote_memories(store, receipt.superseded)}."
     if receipt.conflicts:
         yield (
-            f"It conflicts with {join_words(receipt.conflicts)}: the same key and the same"
-            " beginning, but another text; both stay current until you `revise` one so that it"
+            f"It conflicts with {quote_memories(store, receipt.conflicts)}: the same key and the"
+            " same beginning, but another text; both stay current until you `revise` one so that it"
             " `--supersedes` the other."
         )
     if receipt.secrets:
@@ -176,71 +211,83 @@ def list_hints(receipt: Receipt) -> Iterator[str]:
         yield f"Still to be done: {sentence}."
 
 
-def similar_lines(receipt: Receipt, zone: str | None) -> Iterator[Line]:
+def similar_lines(receipt: Receipt, store: MemoryStore) -> Iterator[Line]:
     """Yield what a new memory probably replaces and what is similar, each with its command."""
-    for old in receipt.replaces:
-        yield Line([("Probably replaces:", "bold")])
-        yield from _format_similar(old, zone)
-        yield Line([(f"If it does: {_settle(receipt, old)}.", "dim")])
-    for known in receipt.similar:
-        yield Line([("Also known:", "bold")])
-        yield from _format_similar(known, zone)
-        yield Line([(f"If this replaces it: {_settle(receipt, known)}.", "dim")])
+    pairs = [(old, "Probably replaces: ", "If it does") for old in receipt.replaces]
+    pairs += [(known, "Also known: ", "If this replaces it") for known in receipt.similar]
+    shown = shorten_ids(store, [receipt.id, *(similar.id for similar, _, _ in pairs)])
+    for similar, label, condition in pairs:
+        details = source_parts(similar.happened_at, similar.scope, store.config.time_zone)
+        key = [] if similar.key is None else [(f"key {similar.key}", "")]
+        text = one_line(similar.text, max_chars=_EXCERPT_CHARS)
+        details = join_pieces([*details, *key, (shown[similar.id], "dim")])
+        yield Line([(label, "bold"), (text, "")], 0, details)
+        yield Line([(f"{condition}: {_settle(receipt, similar, shown)}.", "dim")], 2)
 
 
-def _format_similar(similar: Similar, zone: str | None) -> Iterator[Line]:
-    parts = [
-        (f"{similar.score:.2f}", "bold"),
-        (show_moment(similar.happened_at, zone), "cyan"),
-        (similar.scope, "magenta"),
-    ]
-    if similar.key is not None:
-        parts.append((f"key {similar.key}", ""))
-    yield Line([*_join_pieces(parts)], 2)
-    yield Line([(similar.text, "")], 4)
-    yield Line([(similar.id, "dim")], 4)
-
-
-def _settle(receipt: Receipt, old: Similar) -> str:
+def _settle(receipt: Receipt, old: Similar, shown: Mapping[str, str]) -> str:
     """Return the command that says that the new memory replaces `old`."""
     if old.scope == receipt.scope:
-        return f"`infinite-memory revise {receipt.id} --supersedes {old.id}`"
-    return f"`infinite-memory revise {old.id} --status superseded`"
+        return f"`infinite-memory revise {shown[receipt.id]} --supersedes {shown[old.id]}`"
+    return f"`infinite-memory revise {shown[old.id]} --status superseded`"
 
 
-def key_lines(receipt: Receipt, zone: str | None) -> Iterator[Line]:
+def key_lines(receipt: Receipt, store: MemoryStore) -> Iterator[Line]:
     """Yield the memories whose keys bear on the key of a new memory, and the way to settle them."""
     nearest = receipt.nearest_key
+    holders = [*receipt.same_key, *([nearest] if nearest is not None else [])]
+    shown = shorten_ids(store, [receipt.id, *(holder.id for holder in holders)])
+    zone = store.config.time_zone
     if nearest is not None:
         yield Line([(f"Nearest key: {nearest.key}", "bold")])
-        yield from _format_holder(nearest, receipt, zone)
-        settle = f"revise {receipt.id} --key {shlex.quote(nearest.key)}"
+        yield from _format_holder(nearest, receipt, zone, shown)
+        settle = f"revise {shown[receipt.id]} --key {shlex.quote(nearest.key)}"
         if nearest.scope == receipt.scope:
-            settle += f" --supersedes {nearest.id}"
+            settle += f" --supersedes {shown[nearest.id]}"
         yield Line([(f"If it is the same fact: `infinite-memory {settle}`.", "dim")])
     if receipt.same_key:
         number = len(receipt.same_key)
         names = list(dict.fromkeys(holder.scope for holder in receipt.same_key))
         yield Line([(f"The same key in {scope_names(names)}:", "bold")])
         for holder in receipt.same_key:
-            yield from _format_holder(holder, receipt, zone)
-        old_id = receipt.same_key[0].id if number == 1 else "ID"
+            yield from _format_holder(holder, receipt, zone, shown)
+        old_id = shown[receipt.same_key[0].id] if number == 1 else "ID"
         end = f"`infinite-memory revise {old_id} --status superseded`"
         yield Line([(f"Each holds in its scope. If one no longer holds: {end}.", "dim")])
 
 
-def _format_holder(holder: KeyHolder, receipt: Receipt, zone: str | None) -> Iterator[Line]:
-    """Yield the date, the text and the id of a memory, unless it is shown as similar."""
+def _format_holder(
+    holder: KeyHolder, receipt: Receipt, zone: str | None, shown: Mapping[str, str]
+) -> Iterator[Line]:
+    """Yield the text, the date and the id of a memory, unless it is shown as similar."""
     if holder.id in {similar.id for similar in (*receipt.replaces, *receipt.similar)}:
         return
-    parts = [(show_moment(holder.happened_at, zone), "cyan"), (holder.scope, "magenta")]
-    yield Line([*_join_pieces(parts)], 2)
-    if holder.text is not None:
-        yield Line([(holder.text, "")], 4)
-    yield Line([(holder.id, "dim")], 4)
+    details = [*source_parts(holder.happened_at, holder.scope, zone), (shown[holder.id], "dim")]
+    text = one_line(holder.text or "", max_chars=_EXCERPT_CHARS)
+    yield Line([(text, "")], 2, join_pieces(details))
 
 
-def _join_pieces(parts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+def show_time(moment: datetime, zone: str | None) -> str:
+    """Return a moment to the minute in a time zone."""
+    return f"{in_zone(moment, zone):%Y-%m-%d %H:%M}"
+
+
+def show_day(moment: datetime, zone: str | None) -> str:
+    """Return the day of a moment in a time zone, with its time of day if it is today."""
+    local, today = in_zone(moment, zone), in_zone(system_clock(), zone)
+    if local.date() == today.date():
+        return f"today {local:%H:%M}"
+    return local.date().isoformat()
+
+
+def source_parts(moment: datetime, scope: str, zone: str | None) -> list[tuple[str, str]]:
+    """Return the day and the scope of a memory as parts of a line, without the scope Global."""
+    place = [] if scope == GLOBAL else [(one_line(scope, max_chars=_SCOPE_CHARS), "magenta")]
+    return [(show_day(moment, zone), "cyan"), *place]
+
+
+def join_pieces(parts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return parts of a line with two spaces between them."""
     return [piece for part in parts for piece in (part, ("  ", ""))][:-1]
 
 

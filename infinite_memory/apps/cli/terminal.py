@@ -52,11 +52,42 @@ def _measure_character(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def draw_lines(terminal: Terminal, parts: Parts, *, indent: int = 0) -> Iterator[str]:
-    """Yield the lines of a text, coloured, and wrapped between words where there are any."""
-    cells = [(char, style) for text, style in parts for char in text.expandtabs(8)]
+def draw_lines(
+    terminal: Terminal, parts: Parts, *, indent: int = 0, details: Parts = ()
+) -> Iterator[str]:
+    """Yield the lines of a text, coloured, and wrapped between words where there are any.
+
+    With `details`, which end at the right edge, it is a single line that is cut, unless these need
+    more than two thirds of the terminal.
+    """
+    cells, right = _list_cells(parts), _list_cells(details)
+    room = terminal.columns - indent - _GAP - _measure_cells(right)
+    if right and room >= terminal.columns // 3 and ("\n", "") not in right:
+        kept = _cut_cells([(" " if char == "\n" else char, style) for char, style in cells], room)
+        gap = " " * (room + _GAP - _measure_cells(kept))
+        yield f"{' ' * indent}{_paint_cells(terminal, [*kept, (gap, ''), *right])}"
+        return
+    if right:
+        cells += [("  ", ""), *right]
     for line in _wrap_cells(cells, max(1, terminal.columns - indent)):
         yield f"{' ' * indent}{_paint_cells(terminal, line)}".rstrip(" ")
+
+
+def _list_cells(parts: Parts) -> list[_Cell]:
+    return [(char, style) for text, style in parts for char in text.expandtabs(8)]
+
+
+def _measure_cells(cells: Iterable[_Cell]) -> int:
+    return sum(_measure_character(char) for char, _ in cells)
+
+
+def _cut_cells(cells: list[_Cell], width: int) -> list[_Cell]:
+    """Return the cells that fit in `width` columns, with an ellipsis in place of the rest."""
+    if _measure_cells(cells) <= width:
+        return cells
+    while cells and _measure_cells(cells) >= width:
+        cells = cells[:-1]
+    return [*cells, ("…", "dim")]
 
 
 def draw_table(
@@ -92,7 +123,7 @@ def draw_table(
 def _join_pieces(terminal: Terminal, pieces: Sequence[list[_Cell]], columns: Sequence[int]) -> str:
     line = ""
     for piece, width in zip(pieces, columns, strict=True):
-        used = sum(_measure_character(char) for char, _ in piece)
+        used = _measure_cells(piece)
         line += _paint_cells(terminal, piece) + " " * (width - used + _GAP)
     return line.rstrip(" ")
 
@@ -116,7 +147,7 @@ def _wrap_cells(cells: Sequence[_Cell], width: int) -> Iterator[list[_Cell]]:
             place = next(ends, len(line))
             yield line[:place]
             line = line[place:]
-            used = sum(_measure_character(char) for char, _ in line)
+            used = _measure_cells(line)
         line.append(cell)
         used += size
     yield line

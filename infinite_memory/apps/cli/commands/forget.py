@@ -105,10 +105,11 @@ def _forget_ids(context: click.Context, memory_ids: Sequence[str], *, hard: bool
             return ExitCode.NO
         with waiting():
             receipts |= {memory_id: store.forget(memory_id, hard=hard) for memory_id in lines}
-    if wants_json(context):
-        emit_json({"receipts": [receipt.to_dict() for receipt in receipts.values()]})
-    else:
-        emit_lines(Line([(receipt_sentence(receipt), "")]) for receipt in receipts.values())
+        if wants_json(context):
+            emit_json({"receipts": [receipt.to_dict() for receipt in receipts.values()]})
+        else:
+            sentences = [receipt_sentence(receipt, store) for receipt in receipts.values()]
+            emit_lines(Line([(sentence, "")]) for sentence in sentences)
     return ExitCode.DONE
 
 

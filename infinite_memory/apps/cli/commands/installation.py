@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 import click
@@ -21,6 +23,7 @@ from infinite_memory.apps.cli.output import (
 )
 from infinite_memory.apps.cli.settings import load_settings, read_platform, server_arguments
 from infinite_memory.apps.connect.entry import ServerEntry
+from infinite_memory.core.config import CONFIG_FILE, Effective, environment_name, keys
 from infinite_memory.core.errors import ConfigurationError
 from infinite_memory.core.values.address import masked
 from infinite_memory.core.values.messages import format_count
@@ -29,21 +32,44 @@ from infinite_memory.core.values.verification import Diagnosis, State
 
 
 @click.command("config")
+@click.argument("names", nargs=-1, metavar="[SETTING]...")
 @common_options
 @click.pass_context
-def config_command(context: click.Context) -> None:
-    """Print every setting in force, with its value and where the value came from.
+def config_command(context: click.Context, names: tuple[str, ...]) -> None:
+    """Print the settings in force, all or some, with their values and where these came from.
 
     Options override the environment, and the environment overrides the file in the home folder.
     """
+    settings = load_settings(context)
+    if names[:1] == ("set",):
+        raise click.UsageError(_say_where_to_set(names[1:], settings))
+    wanted = names[1:] if names[:1] == ("get",) else names
     rows = [
-        (key, _mask_value(value), origin) for key, value, origin in load_settings(context).rows()
+        (key, _mask_value(value), origin)
+        for key, value, origin in settings.rows()
+        if not wanted or key.startswith(wanted)
     ]
+    if not rows:
+        near = get_close_matches(wanted[0], keys(), n=1, cutoff=0.0)[0]
+        raise click.UsageError(f"no setting begins with {wanted[0]!r}: the nearest is {near}")
     if wants_json(context):
         emit_json({key: {"value": value, "origin": origin} for key, value, origin in rows})
         return
     shown = ((key, _format_cell(value), origin) for key, value, origin in rows)
     emit_table(("Setting", "Value", "From"), shown)
+
+
+def _say_where_to_set(words: Sequence[str], settings: Effective) -> str:
+    """Return in which file and in which variable a person sets a setting."""
+    name, value = (*words, "...")[:2] if words else ("search.limit", "5")
+    name = get_close_matches(name, keys(), n=1, cutoff=0.0)[0]
+    setting: object = int(value) if value.isdecimal() else value
+    for part in reversed(name.split(".")):
+        setting = {part: setting}
+    return (
+        f"settings are read from a file and the environment: write {json.dumps(setting)} into"
+        f" {settings.config.home / CONFIG_FILE}, or set {environment_name(name)}={value}"
+    )
 
 
 def _format_cell(value: object) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -11,10 +11,10 @@ from infinite_memory.apps.cli.completions import complete_ids
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, emit_table, remark
+from infinite_memory.apps.cli.render import shorten_ids, show_time
 from infinite_memory.core.values.entry import Action, Actor
 from infinite_memory.core.values.memory import shown_text
 from infinite_memory.core.values.messages import format_count
-from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.search.text.lines import one_line
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def log_command(
         memory_id = None if memory_id is None else store.ids.resolve(memory_id)
         entries = store.journal.entries(limit=limit, before=before, memory_id=memory_id)
         zone = store.config.time_zone
+        shown = shorten_ids(store, _list_ids(entry.action for entry in entries))
     if wants_json(context):
         emit_json({"entries": [entry.to_dict() for entry in entries]})
         return
@@ -56,9 +57,9 @@ def log_command(
         [
             (
                 str(entry.number),
-                show_moment(entry.action.at, zone),
+                show_time(entry.action.at, zone),
                 _name_actor(entry.action.actor),
-                f"{describe_action(entry.action)}\n{entry.action.actor.process}",
+                f"{_describe_action(entry.action, shown)}\n{entry.action.actor.process}",
             )
             for entry in entries
         ],
@@ -76,6 +77,7 @@ def _list_reads(
         memory_id = None if memory_id is None else store.ids.resolve(memory_id)
         reads = store.journal.reads(limit=limit, memory_id=memory_id)
         config = store.config
+        shown = shorten_ids(store, [i for read in reads for i in read.memories])
     if not config.audit.reads:
         remark("Reads are not recorded: set audit.reads to true to record them.")
     if wants_json(context):
@@ -87,10 +89,10 @@ def _list_reads(
         ("When", "Who", "How", "What"),
         [
             (
-                show_moment(read.at, config.time_zone),
+                show_time(read.at, config.time_zone),
                 _name_actor(read.actor),
                 read.operation,
-                _describe_ids(read.memories) or "nothing was found",
+                _describe_ids(read.memories, shown) or "nothing was found",
             )
             for read in reads
         ],
@@ -131,10 +133,12 @@ def undo_command(
     with open_store(context) as store:
         # Each command is a process of its own.
         done = store.undo(entry, dry_run=dry_run, last_of="machine")
+        ids = [*_list_ids([done.undone.action]), *(change.after.id for change in done.changes)]
+        shown = shorten_ids(store, ids)
     if wants_json(context):
         emit_json(done.to_dict())
         return
-    emit_lines(_format_undo(done))
+    emit_lines(_format_undo(done, shown))
     for skipped, reason in done.skipped[:_LISTED]:
         remark(f"Skipped entry {skipped.number}: {reason}.")
     if len(done.skipped) > _LISTED:
@@ -157,8 +161,12 @@ def _undo_session(context: click.Context, session: str, *, dry_run: bool) -> Non
     emit_lines([Line([(f"{verb} what the session left: {', '.join(counts)}.{redo}", "")])])
 
 
-def _format_undo(done: Undone) -> Iterator[Line]:
-    what = f"entry {done.undone.number}: {describe_action(done.undone.action)}."
+def _list_ids(actions: Iterable[Action]) -> Iterator[str]:
+    return (step.id for action in actions for step in action.memories)
+
+
+def _format_undo(done: Undone, shown: Mapping[str, str]) -> Iterator[Line]:
+    what = f"entry {done.undone.number}: {_describe_action(done.undone.action, shown)}."
     if done.entry is None:
         yield Line([(f"Would undo {what} Nothing was changed.", "")])
     else:
@@ -169,7 +177,7 @@ def _format_undo(done: Undone) -> Iterator[Line]:
         listed = ", ".join(map(str, done.further[:_LISTED]))
         yield Line([(f"with {number} of the same import: {listed}", "")], indent=2)
     for change in done.changes[:_LISTED]:
-        yield Line([(change_line(change), "")], indent=2)
+        yield Line([(_describe_change(change, shown), "")], indent=2)
     if len(done.changes) > _LISTED:
         more = format_count(len(done.changes) - _LISTED, "more memory", "more memories")
         yield Line([(f"and {more}", "")], indent=2)
@@ -188,13 +196,13 @@ _TEXT_CHARS = 60
 _NAMED_IN_PART = {"text", "status", "scope"}
 
 
-def describe_action(action: Action) -> str:
+def _describe_action(action: Action, shown: Mapping[str, str]) -> str:
     """Describe an action in a line."""
     parts = [str(action.operation)]
     if action.undoes is not None:
         parts[0] += f" of {action.undoes}"
     if action.memories:
-        parts.append(_describe_ids([step.id for step in action.memories]))
+        parts.append(_describe_ids(list(_list_ids([action])), shown))
     names = action.scope_names
     if names:
         parts.append(f"{format_count(len(names), 'scope')} ({', '.join(names)})")
@@ -205,15 +213,16 @@ def describe_action(action: Action) -> str:
     return ", ".join(parts)
 
 
-def _describe_ids(ids: Sequence[str]) -> str:
+def _describe_ids(ids: Sequence[str], shown: Mapping[str, str]) -> str:
     """Return the number of some memories with the first ids, "" for none."""
     if not ids:
         return ""
     more = f" and {len(ids) - _NAMED:,} more" if len(ids) > _NAMED else ""
-    return f"{format_count(len(ids), 'memory', 'memories')} ({', '.join(ids[:_NAMED])}{more})"
+    named = ", ".join(shown[memory_id] for memory_id in ids[:_NAMED])
+    return f"{format_count(len(ids), 'memory', 'memories')} ({named}{more})"
 
 
-def change_line(change: MemoryChange) -> str:
+def _describe_change(change: MemoryChange, shown: Mapping[str, str]) -> str:
     """Describe the effect of an undo on a memory in a line."""
     before, after, differing = change.before, change.after, change.differing
     parts = []
@@ -231,7 +240,7 @@ def change_line(change: MemoryChange) -> str:
     same_text = (
         "" if change.is_private or "text" in differing else f" {_shorten_text(shown_text(after))}"
     )
-    return f"{after.id}{same_text}: {', '.join(parts) or 'as it was'}"
+    return f"{shown[after.id]}{same_text}: {', '.join(parts) or 'as it was'}"
 
 
 def _shorten_text(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -27,7 +28,13 @@ from infinite_memory.apps.cli.output import (
     is_terminal,
     remark,
 )
-from infinite_memory.apps.cli.render import key_lines, memory_lines, receipt_sentence
+from infinite_memory.apps.cli.render import (
+    key_lines,
+    memory_lines,
+    receipt_sentence,
+    shorten_ids,
+    show_day,
+)
 from infinite_memory.apps.cli.scope_hints import name_create_option
 from infinite_memory.core.errors import KeyElsewhere
 from infinite_memory.core.values.fields import MEMORY_FIELDS
@@ -145,13 +152,13 @@ def revise_command(
             changes["text"] = read_text(text, max_bytes=store.config.limits.max_text_bytes)
         if revision is None:
             revision = store.get(memory_id).revision
-        zone = store.config.time_zone
         with name_create_option():
             receipt = store.revise(memory_id, revision=revision, create_scope=create, **changes)
-    if wants_json(context):
-        emit_json(receipt.to_dict())
-    else:
-        emit_lines([Line([(receipt_sentence(receipt), "")]), *key_lines(receipt, zone)])
+        if wants_json(context):
+            emit_json(receipt.to_dict())
+        else:
+            sentence = Line([(receipt_sentence(receipt, store), "")])
+            emit_lines([sentence, *key_lines(receipt, store)])
 
 
 _TABLE_CHARS, _PIPE_CHARS = 120, 2000
@@ -184,25 +191,30 @@ def history_command(context: click.Context, id_or_key: str, *, scopes: tuple[str
             call = f"`infinite-memory history {shlex.quote(error.key)} {options}`"
             raise KeyElsewhere.of(error.key, error.where, error.scopes, call) from error
         zone = store.config.time_zone
+        shown = shorten_ids(store, [memory.id for memory in memories])
     if wants_json(context):
         emit_json({"history": [memory.to_dict() for memory in memories]})
         return
     max_chars = _TABLE_CHARS if is_terminal(sys.stdout) else _PIPE_CHARS
     emit_table(
-        ("From", "To", "Status", "Memory"),
-        [_make_history_row(memory, zone, max_chars) for memory in memories],
+        ("From", "To", "Status", "Memory", "Id", "Revision"),
+        [_make_history_row(memory, zone, shown, max_chars) for memory in memories],
         widths={"From": 11, "To": 11},
     )
 
 
-def _make_history_row(memory: Memory, zone: str | None, max_chars: int) -> tuple[str, ...]:
-    end = "" if memory.valid_to is None else show_moment(memory.valid_to, zone)
+def _make_history_row(
+    memory: Memory, zone: str | None, shown: Mapping[str, str], max_chars: int
+) -> tuple[str, ...]:
+    end = "" if memory.valid_to is None else show_day(memory.valid_to, zone)
     text = one_line(shown_text(memory), max_chars=max_chars)
     return (
-        show_moment(memory.held_from, zone),
+        show_day(memory.held_from, zone),
         end,
         str(memory.status),
-        f"{text}\n{memory.id}\nrevision {memory.revision}",
+        text,
+        shown[memory.id],
+        f"revision {memory.revision}",
     )
 
 
@@ -229,19 +241,21 @@ def conflicts_command(context: click.Context, *, scopes: tuple[str, ...]) -> Non
     with open_store(context) as store:
         groups = store.journal.conflicts(scope=list(scopes) or None)
         zone = store.config.time_zone
+        shown = shorten_ids(store, [memory.id for group in groups for memory in group])
     if wants_json(context):
         emit_json({"conflicts": [[memory.to_dict() for memory in group] for group in groups]})
         return
     if not groups:
         remark("No facts disagree.")
     emit_table(
-        ("Scope", "Key", "From", "Memory"),
+        ("Scope", "Key", "From", "Memory", "Id"),
         [
             (
                 memory.scope,
                 memory.key or "",
-                show_moment(memory.held_from, zone),
-                f"{one_line(memory.text, max_chars=_CONFLICT_CHARS)}\n{memory.id}",
+                show_day(memory.held_from, zone),
+                one_line(memory.text, max_chars=_CONFLICT_CHARS),
+                shown[memory.id],
             )
             for group in groups
             for memory in group

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from infinite_memory.apps.cli.fields import conditions_but_when, filter_options,
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import emit_json, emit_table, is_terminal, remark
+from infinite_memory.apps.cli.render import shorten_ids, show_day
 from infinite_memory.apps.cli.scope_hints import describe_other_scopes
 from infinite_memory.core.clock import system_clock
 from infinite_memory.core.values.codec import iso
@@ -26,6 +27,7 @@ from infinite_memory.search.text.lines import one_line
 
 if TYPE_CHECKING:
     from infinite_memory.core.values.recall_page import Digest, Landmark, Recalled
+    from infinite_memory.store.memory_store import MemoryStore
 
 
 _MOST_STEPS = 31
@@ -59,14 +61,12 @@ def recall_command(
             after=options["after"],
             newest_first=newest_first,
         )
-        hint = None
-        if not as_json:
-            hint = describe_other_scopes(store, store.scopes.searched(options["scopes"] or None))
-    if as_json:
-        emit_json(recalled.to_dict())
-        return ExitCode.DONE if recalled else ExitCode.NO
-    if recalled:
-        emit_rows(recalled, zone)
+        if as_json:
+            emit_json(recalled.to_dict())
+            return ExitCode.DONE if recalled else ExitCode.NO
+        hint = describe_other_scopes(store, store.scopes.searched(options["scopes"] or None))
+        if recalled:
+            emit_rows(recalled.memories, store)
     for sentence in _describe_recall(recalled, zone):
         remark(sentence)
     if hint is not None:
@@ -139,16 +139,13 @@ def list_command(
         if options["scopes"]:
             conditions["inherited"] = Inherited.LAST
         page = store.browse(**conditions, limit=limit, after=after)
-        as_json = wants_json(context)
-        hint = None
-        if not as_json:
-            hint = describe_other_scopes(store, store.scopes.searched(options["scopes"] or None))
-    if as_json:
-        emit_json({**page.to_dict(), "as_of": iso(as_of)})
-        return
-    if page.memories:
-        emit_rows(page.memories, zone)
-    else:
+        if wants_json(context):
+            emit_json({**page.to_dict(), "as_of": iso(as_of)})
+            return
+        hint = describe_other_scopes(store, store.scopes.searched(options["scopes"] or None))
+        if page.memories:
+            emit_rows(page.memories, store)
+    if not page.memories:
         remark("There are no memories to list.")
     if page.when is not None:
         remark(f"{page.when.said}.")
@@ -162,22 +159,23 @@ def list_command(
 
 # Enough to recognise a memory on a terminal, and to search the text in a pipe.
 _TABLE_CHARS, _PIPE_CHARS = 120, 600
-# A time takes two lines, the date and the time of day.
 _WIDTHS = {"When": 11, "Scope": 16}
 
 
-def emit_rows(memories: Iterable[Memory], zone: str | None) -> None:
+def emit_rows(memories: Sequence[Memory], store: MemoryStore) -> None:
     """Write time, scope, kind, text and id of the memories to standard output."""
+    zone, shown = store.config.time_zone, shorten_ids(store, [memory.id for memory in memories])
     now = system_clock()
     max_chars = _TABLE_CHARS if is_terminal(sys.stdout) else _PIPE_CHARS
     emit_table(
-        ("When", "Scope", "Kind", "Memory"),
+        ("When", "Scope", "Kind", "Memory", "Id"),
         [
             (
-                show_moment(memory.happened_at, zone),
+                show_day(memory.happened_at, zone),
                 memory.scope,
                 _describe_kind(memory, now),
-                f"{one_line(shown_text(memory), max_chars=max_chars)}\n{memory.id}",
+                one_line(shown_text(memory), max_chars=max_chars),
+                shown[memory.id],
             )
             for memory in memories
         ],

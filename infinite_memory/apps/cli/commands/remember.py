@@ -27,7 +27,14 @@ from infinite_memory.apps.cli.fields import (
 from infinite_memory.apps.cli.given_file import open_given_file
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
-from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, progress_bars, remark
+from infinite_memory.apps.cli.output import (
+    Line,
+    emit_json,
+    emit_lines,
+    is_terminal,
+    progress_bars,
+    remark,
+)
 from infinite_memory.apps.cli.render import key_lines, receipt_sentence, similar_lines
 from infinite_memory.apps.cli.scope_hints import name_create_option
 from infinite_memory.core.errors import InvalidInput, NotFound
@@ -56,7 +63,7 @@ _OF_THE_STORE = ("stored_at", "status", "revision")
 
 
 @click.command("remember")
-@click.argument("text", required=False)
+@click.argument("words", nargs=-1, metavar="[TEXT]...")
 @click.option(
     "--from",
     "source_file",
@@ -88,7 +95,7 @@ _OF_THE_STORE = ("stored_at", "status", "revision")
 def remember_command(
     context: click.Context,
     /,
-    text: str | None,
+    words: tuple[str, ...],
     source_file: str | None,
     *,
     similar: bool,
@@ -102,7 +109,9 @@ def remember_command(
     first memory is stored; the options set the fields that a line leaves out. Similar memories are
     named for a TEXT only.
     """
-    if (text is None) == (source_file is None):
+    if not words and source_file is None and not is_terminal(sys.stdin):
+        words = ("-",)
+    if bool(words) == (source_file is not None):
         raise click.UsageError("give a TEXT, - for standard input, or --from FILE")
     if source_file is not None:
         if create:
@@ -116,7 +125,7 @@ def remember_command(
         fields = field_values(options, store)
         if fields.get("supersedes"):
             fields["supersedes"] = [store.ids.resolve(old) for old in fields["supersedes"]]
-        checked_text = read_text(str(text), max_bytes=limit)
+        checked_text = read_text(" ".join(words), max_bytes=limit)
         with name_create_option():
             receipt = store.remember(checked_text, similar=similar, create_scope=create, **fields)
         emit_receipt(context, store, receipt)
@@ -126,15 +135,14 @@ def remember_command(
 
 def emit_receipt(context: click.Context, store: MemoryStore, receipt: Receipt) -> None:
     """Print the receipt of a new memory; a long text is embedded after that."""
-    zone = store.config.time_zone
     if wants_json(context):
         emit_json(receipt.to_dict())
     else:
         emit_lines(
             [
-                Line([(receipt_sentence(receipt), "")]),
-                *similar_lines(receipt, zone),
-                *key_lines(receipt, zone),
+                Line([(receipt_sentence(receipt, store), "")]),
+                *similar_lines(receipt, store),
+                *key_lines(receipt, store),
             ]
         )
     _embed_long_texts(store, [receipt])

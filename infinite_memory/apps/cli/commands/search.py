@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,7 +13,14 @@ from infinite_memory.apps.cli.fields import depth_option, filter_options, filter
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, emit_table, remark
-from infinite_memory.apps.cli.render import excerpt, join_words, provenance
+from infinite_memory.apps.cli.render import (
+    excerpt,
+    join_pieces,
+    join_words,
+    provenance,
+    shorten_ids,
+    show_day,
+)
 from infinite_memory.apps.cli.scope_hints import describe_other_scopes
 from infinite_memory.core.values.conversation.attachment import attachment_of, describe_attachment
 from infinite_memory.core.values.criteria import Cut, Depth
@@ -22,6 +30,9 @@ from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import describe_feedback
 from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.search.text.lines import one_line
+
+if TYPE_CHECKING:
+    from infinite_memory.store.memory_store import MemoryStore
 
 _HEADERS = ("", "Score", "When", "Status", "Scope", "Kind", "Memory")
 # A time takes two lines, the date and the time of day.
@@ -46,7 +57,8 @@ _STEPS = (
         "not_useful",
     ),
 )
-_ASIDE_CHARS = 120
+# A text that is longer does not fit into a line with its source.
+_LINE_CHARS, _EXCERPT_CHARS, _INDENT = 60, 600, 3
 
 
 @click.command("search")
@@ -92,21 +104,13 @@ def search_command(
             # The best passage of a long text is part of the explanation.
             explain=explain or not as_json,
         )
-        hint = None if as_json or hits else describe_other_scopes(store, hits.scopes)
-    if as_json:
-        emit_json({"query": query, **hits.to_dict()})
-        return ExitCode.DONE if hits else ExitCode.NO
-    emit_hits(hits, zone, explain=explain)
-    emit_lines([_format_aside("archived", hit, zone) for hit in hits.archived])
-    emit_lines([_format_aside("nearest", hit, zone) for hit in hits.nearest])
+        if as_json:
+            emit_json({"query": query, **hits.to_dict()})
+            return ExitCode.DONE if hits else ExitCode.NO
+        hint = None if hits else describe_other_scopes(store, hits.scopes)
+        emit_hits(hits, store, explain=explain)
     remark(_summarise_hits(hits, zone) if hits else _describe_no_hits(hits, zone, hint))
     return ExitCode.DONE if hits else ExitCode.NO
-
-
-def _format_aside(name: str, hit: Hit, zone: str | None) -> Line:
-    """Return a memory beside the hits as a line: an archived one, or one that may not answer."""
-    text = one_line(hit.text, max_chars=_ASIDE_CHARS)
-    return Line([(f"{name}, {show_moment(hit.memory.happened_at, zone)}: {text}", "dim")])
 
 
 def _write_elsewhere_sentence(hits: Hits) -> str | None:
@@ -244,76 +248,110 @@ def not_useful_command(
         emit_lines([Line([(sentence, "")])])
 
 
-def emit_hits(hits: Hits, zone: str | None, *, explain: bool) -> None:
-    """Write hits to standard output: whole, as highlights, or as a table of headings."""
+def emit_hits(hits: Hits, store: MemoryStore, *, explain: bool) -> None:
+    """Write hits to standard output: the first whole and the others a line each, or a table."""
+    zone = store.config.time_zone
+    shown = shorten_ids(store, _list_ids(hits))
     if hits.depth is Depth.EXHAUSTIVE:
-        rows = [_make_row(rank, hit, zone, explain=explain) for rank, hit in _enumerate_ranks(hits)]
+        rows = [_make_row(rank, hit, zone, shown, explain) for rank, hit in _enumerate_ranks(hits)]
         if rows:
             emit_table(_HEADERS, rows, widths=_WIDTHS)
         return
-    covered = hits.covered
     for rank, hit in _enumerate_ranks(hits):
-        lines = _format_hit(rank, hit, zone, covered.get(hit.memory.id))
+        lines = list(_format_hit(rank, hit, hits, zone, shown))
         if explain and hit.explanation is not None:
-            lines.append(Line([(format_explanation(hit.explanation), "dim")], 3))
+            lines.append(Line([(format_explanation(hit.explanation), "dim")], _INDENT))
         emit_lines(lines)
+    for name, asides in (("archived", hits.archived), ("nearest", hits.nearest)):
+        emit_lines(
+            _quote_beside(
+                name, hit.text, show_day(hit.memory.happened_at, zone), shown[hit.memory.id]
+            )
+            for hit in asides
+        )
+
+
+def _quote_beside(name: str, text: str, when: str, known_as: str, *, indent: int = 0) -> Line:
+    """Return a memory that is no hit, or stands beside one, as a line."""
+    said = f"{name}: {one_line(text, max_chars=_HEADING_CHARS)}"
+    return Line([(said, "dim")], indent, join_pieces([(when, "dim"), (known_as, "dim")]))
+
+
+def _list_ids(hits: Hits) -> Iterator[str]:
+    """Yield every id that a line of a hit may show."""
+    yield from hits.covered.values()
+    yield from (hit.memory.id for hit in (*hits.archived, *hits.nearest))
+    for hit in hits:
+        yield from (hit.memory.id, *hit.twins, *hit.covers, *hit.outdated)
+        yield from (told.id for _, others in hit.relations for told in others)
+        yield from (earlier.id for earlier in hit.supersedes)
+        if hit.corrected_by is not None:
+            yield hit.corrected_by
+        if hit.reached is not None:
+            yield hit.reached.match
 
 
 def _enumerate_ranks(hits: Hits) -> enumerate[Hit]:
     return enumerate(hits, hits.offset + 1)
 
 
-def _make_row(rank: int, hit: Hit, zone: str | None, *, explain: bool) -> tuple[str, ...]:
+def _make_row(
+    rank: int, hit: Hit, zone: str | None, shown: Mapping[str, str], explain: bool
+) -> tuple[str, ...]:
     memory = hit.memory
-    cell = f"{one_line(memory.heading, max_chars=_HEADING_CHARS)}\n{memory.id}"
+    cell = f"{one_line(memory.heading, max_chars=_HEADING_CHARS)}\n{shown[memory.id]}"
     if hit.reached is not None:
-        cell = f"{cell}\n{hit.reached.way} from {hit.reached.match}"
+        cell = f"{cell}\n{hit.reached.way} from {shown[hit.reached.match]}"
     if explain and hit.explanation is not None:
         cell = f"{cell}\n{format_explanation(hit.explanation)}"
-    moment = show_moment(memory.happened_at, zone)
     has_ended = hit.ended and memory.status is Status.CURRENT
     status, kind = "ended" if has_ended else str(memory.status), str(memory.kind)
-    return f"{rank}", f"{hit.score:.2f}", moment, status, memory.scope, kind, cell
+    day = show_day(memory.happened_at, zone)
+    return f"{rank}", f"{hit.score:.2f}", day, status, memory.scope, kind, cell
 
 
-def _format_hit(rank: int, hit: Hit, zone: str | None, summary: str | None) -> list[Line]:
-    """Return a hit as lines; `summary` is the id of the summary that covers it, if any."""
-    memory = hit.memory
-    head = [(f"{rank}. ", ""), (f"{hit.score:.2f}", "bold"), ("  ", "")]
-    lines = [Line([*head, *provenance(memory, zone, ended=hit.ended)])]
+def _format_hit(
+    rank: int, hit: Hit, hits: Hits, zone: str | None, shown: Mapping[str, str]
+) -> Iterator[Line]:
+    """Yield a hit as lines: the first hit with its whole text, every other in one, then notes."""
+    memory, label = hit.memory, f"{rank}. "
+    source = join_pieces([*provenance(memory, zone, ended=hit.ended), (shown[memory.id], "dim")])
+    text, cut = _cut_text(hit)
+    summary = hits.covered.get(memory.id)
     if summary is not None:
-        lines.append(Line([(f"{memory.id} (a source of {summary})", "dim")], 3))
+        text = f"a source of {shown[summary]}"
+    if rank == 1 and len(text) > _LINE_CHARS:
+        yield Line([(label, ""), (text, "")])
+        yield Line([*source, ("  `show` has the whole text" if cut else "", "dim")], _INDENT)
     else:
-        text, cut = _cut_text(hit)
-        lines.append(Line([(text, "")], 3))
-        if attachment_of(memory) is not None:
-            lines.append(Line([(f"attachment: {describe_attachment(memory)}", "dim")], 3))
-        hint = f"{memory.id} (the whole text: infinite-memory show {memory.id})"
-        lines.append(Line([(hint if cut else memory.id, "dim")], 3))
-    for label, ids in (
+        yield Line([(label, ""), (one_line(text, max_chars=_EXCERPT_CHARS), "")], 0, source)
+    for note in _list_notes(hit, shown):
+        yield Line([(note, "dim")], _INDENT)
+    for name, others in hit.relations:
+        for other in others:
+            # A hit needs no second line.
+            if not any(other.id == found.id for found in hits):
+                day = show_day(other.happened_at, zone)
+                yield _quote_beside(name, other.text, day, shown[other.id], indent=_INDENT)
+    for before in hit.supersedes:
+        until = f"until {show_day(before.ended_at, zone)}"
+        yield _quote_beside("before", before.text, until, shown[before.id], indent=_INDENT)
+
+
+def _list_notes(hit: Hit, shown: Mapping[str, str]) -> Iterator[str]:
+    if attachment_of(hit.memory) is not None:
+        yield f"attachment: {describe_attachment(hit.memory)}"
+    for name, ids in (
         ("the same, older", hit.twins),
         ("covers, below", hit.covers),
         ("outdated, since its sources were changed or replaced", hit.outdated),
+        ("corrected since by", [hit.corrected_by] if hit.corrected_by is not None else []),
     ):
         if ids:
-            lines.append(Line([(f"{label}: {excerpt(', '.join(ids), None)[0]}", "dim")], 3))
+            yield f"{name}: {excerpt(', '.join(shown[i] for i in ids))[0]}"
     if hit.not_useful_for:
         said = "; ".join(one_line(each, max_chars=_HEADING_CHARS) for each in hit.not_useful_for)
-        lines.append(Line([(f"lower, marked as not useful for: {said}", "dim")], 3))
-    if hit.corrected_by is not None:
-        lines.append(Line([(f"corrected since by {hit.corrected_by}", "dim")], 3))
-    for label, others in hit.relations:
-        for told in others:
-            when, text = (
-                show_moment(told.happened_at, zone),
-                one_line(told.text, max_chars=_HEADING_CHARS),
-            )
-            lines.append(Line([(f"{label}, on {when}: {text} ({told.id})", "dim")], 3))
-    for earlier in hit.supersedes:
-        text = one_line(earlier.text, max_chars=_HEADING_CHARS)
-        until = show_moment(earlier.ended_at, zone)
-        lines.append(Line([(f"before, until {until}: {text} ({earlier.id})", "dim")], 3))
-    return lines
+        yield f"lower, marked as not useful for: {said}"
 
 
 def _cut_text(hit: Hit) -> tuple[str, bool]:

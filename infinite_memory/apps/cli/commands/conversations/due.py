@@ -87,12 +87,12 @@ def done_command(
         receipts = [
             receipt for each in ids for receipt in store.triggers.done(each, state=state or "done")
         ]
-    if wants_json(context):
-        emit_json([receipt.to_dict() for receipt in receipts])
-    elif receipts:
-        emit_lines(Line([(receipt_sentence(receipt), "")]) for receipt in receipts)
-    else:
-        remark("No reminder seems done.")
+        if wants_json(context):
+            emit_json([receipt.to_dict() for receipt in receipts])
+        elif receipts:
+            emit_lines(Line([(receipt_sentence(receipt, store), "")]) for receipt in receipts)
+        else:
+            remark("No reminder seems done.")
 
 
 def _make_line(reminder: DueReminder, zone: str | None) -> Line:

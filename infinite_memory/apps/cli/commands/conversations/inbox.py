@@ -8,7 +8,7 @@ from infinite_memory.apps.cli.completions import complete_ids, complete_scopes
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, remark
-from infinite_memory.apps.cli.render import provenance, receipt_sentence
+from infinite_memory.apps.cli.render import join_pieces, provenance, receipt_sentence, shorten_ids
 from infinite_memory.search.text.lines import one_line
 
 _TEXT_CHARS = 240
@@ -46,16 +46,18 @@ def inbox_command(
         else:
             settle = store.inbox.accept if verdict == "accept" else store.inbox.reject
             receipts = settle(ids)
-    if verdict is not None:
-        if wants_json(context):
-            emit_json([receipt.to_dict() for receipt in receipts])
-        else:
-            emit_lines(Line([(receipt_sentence(receipt), "")]) for receipt in receipts)
-    elif wants_json(context):
+            if wants_json(context):
+                emit_json([receipt.to_dict() for receipt in receipts])
+            else:
+                emit_lines(Line([(receipt_sentence(receipt, store), "")]) for receipt in receipts)
+            return
+        shown = shorten_ids(store, [memory.id for memory in waiting])
+    if wants_json(context):
         emit_json([memory.to_dict() for memory in waiting])
     elif waiting:
         for memory in waiting:
-            said = Line([(one_line(memory.text, max_chars=_TEXT_CHARS), "")], 2)
-            emit_lines([Line([*provenance(memory, zone), (f"  {memory.id}", "dim")]), said])
+            said = [(one_line(memory.text, max_chars=_TEXT_CHARS), "")]
+            source = [*provenance(memory, zone), (shown[memory.id], "dim")]
+            emit_lines([Line(said, 0, join_pieces(source))])
     else:
         remark("Nothing waits in the inbox.")

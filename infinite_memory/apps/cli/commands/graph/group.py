@@ -20,7 +20,7 @@ from infinite_memory.apps.cli.output import (
     is_terminal,
     remark,
 )
-from infinite_memory.apps.cli.render import provenance
+from infinite_memory.apps.cli.render import join_pieces, provenance
 from infinite_memory.core.errors import NotFound
 from infinite_memory.core.values.link import Link, LinkType
 from infinite_memory.core.values.memory import Memory, present, shorten
@@ -199,7 +199,7 @@ def _find_other_end(link: Link, memory_id: str) -> str:
 def _format_related(number: int, related: Related, zone: str | None) -> Iterator[Line]:
     memory = present(related.memory)
     head = [(f"{number}. ", ""), (f"{related.weight:.2f}", "bold"), ("  ", "")]
-    yield Line([*head, *provenance(memory, zone)])
+    yield Line([*head, *join_pieces(provenance(memory, zone))])
     yield Line([(shorten(memory.text, _TEXT_CHARS), "")], 3)
     yield Line([(one_line(related.reason, max_chars=_REASON_CHARS), "dim")], 3)
     yield Line([(memory.id, "dim")], 3)
