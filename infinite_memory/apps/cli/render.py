@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _EXCERPT_CHARS = 600
 _QUOTED_CHARS, _MOST_QUOTED, _SCOPE_CHARS = 60, 3, 16
 # An id that the store made, see `core.values.ids`.
-_MADE_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_MADE_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|import:[0-9a-f]{32}")
 # What `memory_lines` shows in the first line, in lines of their own form, or at the end.
 _SHOWN_APART = {
     *("id", "text", "kind", "title", "scope", "tags", "context", "speaker", "status", "important"),
