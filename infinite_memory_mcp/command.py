@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
@@ -43,6 +44,14 @@ _NO_OUTPUT = (
     " with a pipe, or serve over HTTP with --http"
 )
 
+_OAUTH = {
+    "oauth.issuer": ("URL", "let HTTP clients sign in with this identity provider too"),
+    "oauth.audience": ("TEXT", "whom its tokens must be made for, such as the URL of this server"),
+    "oauth.claim": ("NAME", "the claim of its tokens that names an access key; default: sub"),
+}
+_WITH_HTTP = ("require_keys", "allow_host", "web", "root_path", *_OAUTH)
+_ROOT_PATH = re.compile(r"(?:/(?!\.)[\w.~-]+)*", re.ASCII)
+
 _WAITING = """\
 infinite-memory-mcp speaks the Model Context Protocol and waits for a client on standard input.
 A client starts it by itself; `infinite-memory connect` adds it to yours. Ctrl-C ends it.
@@ -55,15 +64,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     put_idle_threads_to_sleep()
     parser = _make_parser(sys.argv[1:] if arguments is None else arguments)
     flags = parser.parse_args(arguments)
-    if flags.http is None and (flags.require_keys or flags.allow_host or flags.web):
-        parser.error("--require-keys, --allow-host and --web go with --http")
+    if flags.http is None and any(getattr(flags, name) for name in _WITH_HTTP):
+        parser.error("--require-keys, --allow-host, --web, --root-path, --oauth-* go with --http")
     if flags.web and (flags.tools is not None or flags.exclude_tools):
         parser.error("a server with --tools or --exclude-tools has no page: leave out --web")
     if find_spec("mcp") is None:
         sys.stderr.write(f"{_MISSING_SDK}\n")
         return 2
     settings = Settings(
-        home=flags.home, store=flags.store, log_level=flags.log_level, scopes=flags.scopes
+        home=flags.home,
+        store=flags.store,
+        log_level=flags.log_level,
+        scopes=flags.scopes,
+        further={key: getattr(flags, key) for key in _OAUTH},
     )
     settings.start_logging()
     if flags.web is not None and _open_running_page(settings, flags):
@@ -113,11 +126,12 @@ def _serve_http(settings: Settings, flags: argparse.Namespace) -> int:
     except infinite_memory.ConfigurationError as error:
         sys.stderr.write(f"infinite-memory-mcp: {error}\n")
         return 3
+    oauth = config.oauth if config.oauth.issuer is not None else None
     options = HttpOptions(
         address=address,
         toolsets=_choose_toolsets(flags),
         tool_filter=_make_tool_filter(flags),
-        require_keys=flags.require_keys or flags.web is not None,
+        require_keys=flags.require_keys or flags.web is not None or oauth is not None,
         host_names=flags.allow_host,
         scopes=settings.scopes,
         structured=flags.structured,
@@ -125,6 +139,8 @@ def _serve_http(settings: Settings, flags: argparse.Namespace) -> int:
         home=config.home if _shows_home(settings, flags) else None,
         opens_page=flags.web is not None,
         environment=_find_browser(settings, flags),
+        oauth=oauth,
+        root_path=flags.root_path,
     )
     # Whole: the keys belong to the whole store, and every client is confined. No client works here.
     whole = evolve(settings, scopes=None, folder=None)
@@ -254,6 +270,15 @@ def _add_http_options(parser: argparse.ArgumentParser) -> None:
         help="a host name under which HTTP clients reach this server; may be repeated",
     )
     parser.add_argument(
+        "--root-path",
+        metavar="PATH",
+        type=_parse_root_path,
+        default="",
+        help="the prefix of every path before a proxy, such as /memory",
+    )
+    for key, (metavar, text) in _OAUTH.items():
+        parser.add_argument(f"--{key.replace('.', '-')}", dest=key, metavar=metavar, help=text)
+    parser.add_argument(
         "--web",
         choices=("browser", "address"),
         help="open the page of the memory in the browser, or print its address: with --http, as"
@@ -293,6 +318,13 @@ def _parse_address(text: str) -> HttpAddress:
         return HttpAddress.parse(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _parse_root_path(text: str) -> str:
+    path = text.rstrip("/")
+    if not _ROOT_PATH.fullmatch(path):
+        raise argparse.ArgumentTypeError(f"{text!r:.100} is no prefix of paths, such as /memory")
+    return path
 
 
 def _parse_names(text: str) -> tuple[str, ...]:

@@ -50,8 +50,8 @@ class Settings:
     The configuration is read when the store is opened, not before, so that the assistant is told of
     an error in it and the server does not exit. `scopes` confines the server to these scopes; None
     opens all. `client` is the name of the client in the journal, and
-    `folder` the one that it works in. The repr omits fields that may
-    hold a password.
+    `folder` the one that it works in. `further` are other settings by key that flags give. The repr
+    omits fields that may hold a password.
     """
 
     home: str | None = None
@@ -60,6 +60,7 @@ class Settings:
     scopes: tuple[str, ...] | None = None
     client: str = CLIENT
     folder: str | None = field(factory=_find_working_folder)
+    further: Mapping[str, str | None] = field(factory=dict)
     environment: Mapping[str, str] = field(factory=lambda: dict(os.environ), repr=False)
 
     @property
@@ -73,7 +74,7 @@ class Settings:
         Raises:
             ConfigurationError: a setting cannot be used.
         """
-        flags = {"store": self.store, "logging.level": self.log_level}
+        flags = {"store": self.store, "logging.level": self.log_level, **self.further}
         set_flags = {key: value for key, value in flags.items() if value is not None}
         effective = infinite_memory.load(
             home=self.home, flags=set_flags, environment=self.environment

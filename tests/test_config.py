@@ -60,7 +60,7 @@ def test_flags_go_over_the_environment_over_the_file(tmp_path: Path) -> None:
     assert rows["home"] == (tmp_path, "INFINITE_MEMORY_HOME")
     assert rows["default_scope"] == ("file", str(path))
     assert rows["embedder"] == ("/environment", "INFINITE_MEMORY_EMBEDDER")
-    assert rows["limits.max_text_bytes"] == (100, "--limits.max-text-bytes")
+    assert rows["limits.max_text_bytes"] == (100, "--limits-max-text-bytes")
     assert rows["time_zone"] == (None, "default")
 
 
@@ -124,6 +124,24 @@ def test_a_value_from_outside_that_cannot_be_used_is_refused(
         load(**settings)
 
 
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ({"issuer": "https://login.example.org"}, "issuer needs audience"),
+        ({"issuer": "http://login.example.org", "audience": "x"}, "with https, or http on this"),
+        ({"issuer": "https://me:pw@login.example.org", "audience": "x"}, "with https"),
+        ({"issuer": "https://login.example.org/?x=1", "audience": "x"}, "with https"),
+        ({"issuer": "login.example.org", "audience": "x"}, "with https"),
+    ],
+)
+def test_an_identity_provider_is_named_by_a_safe_address_and_with_an_audience(
+    tmp_path: Path, setting: dict[str, str], reason: str
+) -> None:
+    write(tmp_path, {"oauth": setting})
+    with pytest.raises(ConfigurationError, match=reason):
+        load(home=tmp_path)
+
+
 def _list_scope_settings() -> list[str]:
     """Return the settings that name scopes; the others with the word in their name are switches."""
     rows = {key: value for key, value, _ in Effective(config=Config(), origins=ORIGINS).rows()}
@@ -167,6 +185,7 @@ SETTINGS = [
     ("search.threshold", 0.25, "0.25", 0.25),
     ("conversation_scopes", True, "true", True),
     ("execution_providers", ["A", "B"], " A, B ,A", ("A", "B")),
+    ("oauth.ask_for", ["openid", "email"], "openid, email", ("openid", "email")),
 ]
 
 
@@ -180,7 +199,7 @@ def test_a_setting_is_read_from_each_source(
     sources: dict[str, dict[str, Any]] = {
         str(path): {},
         environment_name(key): {"environment": text},
-        f"--{key.replace('_', '-')}": {"flags": {key: as_text}},
+        f"--{key.replace('_', '-').replace('.', '-')}": {"flags": {key: as_text}},
     }
     for origin, given in sources.items():
         rows = {row[0]: row[1:] for row in load(home=tmp_path, **given).rows()}

@@ -127,6 +127,22 @@ def list_keys(services: Services) -> list[AccessKey]:
     return sorted(keys, key=lambda key: (key.created_at, key.id))
 
 
+def find_key(services: Services, name_or_id: object) -> AccessKey:
+    """Return the active key with an id or a name.
+
+    Raises:
+        AccessDenied: the handle was not opened for the whole store.
+        NotFound: no active key has the name or the id.
+    """
+    _refuse_other_handles(services)
+    wanted = check_label(name_or_id, "key", max_chars=_MAX_NAME_CHARS)
+    now, access_keys = services.clock(), services.storage.access_keys
+    key = access_keys([wanted]).get(wanted) or _find_by_name(access_keys(), wanted, now)
+    if key is None or key.state_at(now) is not KeyState.ACTIVE:
+        raise NotFound(f"no active access key has the name or the id {wanted!r}: create one")
+    return key
+
+
 def revoke_key(services: Services, name_or_id: object) -> AccessKey:
     """Revoke the key with an id, or the newest with a name, an active one first; return it.
 

@@ -7,7 +7,13 @@ from datetime import datetime
 
 from infinite_memory.core.observe.recorder import measure_calls
 from infinite_memory.core.values.access.key import AccessKey, NewKey
-from infinite_memory.engine.access_keys import check_key, create_key, list_keys, revoke_key
+from infinite_memory.engine.access_keys import (
+    check_key,
+    create_key,
+    find_key,
+    list_keys,
+    revoke_key,
+)
 from infinite_memory.engine.calls import count_call
 from infinite_memory.store.lifetime import Group
 
@@ -48,6 +54,14 @@ class AccessKeys(Group):
             AccessDenied: this handle does not manage keys.
         """
         return list_keys(self._services)
+
+    def find(self, name_or_id: str) -> AccessKey:
+        """Return the active key with an id or a name; by its id as fast among many keys.
+
+        Raises:
+            NotFound: there is none. Or AccessDenied: this handle does not manage keys.
+        """
+        return find_key(self._services, name_or_id)
 
     @count_call
     def revoke(self, name_or_id: str) -> AccessKey:

@@ -10,10 +10,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
 from infinite_memory_mcp.tool_filter import ToolFilter
+
+if TYPE_CHECKING:
+    from infinite_memory.core.config import OAuth
 
 _BACKLOG = 2048
 _EVERYWHERE = ("0.0.0.0", "::")
@@ -109,7 +113,9 @@ class HttpOptions:
     under which clients reach the server, besides addresses and localhost. `scopes` confines every
     client; None opens all. `call_seconds` is how long a client waits for a call. A file in `home`,
     unless that is None, lets the page be found. `opens_page` says that the server runs for the
-    page, which is opened in the browser of the `environment`, None for none.
+    page, which is opened in the browser of the `environment`, None for none. Clients sign in with
+    the identity provider of `oauth` too, unless that is None. `root_path` is the prefix, such as
+    /memory, of every path before a proxy.
     """
 
     address: HttpAddress
@@ -123,6 +129,8 @@ class HttpOptions:
     home: Path | None = None
     opens_page: bool = False
     environment: Mapping[str, str] | None = field(default=None, repr=False)
+    oauth: OAuth | None = None
+    root_path: str = ""
 
 
 def is_loopback_host(host: str) -> bool:

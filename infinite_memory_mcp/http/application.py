@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import anyio
@@ -24,6 +25,9 @@ from infinite_memory_mcp.http.responses import Refusal, refuse_in_json, send_con
 from infinite_memory_mcp.http.slots import FairSlots
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.web.page import Page, find_route
+
+if TYPE_CHECKING:
+    from infinite_memory_mcp.http.oauth import ProtectedResource
 
 _log = logging.getLogger(__name__)
 _BODY_SECONDS = 20.0
@@ -102,10 +106,14 @@ class HttpApplication:
         slots: FairSlots,
         metrics: MetricsPage,
         page: Page | None = None,
+        *,
+        root_path: str = "",
+        resource: ProtectedResource | None = None,
     ) -> None:
         """Serve the `handles` of the keys in `memory`; their calls run in `slots`.
 
-        The `page` of a person is served at /, unless it is None.
+        The `page` of a person is served at /, unless it is None. All paths are served below
+        `root_path` too. Clients that are to sign in are told of the `resource`.
         """
         self._memory = memory
         self._handles = handles
@@ -118,6 +126,8 @@ class HttpApplication:
         self._ready_check = anyio.Lock()
         self._metrics = metrics
         self._page = page
+        self._root_path = root_path
+        self._resource = resource
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -151,6 +161,7 @@ class HttpApplication:
         """Answer a request."""
         if scope["type"] != "http":
             return
+        scope = self._take_prefix(scope)
         exchange = _Exchange(send)
         self._exchanges.add(exchange)
         try:
@@ -165,10 +176,20 @@ class HttpApplication:
             self._exchanges.discard(exchange)
             self._fewer.set()
 
+    def _take_prefix(self, scope: Scope) -> Scope:
+        """Return a request without the prefix of its path, which a proxy may have taken already."""
+        path = scope["path"]
+        if not self._root_path or not f"{path}/".startswith(f"{self._root_path}/"):
+            return scope
+        return {**scope, "path": path.removeprefix(self._root_path)}
+
     async def _answer_request(self, scope: Scope, receive: Receive, exchange: _Exchange) -> None:
         try:
             await self._route_request(scope, receive, exchange)
         except Refusal as refusal:
+            if refusal.status == 401 and self._resource is not None:
+                where = self._resource.challenge(header(scope, b"host") or "")
+                refusal.headers["www-authenticate"] += f", {where}"
             if not exchange.has_started:
                 await refusal.send(exchange.send)
         except ClientLeft:
@@ -185,15 +206,23 @@ class HttpApplication:
         if self._page is not None and find_route(scope["path"]) is not None:
             await self._serve_page(self._page, scope, receive, exchange)
             return
+        if not scope["path"]:
+            # The links of the page are relative: to its folder, not to the folder above.
+            headers = {"location": f"{self._root_path}/"}
+            await send_content(exchange.send, 308, b"", "text/plain", headers)
+            return
         path = scope["path"].rstrip("/")
-        if path not in _PATHS:
+        about = self._resource if self._resource and self._resource.is_at(path) else None
+        if path not in _PATHS and about is None:
             here = "" if self._page is None else ", and / for a person"
             raise Refusal(404, f"nothing is served here: the paths are {', '.join(_PATHS)}{here}")
-        if scope["method"] not in _PATHS[path]:
-            allowed = ", ".join(_PATHS[path])
+        if scope["method"] not in _PATHS.get(path, ("GET", "HEAD")):
+            allowed = ", ".join(_PATHS.get(path, ("GET", "HEAD")))
             raise Refusal(405, f"{path} is for {allowed}", headers={"allow": allowed})
         self._hosts.check(header(scope, b"host"), header(scope, b"origin"))
-        if path == "/healthz":
+        if about is not None:
+            await send_json(exchange.send, 200, about.describe(header(scope, b"host") or ""))
+        elif path == "/healthz":
             await send_json(exchange.send, 200, {"status": "alive"})
         elif path == "/readyz":
             await self._answer_readiness(exchange.send)
@@ -279,10 +308,11 @@ class HttpApplication:
         handle = await self._handles.get(key)
         app: ASGIApp = handle.streamable if path == "/mcp" else handle.sse
         inner = path if path != MESSAGE_PATH.rstrip("/") else MESSAGE_PATH
+        inner = f"{self._root_path}{inner}"
         handle.open_requests += 1
         try:
             await app(
-                {**scope, "path": inner, "raw_path": inner.encode()},
+                {**scope, "path": inner, "raw_path": inner.encode(), "root_path": self._root_path},
                 receive,
                 refuse_in_json(send, _explain_refusal),
             )

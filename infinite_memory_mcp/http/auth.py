@@ -15,17 +15,17 @@ from starlette.types import Scope
 
 from infinite_memory.core.errors import AccessDenied, InfiniteMemoryError
 from infinite_memory.core.values.access.key import AccessKey
-from infinite_memory_mcp.http.responses import Refusal
+from infinite_memory_mcp.http.responses import CHALLENGE, Refusal
 from infinite_memory_mcp.lazy_store import LazyStore
 
 if TYPE_CHECKING:
     from infinite_memory.store.memory_store import MemoryStore
+    from infinite_memory_mcp.http.oauth import TokenCheck
 
 _log = logging.getLogger(__name__)
 _FRESH_SECONDS = 1.0
 _MAX_REMEMBERED = 1024
 _WAYS = "send it as the header 'x-memory-key: KEY' or 'Authorization: Bearer KEY', or as ?key=KEY"
-_CHALLENGE = 'Bearer realm="infinite-memory"'
 
 
 class KeyCheck:
@@ -36,10 +36,19 @@ class KeyCheck:
     """
 
     def __init__(
-        self, memory: LazyStore, *, required: bool, clock: Callable[[], float] = time.monotonic
+        self,
+        memory: LazyStore,
+        *,
+        required: bool,
+        tokens: TokenCheck | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Check against the keys of the store of `memory`; `required` even while there is none."""
+        """Check against the keys of the store of `memory`; `required` even while there is none.
+
+        Tokens of an identity provider are accepted beside keys, unless `tokens` is None.
+        """
         self._memory = memory
+        self._tokens = tokens
         self._required = required
         self._clock = clock
         self._looked_at = -_FRESH_SECONDS
@@ -72,7 +81,7 @@ class KeyCheck:
                 " log of the server has the reason",
                 headers={"retry-after": "5"},
             ) from error
-        raise Refusal(401, f"a key is needed: {_WAYS}", headers={"www-authenticate": _CHALLENGE})
+        raise Refusal(401, f"a key is needed: {_WAYS}", headers={"www-authenticate": CHALLENGE})
 
     async def _check_secret(self, secret: str) -> AccessKey:
         # A digest, so that no secret stays in memory for longer than its request.
@@ -80,7 +89,11 @@ class KeyCheck:
         at, key = self._results.get(name, (0.0, None))
         if name not in self._results or self._clock() - at >= _FRESH_SECONDS:
             now = self._clock()
-            key = await anyio.to_thread.run_sync(self._ask_store, secret)
+            # An access key has no dots.
+            if self._tokens is not None and secret.count(".") == 2:
+                key = await self._tokens.find_key(secret)
+            else:
+                key = await anyio.to_thread.run_sync(self._ask_store, secret)
             self._results[name] = now, key
             self._results.move_to_end(name)
             if len(self._results) > _MAX_REMEMBERED:
@@ -90,7 +103,7 @@ class KeyCheck:
                 401,
                 "the key is not accepted: it is unknown, has expired or was revoked; ask whoever"
                 " runs this server for another",
-                headers={"www-authenticate": f'{_CHALLENGE}, error="invalid_token"'},
+                headers={"www-authenticate": f'{CHALLENGE}, error="invalid_token"'},
             )
         self._required = True
         return key

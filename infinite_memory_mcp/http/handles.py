@@ -66,7 +66,7 @@ class Handles:
         self._open_memory = open_memory
         self._build_server = build_server
         self._clock = clock
-        self._handles: dict[str | None, Handle] = {}
+        self._handles: dict[object, Handle] = {}
         self._making = anyio.Lock()
         self._tasks: TaskGroup | None = None
 
@@ -85,7 +85,8 @@ class Handles:
 
     async def get(self, key: AccessKey | None) -> Handle:
         """Return the handle of a key."""
-        name = None if key is None else key.id
+        # The same key has fewer rights where a token of its owner says so.
+        name = None if key is None else (key.id, key.rights)
         async with self._making:
             if name not in self._handles:
                 assert self._tasks is not None

@@ -9,6 +9,8 @@ from typing import Any
 from mcp_types import INVALID_REQUEST
 from starlette.types import Message, Send
 
+CHALLENGE = 'Bearer realm="infinite-memory"'
+
 
 class Refusal(Exception):
     """A request that is not carried out; nothing was done."""

@@ -114,7 +114,14 @@ def build_application(
         )
 
     handles = Handles(_open_for_keys(memory, options), build)
-    keys = KeyCheck(memory, required=options.require_keys or not options.address.is_loopback)
+    tokens = resource = None
+    if options.oauth is not None:
+        from infinite_memory_mcp.http.oauth import ProtectedResource, TokenCheck  # noqa: PLC0415
+
+        tokens = TokenCheck(memory, options.oauth)
+        resource = ProtectedResource(options.oauth, options.root_path)
+    is_required = options.require_keys or not options.address.is_loopback
+    keys = KeyCheck(memory, required=is_required, tokens=tokens)
     return HttpApplication(
         memory,
         handles,
@@ -123,6 +130,8 @@ def build_application(
         slots,
         MetricsPage(memory, is_confined=options.scopes is not None),
         _make_page(memory, handles, keys, slots, options, sign_ins or SignIns()),
+        root_path=options.root_path,
+        resource=resource,
     )
 
 

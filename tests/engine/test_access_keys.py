@@ -208,6 +208,25 @@ def test_an_unknown_id_costs_the_same_comparison(
     assert compared == [(32, 32)] * 5
 
 
+def test_an_active_key_is_found_by_its_id_or_its_name(
+    store: MemoryStore, clock: StoppedClock
+) -> None:
+    laptop = store.keys.create("laptop", expires_at=NOW + timedelta(days=1)).key
+    assert store.keys.find("Laptop") == store.keys.find(laptop.id) == laptop
+    clock.now += timedelta(days=2)
+    again = store.keys.create("laptop").key
+    assert store.keys.find("laptop") == again
+    store.keys.revoke(again.id)
+    for wanted in ("laptop", laptop.id, again.id, "phone"):
+        with pytest.raises(
+            NotFound, match=f"no active access key has the name or the id '{wanted}'"
+        ):
+            store.keys.find(wanted)
+    for value in ("", 7, None):
+        with pytest.raises(InvalidInput):
+            store.keys.find(value)  # type: ignore[arg-type]
+
+
 def test_a_key_is_revoked_by_its_id_or_its_name_and_again_without_effect(
     store: MemoryStore, clock: StoppedClock
 ) -> None:
@@ -293,6 +312,7 @@ def test_a_confined_store_neither_manages_nor_shows_keys(scopes: list[str]) -> N
                 for call in (
                     lambda h=handle: h.keys.create("phone"),
                     lambda h=handle: h.keys.list(),
+                    lambda h=handle: h.keys.find("laptop"),
                     lambda h=handle: h.keys.revoke("laptop"),
                     lambda h=handle: h.keys.check(new.secret),
                 ):

@@ -531,6 +531,7 @@ ROWS: Mapping[str, list[Call]] = {
     ],
     "keys.create": [lambda s: s.keys.create("laptop"), lambda s: s.keys.create("zz-key")],
     "keys.list": [lambda s: s.keys.list()],
+    "keys.find": [lambda s: s.keys.find("zz-key"), lambda s: s.keys.find("nobody")],
     "keys.revoke": [lambda s: s.keys.revoke("zz-key"), lambda s: s.keys.revoke("nobody")],
     "keys.check": [lambda s: s.keys.check(KEY), lambda s: s.keys.check("nothing")],
     "journal.__getitem__": [*(lambda s, n=n: s.journal[n] for n in ENTRIES)],

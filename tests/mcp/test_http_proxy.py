@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,10 +23,14 @@ HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "upgrade", "host"
 
 
 class Proxy:
-    """A reverse proxy under another name: it passes the host on, and says for whom it asks."""
+    """A reverse proxy under another name: it passes the host on, and says for whom it asks.
 
-    def __init__(self, server: HttpServer, *, host: str = NAME) -> None:
+    A `stripped` prefix of paths is not passed on.
+    """
+
+    def __init__(self, server: HttpServer, *, host: str = NAME, stripped: str = "") -> None:
         self._server = server
+        self._stripped = stripped
         self._host = host
         self._proxy = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._proxy.daemon_threads = True
@@ -44,7 +49,7 @@ class Proxy:
             self._proxy.server_close()
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
-        server, host = self._server, self._host
+        server, host, stripped = self._server, self._host, self._stripped
 
         class Handler(BaseHTTPRequestHandler):
             def forward(self) -> None:
@@ -57,7 +62,8 @@ class Proxy:
                 behind = http.client.HTTPConnection(server.host, server.port, timeout=60)
                 try:
                     headers = {**kept, "host": host, **CLAIMS}
-                    behind.request(self.command, self.path, body or None, headers)
+                    path = self.path.removeprefix(stripped)
+                    behind.request(self.command, path, body or None, headers)
                     self.pass_back(behind.getresponse())
                 except OSError:
                     # One of the two has gone.
@@ -133,3 +139,68 @@ def test_a_proxy_under_a_name_that_is_not_allowed_is_told_so(server: HttpServer)
         assert answer.status == 421
         assert b"--allow-host other.example.org" in answer.read()
         behind.close()
+
+
+PREFIX = "/memory"
+
+
+@pytest.fixture(scope="module")
+def prefixed(secret: tuple[Path, str]) -> Iterator[HttpServer]:
+    with HttpServer(secret[0], "--allow-host", NAME, "--root-path", PREFIX) as running:
+        yield running
+        assert running.stop() == 0
+        assert "Traceback" not in running.log
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("stripped", ["", PREFIX])
+@pytest.mark.parametrize("way", WAYS)
+async def test_clients_work_below_a_prefix(
+    prefixed: HttpServer, secret: tuple[Path, str], way: str, stripped: str
+) -> None:
+    headers = {"x-memory-key": secret[1]}
+    with Proxy(prefixed, stripped=stripped).running() as proxy:
+        proxy.url += PREFIX
+        async with connect(proxy, way, headers=headers) as client:
+            receipt = await call(client, "store_memory", text=f"Below {PREFIX} by {way}{stripped}")
+            found = await call(client, "retrieve_memory", ids=[receipt["id"]])
+    assert found["hits"][0]["text"] == f"Below {PREFIX} by {way}{stripped}"
+
+
+@pytest.mark.parametrize("stripped", ["", PREFIX])
+def test_the_page_works_below_a_prefix(
+    prefixed: HttpServer, secret: tuple[Path, str], stripped: str
+) -> None:
+    def ask(path: str, body: object = None, **headers: str) -> tuple[int, bytes]:
+        behind = http.client.HTTPConnection(proxy.host, proxy.port, timeout=60)
+        sent = {"content-type": "application/json", **headers}
+        method = "GET" if body is None else "POST"
+        behind.request(method, path, None if body is None else json.dumps(body), sent)
+        answer = behind.getresponse()
+        content = answer.read() or (answer.getheader("location") or "").encode()
+        behind.close()
+        return answer.status, content
+
+    with Proxy(prefixed, stripped=stripped).running() as proxy:
+        if not stripped:
+            # Where the prefix is stripped, only the proxy can do it.
+            assert ask(PREFIX) == (308, b"/memory/")
+        status, page = ask(f"{PREFIX}/")
+        assert (status, b'src="static/js/app.js"' in page) == (200, True)
+        assert ask(f"{PREFIX}/static/js/app.js")[0] == 200
+        status, answer = ask(f"{PREFIX}/sign-in", {"key": secret[1]})
+        session = {"x-memory-session": json.loads(answer)["value"]}
+        assert (status, ask(f"{PREFIX}/api/browse", {}, **session)[0]) == (200, 200)
+        assert ask(f"{PREFIX}/sign-out", {}, **session)[0] == 200
+        assert ask(f"{PREFIX}/api/browse", {}, **session)[0] == 401
+        assert ask(f"{PREFIX}/healthz")[0] == ask(f"{PREFIX}/readyz")[0] == 200
+        assert ask(f"{PREFIX}/metrics")[0] == 401
+        if not stripped:
+            # Another path, which only begins so.
+            assert ask(f"{PREFIX}s/healthz")[0] == 404
+
+
+def test_a_prefix_leaves_the_paths_of_this_machine_alone(prefixed: HttpServer) -> None:
+    for path in ("/healthz", "/memory/healthz", "/", "/memory/"):
+        assert prefixed.ask(path=path).status == 200
+    assert prefixed.ask(path="/memory/memory/healthz").status == 404

@@ -87,6 +87,7 @@ calls = {
     "usage": lambda: store.usage("a"), "get": lambda: store.get("a"),
     "config": lambda: store.config, "confine": lambda: store.confine(scopes="*"),
     "keys.create": lambda: store.keys.create("laptop"), "keys.list": store.keys.list,
+    "keys.find": lambda: store.keys.find("laptop"),
     "keys.revoke": lambda: store.keys.revoke("laptop"),
     "keys.check": lambda: store.keys.check("im_aaaaaaaa_b"),
     "what_do_i_know": lambda: store.what_do_i_know("a topic"),

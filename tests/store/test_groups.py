@@ -142,6 +142,7 @@ CALLS: dict[str, Callable[[MemoryStore], object]] = {
     "profile.users": lambda store: store.profile.users(),
     "keys.create": lambda store: store.keys.create("laptop"),
     "keys.list": lambda store: store.keys.list(),
+    "keys.find": lambda store: store.keys.find("laptop"),
     "keys.revoke": lambda store: store.keys.revoke("laptop"),
     "keys.check": lambda store: store.keys.check("im_aaaaaaaa_b"),
     "models.configured": lambda store: store.models.configured,

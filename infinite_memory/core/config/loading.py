@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -84,7 +85,7 @@ def load(
     """
     from_environment = _read_environment(environment or {})
     from_flags = {
-        key: (value, f"--{key.replace('_', '-')}") for key, value in (flags or {}).items()
+        key: (value, f"--{re.sub('[_.]', '-', key)}") for key, value in (flags or {}).items()
     }
     layers = {**from_environment, **from_flags}
     if home is not None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -239,8 +240,8 @@ def _fold_title(name: str) -> str:
     return fold_name(name).removeprefix(_PREFIX)
 
 
-def _split_moments(value: object) -> object:
-    """Return a list of moments; in a variable of the environment there are commas between them."""
+def _split_words(value: object) -> object:
+    """Return a list of words; in a variable of the environment there are commas between them."""
     if not isinstance(value, str):
         return value
     return [name.strip() for name in value.split(",") if name.strip()]
@@ -255,7 +256,7 @@ class Hooks(Section):
     """
 
     moments: Annotated[
-        tuple[Literal["start", "prompt", "failure", "file"], ...], BeforeValidator(_split_moments)
+        tuple[Literal["start", "prompt", "failure", "file"], ...], BeforeValidator(_split_words)
     ] = ("start", "prompt", "failure", "file")
 
 
@@ -437,6 +438,36 @@ class Limits(Section):
     call_seconds: Annotated[float, Field(ge=1, le=3600)] = 60
 
 
+def _check_issuer(url: str) -> str:
+    parts = urlsplit(url)
+    is_safe = parts.scheme == "https" and parts.hostname
+    is_near = parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1")
+    if not (is_safe or is_near) or "@" in parts.netloc or parts.query or parts.fragment:
+        raise ValueError("give its URL as its tokens do, with https, or http on this machine")
+    return url
+
+
+class OAuth(Section):
+    """The identity provider with which clients of a server over HTTP sign in.
+
+    - `issuer`: its URL, letter by letter as it stands in its tokens; None for no sign-in.
+    - `audience`: whom its tokens must be made for, such as the URL of the server.
+    - `claim`: the claim of a token that names an access key, whose rights and scopes it has.
+    - `ask_for`: the scopes of OAuth that clients are told to ask the identity provider for.
+    """
+
+    issuer: Annotated[str, AfterValidator(_check_issuer)] | None = None
+    audience: Annotated[str, Field(min_length=1)] | None = None
+    claim: Annotated[str, Field(min_length=1)] = "sub"
+    ask_for: Annotated[tuple[str, ...], BeforeValidator(_split_words)] = ()
+
+    @model_validator(mode="after")
+    def _check_audience(self) -> OAuth:
+        if self.issuer is not None and self.audience is None:
+            raise ValueError("issuer needs audience, whom its tokens must be made for")
+        return self
+
+
 class SearchDefaults(Section):
     """What a search uses where its caller gives no value, except an exhaustive search.
 
@@ -540,6 +571,7 @@ class Config(Section):
     week_start: Literal["monday", "sunday", "saturday"] = "monday"
     search: SearchDefaults = SearchDefaults()
     limits: Limits = Limits()
+    oauth: OAuth = OAuth()
     logging: Logging = Logging()
     audit: Audit = Audit()
     upkeep: Upkeep = Upkeep()

@@ -11,14 +11,15 @@ export class ApiError extends Error {
 
 const UNREACHABLE = "The server does not answer. What you see may be old; the page goes on by itself when the server is back.";
 
-/** Where the session is kept: for the origin, which has the port, so that no other program of this machine gets it. */
-const SESSION = "infinite-memory-session";
+/** Where the session is kept: for the origin, which has the port, so that no other program of this machine gets it, and for the prefix before a proxy. */
+const SESSION = `infinite-memory-session${location.pathname.replace(/\/$/, "")}`;
 
 async function post(path, body, { type = "application/json", signal } = {}) {
   let response;
   const headers = { "content-type": type, "x-memory-session": localStorage.getItem(SESSION) ?? "" };
   try {
-    response = await fetch(path, { method: "POST", headers, body, signal, credentials: "same-origin", cache: "no-store" });
+    // Below the page: a proxy may serve it under a prefix.
+    response = await fetch(`.${path}`, { method: "POST", headers, body, signal, credentials: "same-origin", cache: "no-store" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new ApiError("Unreachable", UNREACHABLE);
