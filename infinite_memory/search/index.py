@@ -7,6 +7,7 @@ import logging
 import threading
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext, suppress
+from typing import Protocol
 
 import numpy as np
 from attrs import evolve
@@ -41,6 +42,13 @@ _FOLD_CHANGES = 4096
 _SHARE = 10
 
 
+class Folding(Protocol):
+    """Indexes that fold in the background."""
+
+    def wait_for_folding(self) -> None:
+        """Wait until none of them folds."""
+
+
 class SearchIndex:
     """Finds memories by words and by meaning. Every method is thread-safe.
 
@@ -63,7 +71,7 @@ class SearchIndex:
         self._starting = threading.Lock()
         self._folding: threading.Thread | None = None
         self._quietly: Callable[[], AbstractContextManager[None]] = nullcontext
-        self.of_scopes: object = None
+        self.of_scopes: Folding | None = None
         """The indexes of single scopes, None until a handle of few scopes has searched."""
 
     def refresh(self) -> Reader:
@@ -368,6 +376,8 @@ class SearchIndex:
             folding = self._folding
         if folding is not None:
             folding.join()
+        if self.of_scopes is not None:
+            self.of_scopes.wait_for_folding()
 
     def _fold_quietly(self) -> None:
         try:

@@ -67,8 +67,7 @@ def snapshots(home: Path) -> dict[str, Path]:
 def fold(handle: MemoryStore) -> None:
     """Let the indexes of the scopes of `handle` write their snapshots."""
     index_of(handle).refresh()
-    for index in indexes_of(handle)._indexes.values():
-        index._wait_for_folding()
+    indexes_of(handle).wait_for_folding()
 
 
 def check_same(told: str, expected: str) -> None:
@@ -244,12 +243,15 @@ def test_a_search_maps_the_snapshot_of_its_scope_and_a_damaged_one_is_made_anew(
     for is_damaged in (False, True):
         if is_damaged:
             path.write_bytes(path.read_bytes()[:-9] + b"-" * 9)
-        with opened(tmp_path) as store, store.confine(scopes="anna") as handle:
-            with count_reads() as read_so_far:
-                before = read_so_far()
-                assert handle.search("ferry", threshold=0, limit=50).eligible == 20
-                read.append(read_so_far().since(before).rows)
-            fold(handle)
+        with (
+            count_reads() as read_so_far,
+            opened(tmp_path) as store,
+            store.confine(scopes="anna") as handle,
+        ):
+            before = read_so_far()
+            assert handle.search("ferry", threshold=0, limit=50).eligible == 20
+            read.append(read_so_far().since(before).rows)
+        assert len(snapshots(tmp_path)) == 1
     assert read[0] <= read[1] - 20
 
 

@@ -139,6 +139,13 @@ class ScopeIndexes:
             readers |= {scope: indexes[scope].refresh() for scope in late}
         return None
 
+    def wait_for_folding(self) -> None:
+        """Wait until no index folds, so that its snapshot is there for the next process."""
+        with self._lock:
+            indexes = list(self._indexes.values())
+        for index in indexes:
+            index._wait_for_folding()
+
     def _take(self, scope: str) -> ScopeIndex:
         """Return the index of `scope`, which counts as the last that was used."""
         with self._lock:
