@@ -5,13 +5,15 @@
 
 Texts and vectors are generated, so that no model is loaded; the memories of all people are stored
 by turns. Each of the active people has a handle and asks every ten seconds. A time of a search is
-from the moment at which it was due, so that what waits for others counts. A folder keeps the store
-for another run.
+from the moment at which it was due, so that what waits for others counts; beside it is the time of
+the processor in its thread, which other programs on the machine do not lengthen. A folder keeps the
+store for another run.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +29,9 @@ from benchmarks.scale.handles import fill, resident_mb
 from infinite_memory import Config, MemoryStore
 from infinite_memory.testing.embedders import HashingEmbedder
 
+Spent = tuple[float, float]
+"""The time of a call, and that of the processor, in milliseconds."""
+
 EVERY_SECONDS = 10
 _THREADS = 8
 _PAIRS = 300
@@ -37,15 +42,17 @@ def _question(number: int) -> str:
     return " ".join(texts(1, seed=1000 + number)[0].split()[:8])
 
 
-def _timed(handle: MemoryStore, question: str, *, since: float | None = None) -> float:
-    start = time.perf_counter() if since is None else since
+def _timed(handle: MemoryStore, question: str, *, since: float | None = None) -> Spent:
+    start, worked = time.perf_counter() if since is None else since, time.thread_time()
     handle.search(question)
-    return 1000 * (time.perf_counter() - start)
+    return 1000 * (time.perf_counter() - start), 1000 * (time.thread_time() - worked)
 
 
-def _show(what: str, times: Sequence[float]) -> None:
-    middle, late, last = np.quantile(np.array(times), [0.5, 0.99, 1])
-    print(f"{what}: median {middle:.1f} ms, p99 {late:.1f} ms, most {last:.1f} ms", flush=True)
+def _show(what: str, times: Sequence[Spent]) -> None:
+    """Print the median, the 99th percentile and the greatest of both times."""
+    quantiles = np.quantile(np.array(times), [0.5, 0.99, 1], axis=0).T
+    both = (" / ".join(f"{value:.1f}" for value in values) for values in quantiles)
+    print("{}: {} ms, processor {} ms".format(what, *both), flush=True)
 
 
 @contextmanager
@@ -60,12 +67,12 @@ def _confine(store: MemoryStore, people: Sequence[int]) -> list[MemoryStore]:
 
 def _ask_for_a_while(
     handles: Sequence[MemoryStore], questions: Sequence[str], seconds: float, writing: int
-) -> list[float]:
+) -> list[Spent]:
     """Return the times of searches that are due evenly; `writing` of ten calls store a memory."""
     calls = int(seconds * len(handles) / EVERY_SECONDS)
     begin = time.perf_counter()
 
-    def call(number: int) -> float | None:
+    def call(number: int) -> Spent | None:
         due = begin + number * EVERY_SECONDS / len(handles)
         time.sleep(max(0.0, due - time.perf_counter()))
         handle = handles[number % len(handles)]
@@ -78,12 +85,6 @@ def _ask_for_a_while(
         return [spent for spent in pool.map(call, range(calls)) if spent is not None]
 
 
-def _processor_time(handle: MemoryStore, question: str) -> float:
-    start = time.thread_time()
-    handle.search(question)
-    return 1000 * (time.thread_time() - start)
-
-
 def _measure_writes_of_another(handles: Sequence[MemoryStore], questions: Sequence[str]) -> None:
     """Print the processor time of a search after nothing, and after a write of somebody else."""
     other, *rest = handles
@@ -91,9 +92,9 @@ def _measure_writes_of_another(handles: Sequence[MemoryStore], questions: Sequen
     for number in range(_PAIRS):
         handle, question = rest[number % len(rest)], questions[number % len(questions)]
         handle.search(question)
-        quiet.append(_processor_time(handle, question))
+        quiet.append(_timed(handle, question)[1])
         other.remember(f"a note {number} of one person {time.time_ns()}")
-        after.append(_processor_time(handle, question))
+        after.append(_timed(handle, question)[1])
     print(
         f"processor time of a search: median {np.median(quiet):.2f} ms,"
         f" after one person has written {np.median(after):.2f} ms",
@@ -104,18 +105,17 @@ def _measure_writes_of_another(handles: Sequence[MemoryStore], questions: Sequen
 def _measure(home: Path, embedder: HashingEmbedder, people: int, active: int, spent: float) -> None:
     chosen = list(range(0, people, max(1, people // active)))[:active]
     questions = [_question(number) for number in range(100)]
+    shutil.rmtree(home / "index", ignore_errors=True)
+    print("median / 99th percentile / most, on the clock and of the processor:")
     with _open(home, embedder) as store:
         handles = _confine(store, chosen)
-        begin = time.perf_counter()
         first = [_timed(handle, questions[0]) for handle in handles]
-        print(f"the first search of the process: {first[0]:.0f} ms")
+        _show("the first search of the process", first[:1])
         _show(f"the first search of {len(first) - 1} people, never searched before", first[1:])
-        time.sleep(2)
-    print(f"(that took {time.perf_counter() - begin:.0f} s, with the store opened and closed)")
     with _open(home, embedder) as store:
         handles = _confine(store, chosen)
         cold = [_timed(handle, questions[1]) for handle in handles]
-        print(f"the first search of another process: {cold[0]:.0f} ms")
+        _show("the first search of another process", cold[:1])
         _show(f"the first search of {len(cold) - 1} people in it", cold[1:])
         print(f"resident with these people: {resident_mb():.0f} MB", flush=True)
         rate = len(handles) / EVERY_SECONDS
@@ -132,7 +132,7 @@ def _measure_one(home: Path, embedder: HashingEmbedder) -> None:
     with _open(home, embedder) as store:
         store.search(questions[0])
     with _open(home, embedder) as store:
-        print(f"one person alone, the first search: {_timed(store, questions[0]):.0f} ms")
+        _show("one person alone, the first search", [_timed(store, questions[0])])
         _show("one person alone", [_timed(store, question) for question in questions])
 
 
