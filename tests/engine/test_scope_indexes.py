@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confined_lives import INSIDE, SCOPES, Life, answer, calls, open_sides
+from confined_lives import INSIDE, SCOPES, Life, answer, calls, check_same, open_sides
 
 from benchmarks.scale.toolsets import count_reads
 from infinite_memory import Config, MemoryStore
@@ -23,7 +22,6 @@ from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
-_NUMBER = re.compile(r"(?<![\w-])-?\d+\.\d+(?:e-?\d+)?")
 
 
 @pytest.fixture(autouse=True)
@@ -68,16 +66,6 @@ def fold(handle: MemoryStore) -> None:
     """Let the indexes of the scopes of `handle` write their snapshots."""
     index_of(handle).refresh()
     indexes_of(handle).wait_for_folding()
-
-
-def check_same(told: str, expected: str) -> None:
-    """Check that two answers are the same, up to the last digit of a score.
-
-    That one depends on the order of additions, which is the order of the scopes.
-    """
-    assert _NUMBER.sub("#", told) == _NUMBER.sub("#", expected)
-    pairs = zip(_NUMBER.findall(told), _NUMBER.findall(expected), strict=True)
-    assert all(abs(float(one) - float(other)) < 3e-6 for one, other in pairs)
 
 
 def check_by_mask(call: Callable[[MemoryStore], Any], handle: MemoryStore) -> None:
