@@ -77,6 +77,7 @@ LATE = {
 # and the reader of times the words of other languages. A hook loads what only Windows needs.
 LATE_IMPORTERS = (
     "infinite_memory.apps.hooks.",
+    "infinite_memory.engine.model_building",
     "infinite_memory.engine.services",
     "infinite_memory.features.sessions.hook_socket",
     "infinite_memory.storage.open",

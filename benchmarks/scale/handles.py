@@ -30,19 +30,25 @@ from infinite_memory.testing.storage_contract import make_memory
 
 PER_SCOPE = 10
 _BATCH = 4096
+# So many texts are made at once.
+_TOLD = 32 * _BATCH
 _QUESTION = "When does the ferry of the harbour leave?"
 
 
-def fill(folder: Path, memories: int, embedder: HashingEmbedder) -> None:
+def fill(
+    folder: Path, memories: int, embedder: HashingEmbedder, *, per_scope: int = PER_SCOPE
+) -> None:
     """Store `memories` with random vectors, ten in each of the scopes `team/0`, `team/1`, ..."""
-    scopes, told = memories // PER_SCOPE, texts(memories, seed=3)
+    scopes, told = memories // per_scope, list[str]()
     draw = np.random.default_rng(5)
     with closing(SqliteStorage.open(folder)) as storage:
         made = [Scope(name=f"team/{number}") for number in range(scopes)]
         storage.commit(Commit(scopes=made, active_model=embedder.model))
         for start in range(0, memories, _BATCH):
+            if start % _TOLD == 0:
+                told = texts(min(_TOLD, memories - start), seed=3 + start // _TOLD)
             stored = [
-                make_memory(f"m-{n}", text=told[n], scope=f"team/{n % scopes}")
+                make_memory(f"m-{n}", text=told[n % _TOLD], scope=f"team/{n % scopes}")
                 for n in range(start, min(memories, start + _BATCH))
             ]
             vectors = draw.standard_normal((len(stored), 1, embedder.dimensions), np.float32)
@@ -66,7 +72,7 @@ def fill(folder: Path, memories: int, embedder: HashingEmbedder) -> None:
             )
 
 
-def _resident_mb() -> float:
+def resident_mb() -> float:
     found = re.search(r"VmRSS:\s+(\d+)", Path("/proc/self/status").read_text())
     return int(found[1]) / 1024 if found else 0.0
 
@@ -87,13 +93,13 @@ def _measure(home: Path, embedder: HashingEmbedder, number: int) -> None:
         print(f"the first one of a process, with the snapshot: {_time_search(store):,.0f} ms")
     with open_store() as store:
         _time_search(store)
-        before = _resident_mb()
+        before = resident_mb()
         handles = [store.confine(scopes=f"team/{n}", client=f"key {n}") for n in range(number)]
         first = [_time_search(handle) for handle in handles]
         print(f"the first search of the first handle: {first[0]:.1f} ms")
         print(f"of the others: median {median(first[1:]):.1f} ms, most {max(first[1:]):.1f} ms")
         print(f"a second search of each: median {median(map(_time_search, handles)):.1f} ms")
-        print(f"{number:,} open handles that searched: {_resident_mb() - before:.0f} MB")
+        print(f"{number:,} open handles that searched: {resident_mb() - before:.0f} MB")
     with open_store() as store:
         _time_search(store)
         wide = store.confine(scopes="team/*")

@@ -17,7 +17,7 @@ from infinite_memory.search.embedding import (
     configured_embedder,
 )
 from infinite_memory.search.embedding.models import find_model
-from infinite_memory.search.index import ConfinedIndex, SearchIndex
+from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.storage.damage import silence_damage_log
 
@@ -46,6 +46,8 @@ def build_model(
     if search is not None:
         return Model(embedder=embedder, index=make_search(search, storage, embedder))
     if whole is not None and isinstance(whole.index, SearchIndex):
+        from infinite_memory.search.confined.index import ConfinedIndex
+
         choose = cast("ConfinedStorage", storage).confinement.choose
         index = ConfinedIndex(whole.index, storage, choose=choose, quietly=silence_damage_log)
         return Model(embedder=embedder, index=index)

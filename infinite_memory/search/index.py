@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext, suppress
-from weakref import WeakKeyDictionary
+from typing import Protocol
 
 import numpy as np
 from attrs import evolve
@@ -20,14 +20,13 @@ from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.dream.neighbor import Neighbor
 from infinite_memory.core.values.memory import Status
 from infinite_memory.core.values.question import Question, Ranking
-from infinite_memory.core.values.record import Change, Record
+from infinite_memory.core.values.record import Change, Changes, Record
 from infinite_memory.search.cosine import QueryVector
 from infinite_memory.search.document import Document, describe
 from infinite_memory.search.embedding import CheckedEmbedder
 from infinite_memory.search.nearest import find_nearest, load_vectors
 from infinite_memory.search.ranking import rank
 from infinite_memory.search.reader import Reader
-from infinite_memory.search.segment import Segment
 from infinite_memory.search.similarity import find_neighbors, find_similar
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.search.timeline import IndexTimeline
@@ -41,6 +40,13 @@ _SEGMENT_DOCUMENTS = 32_768
 _SNAPSHOT_CHANGES = 512
 _FOLD_CHANGES = 4096
 _SHARE = 10
+
+
+class Folding(Protocol):
+    """Indexes that fold in the background."""
+
+    def wait_for_folding(self) -> None:
+        """Wait until none of them folds."""
 
 
 class SearchIndex:
@@ -65,6 +71,8 @@ class SearchIndex:
         self._starting = threading.Lock()
         self._folding: threading.Thread | None = None
         self._quietly: Callable[[], AbstractContextManager[None]] = nullcontext
+        self.of_scopes: Folding | None = None
+        """The indexes of single scopes, None until a handle of few scopes has searched."""
 
     def refresh(self) -> Reader:
         """Read every change committed before this call, by any process, and return the reader."""
@@ -189,19 +197,26 @@ class SearchIndex:
             # Fail here first if the server is gone: a running fold would wait for the server.
             self._storage.position()
         self._wait_for_folding()
+        if self._reader is None and self.of_scopes is not None:
+            return  # this process has searched single scopes, and nobody asked for the whole
         if self._snapshot is not None and self._worth_saving(self._snapshot):
             self._write(self._snapshot, self._refresh_reader().compact())
 
     def discard(self) -> None:
-        """Remove every snapshot of the store, so that no byte of erased memories is left in a file.
+        """Remove every snapshot of the store, see `discard_erased`."""
+        self.discard_erased(())
 
-        This process first maps its snapshot, to write a new snapshot without the erased memories.
+    def discard_erased(self, ids: Collection[str]) -> None:
+        """Remove the snapshots, so that no byte of the erased memories `ids` is left in a file.
+
+        Those of scopes that do not hold any of `ids` stay, if there are `ids`. This process first
+        maps its snapshot, to write a new snapshot without the erased memories.
         """
         if self._snapshot is not None:
             with self._refreshing:
-                if self._reader is None:
-                    self._reader = self._map_snapshot()
-            self._snapshot.remove()
+                if self._reader is None and (mapped := self._map_snapshot()).cursor:
+                    self._reader = mapped
+            self._snapshot.remove(holding=ids)
         self._saved_at = self._folded_at = 0
 
     def discard_others(self) -> None:
@@ -231,6 +246,7 @@ class SearchIndex:
         with self._refreshing:
             self._remove()
             self._reader = None
+        self.of_scopes = None
 
     def _read_with(self, memory_id: str) -> Reader:
         """Return a reader with a stored memory; the last that was taken in needs no refresh."""
@@ -281,7 +297,7 @@ class SearchIndex:
             cursor = reader.cursor
             latest: dict[str, Document | None] = {}
             while cursor < position and len(latest) < _SEGMENT_DOCUMENTS:
-                changes = self._storage.changes(cursor, limit=_FEED_BATCH, models=(model,))
+                changes = self._read_changes(cursor, limit=_FEED_BATCH, models=(model,))
                 if mapped and any(_may_be_erased(mapped, change) for change in changes.items):
                     # The writer of the file ended before it could check for erased memories.
                     self._remove()
@@ -305,6 +321,9 @@ class SearchIndex:
             )
             _log.debug("index at %d with %d memories", reader.cursor, len(reader))
         return reader
+
+    def _read_changes(self, after: int, *, limit: int, models: Collection[str]) -> Changes:
+        return self._storage.changes(after, limit=limit, models=models)
 
     def _remove(self) -> None:
         if self._snapshot is not None:
@@ -332,7 +351,7 @@ class SearchIndex:
         """Return whether a memory in `reader` may have been erased since its cursor."""
         cursor = reader.cursor
         while True:
-            changes = self._storage.changes(cursor, limit=_FEED_BATCH, models=())
+            changes = self._read_changes(cursor, limit=_FEED_BATCH, models=())
             if any(_may_be_erased(reader, change) for change in changes.items):
                 return True
             # A batch of damaged records has no items, but its cursor advances.
@@ -357,6 +376,8 @@ class SearchIndex:
             folding = self._folding
         if folding is not None:
             folding.join()
+        if self.of_scopes is not None:
+            self.of_scopes.wait_for_folding()
 
     def _fold_quietly(self) -> None:
         try:
@@ -401,62 +422,6 @@ class SearchIndex:
         with self._refreshing:
             if self._reader is not None:
                 self._reader = self._catch_up(mapped, max(self._reader.cursor, mapped.cursor))
-
-
-class ConfinedIndex(SearchIndex):
-    """The index of a whole store, of which the memories in some scopes alone exist.
-
-    It keeps the codes of the scopes alone, no reader and no snapshot: a search reads what `refresh`
-    or `_read_with` gives, the documents of these scopes as of one state of the store.
-    """
-
-    def __init__(
-        self,
-        whole: SearchIndex,
-        storage: Storage,
-        *,
-        choose: Callable[[Collection[str]], Collection[str]],
-        quietly: Callable[[], AbstractContextManager[None]],
-    ) -> None:
-        """Show of `whole` what `storage` shows.
-
-        `choose` returns which of the names of scopes, as `fold_name` returns them, exist. Within
-        `quietly` nothing is logged of records of the whole store.
-        """
-        super().__init__(storage, whole._embedder)
-        # It may have measured the background of its model.
-        self._embedder = whole._embedder
-        self._quietly = whole._quietly = quietly
-        self._whole = whole
-        self._choose = choose
-        self._codes: WeakKeyDictionary[Segment, list[int]] = WeakKeyDictionary()
-
-    def refresh(self) -> Reader:
-        """Read every change committed before this call, and return a reader of these scopes."""
-        with self._quietly():
-            return self._whole.refresh().confine(self._choose_codes)
-
-    def take_in(self, record: Record, position: int) -> None:
-        """Take in a new memory that this process just stored as the change `position`."""
-        self._whole.take_in(record, position)
-
-    def discard(self) -> None:
-        """Remove every snapshot of the whole store, see `SearchIndex.discard`."""
-        with self._quietly():
-            self._whole.discard()
-
-    def _read_with(self, memory_id: str) -> Reader:
-        with self._quietly():
-            return self._whole._read_with(memory_id).confine(self._choose_codes)
-
-    def _choose_codes(self, segment: Segment) -> list[int]:
-        """Return the codes of the scopes in `segment` that exist; each segment is asked once."""
-        codes = self._codes.get(segment)
-        if codes is None:
-            by_name = segment.codes_of_scopes
-            chosen = self._choose(by_name.keys())
-            codes = self._codes[segment] = [code for name in chosen for code in by_name[name]]
-        return codes
 
 
 def _may_be_erased(reader: Reader, change: Change) -> bool:

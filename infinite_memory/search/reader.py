@@ -110,6 +110,16 @@ class Reader:
     def __len__(self) -> int:
         return sum(segment_reader.live_count for segment_reader in self.segment_readers)
 
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of all segments, in memory or mapped."""
+        return sum(part.segment.size_bytes for part in self.segment_readers)
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids of all memories."""
+        for part in self.segment_readers:
+            yield from map(part.segment.id_of, part.live_docs.nonzero()[0].tolist())
+
     def confine(self, choose_codes: Callable[[Segment], Sequence[int]]) -> Reader:
         """Return a reader of the documents alone whose scopes `choose_codes` gives by segment.
 

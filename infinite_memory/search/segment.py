@@ -155,6 +155,11 @@ class Segment:
         return self.low[rows] if self.low_in_file is None else self.low_in_file.take(rows)
 
     @cached_property
+    def size_bytes(self) -> int:
+        """The bytes of all arrays."""
+        return sum(getattr(self, name).nbytes for name in ARRAYS)
+
+    @cached_property
     def code_of(self) -> Mapping[str, int]:
         """The position of every name in `names`."""
         return {name: code for code, name in enumerate(self.names)}

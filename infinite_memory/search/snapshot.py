@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from infinite_memory.core.errors import StorageUnavailable
 from infinite_memory.core.files.locks import FileLock
 from infinite_memory.core.files.regular import open_regular
+from infinite_memory.search.document import hash_id
 from infinite_memory.search.quantization import RowsInFile
 from infinite_memory.search.reader import Reader, SegmentReader
 from infinite_memory.search.segment import ARRAYS, Segment
@@ -35,8 +36,10 @@ _log = logging.getLogger(__name__)
 _FORMAT = 18
 _ALIGN = 64
 _SUFFIXES = {".index", ".tmp"}
-# Folders of snapshots for some scopes, which former versions made.
-_CONFINED = "confined-*"
+# The folders of the snapshots of single scopes.
+_CONFINED = "confined-"
+# A smaller file of a scope is read: each mapped file keeps a descriptor open.
+_MAPPED_FROM = 16 << 20
 _MAX_HEADER_BYTES = 64 << 20
 # A smaller plane is mapped: its rows are read ten times as fast, and it needs little memory.
 _READ_FROM_FILE = 64 << 20
@@ -52,7 +55,19 @@ class Snapshot:
         self._identity = identity
         self._model = model
         self._dimensions = dimensions
-        self._path = folder / f"{blake2b(model.encode(), digest_size=8).hexdigest()}.index"
+        self._mapped_from = 0
+        self._path = folder / f"{_name(model)}.index"
+
+    def of_scope(self, scope: str) -> Snapshot:
+        """Return the snapshot of the memories in `scope` alone, in a folder of its own."""
+        one = Snapshot(
+            self._folder / f"{_CONFINED}{_name(scope)}",
+            identity=f"{self._identity}\n{scope}",
+            model=self._model,
+            dimensions=self._dimensions,
+        )
+        one._mapped_from = _MAPPED_FROM
+        return one
 
     def read(self) -> Reader | None:
         """Map the snapshot; return None if there is no usable snapshot.
@@ -138,19 +153,26 @@ class Snapshot:
         file.flush()
         os.fsync(file.fileno())
 
-    def remove(self, *, others: bool = False) -> None:
-        """Delete every snapshot in the folder, of any model, and incomplete files.
+    def remove(self, *, others: bool = False, holding: Collection[str] = ()) -> None:
+        """Delete every snapshot in the folder, of any model or scope, and incomplete files.
 
-        With `others` the snapshot of this model stays.
+        With `others` those of this model stay. If there are ids in `holding`, those of scopes stay
+        that have none of these memories.
 
         Raises:
             StorageUnavailable: a file cannot be deleted.
         """
+        hashes = set(map(hash_id, holding))
+        of_scopes = (
+            path
+            for folder in self._folder.glob(f"{_CONFINED}*")
+            for path in _snapshots_in(folder)
+            if not hashes or _may_hold(path, hashes)
+        )
         _delete(
             path
-            for folder in (self._folder, *self._folder.glob(_CONFINED))
-            for path in _snapshots_in(folder)
-            if not (others and path.with_suffix("") == self._path.with_suffix(""))
+            for path in (*_snapshots_in(self._folder), *of_scopes)
+            if not (others and path.stem == self._path.stem)
         )
 
     def _is_ours(self, header: Any) -> bool:
@@ -187,7 +209,11 @@ class Snapshot:
     def _map(self, header: dict[str, Any], file: IO[bytes], start: int) -> Reader:
         """Map the arrays of `file`, which begin at `start`."""
         # Map from this descriptor: the path may lead to a newer file by now.
-        mapped = np.memmap(file, np.uint8, "r")
+        if os.fstat(file.fileno()).st_size >= self._mapped_from:
+            mapped: NDArray[np.uint8] = np.memmap(file, np.uint8, "r")
+        else:
+            file.seek(0)
+            mapped = np.frombuffer(file.read(), np.uint8)
         arrays: dict[str, Any] = {}
         for name, dtype, shape, offset in header["arrays"]:
             if dtype not in _DTYPES:
@@ -225,6 +251,19 @@ def _checksum_of(file: IO[bytes]) -> int:
     return checksum
 
 
+def _may_hold(path: Path, hashes: Collection[int]) -> bool:
+    """Return whether a snapshot has a memory with any of the hashes, True for a damaged one."""
+    try:
+        with open_regular(path) as file:
+            arrays = json.loads(file.readline(_MAX_HEADER_BYTES))["arrays"]
+            (shape, offset) = next(rest for name, _, *rest in arrays if name == "id_hash")
+            file.seek(_align(file.tell()) + offset)
+            held = np.frombuffer(file.read(8 * shape[0]), np.uint64)
+            return not set(hashes).isdisjoint(held.tolist())
+    except (OSError, ValueError, KeyError, TypeError, StopIteration, RecursionError):
+        return True
+
+
 def _snapshots_in(folder: Path) -> list[Path]:
     try:
         return [path for path in folder.iterdir() if path.suffix in _SUFFIXES]
@@ -260,6 +299,10 @@ def _open_exclusively(path: Path) -> Iterator[IO[bytes] | None]:
             yield file if is_ours else None
     finally:
         lock.release()
+
+
+def _name(text: str) -> str:
+    return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def _align(offset: int) -> int:

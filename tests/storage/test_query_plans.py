@@ -74,6 +74,8 @@ _CALLS: dict[str, Callable[[SqliteStorage], object]] = {
     "changes": lambda storage: storage.changes(45, limit=3),
     "changes without vectors": lambda storage: storage.changes(45, limit=3, models=()),
     "changes by one model": lambda storage: storage.changes(45, limit=3, models=_MODELS[:1]),
+    "changes in a scope": lambda storage: storage.changes_in("Global", 45, limit=3),
+    "changes in a scope from the first": lambda storage: storage.changes_in("few", 0, limit=3),
     "position": lambda storage: storage.position(),
     "attach": lambda storage: storage.commit(
         Commit(attaches=[Attach(id="m7", revision=1, embedding=_embedding("third"))])

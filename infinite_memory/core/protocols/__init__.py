@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from infinite_memory.core.protocols.search import (
         Search,
         SearchFactory,
+        SupportsErasure,
         SupportsIndex,
         SupportsNeighbors,
         SupportsSimilar,
         SupportsTimeline,
         Timeline,
+        discard_erased,
     )
     from infinite_memory.core.protocols.segmenter import Segmenter
     from infinite_memory.core.protocols.storage import (
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
         SupportsDamage,
         SupportsKeptCounts,
         SupportsKeys,
+        SupportsScopeFeed,
         SupportsTagCounts,
         SupportsUsageChanges,
         SupportsVerify,
@@ -58,12 +61,14 @@ __all__ = [
     "SupportsBriefCalls",
     "SupportsCopyMark",
     "SupportsDamage",
+    "SupportsErasure",
     "SupportsIndex",
     "SupportsKeptCounts",
     "SupportsKeys",
     "SupportsLease",
     "SupportsNeighbors",
     "SupportsReplacement",
+    "SupportsScopeFeed",
     "SupportsSimilar",
     "SupportsSnapshot",
     "SupportsTagCounts",
@@ -72,6 +77,7 @@ __all__ = [
     "SupportsVerify",
     "Timeline",
     "TriggerEvaluator",
+    "discard_erased",
     "limit_to_brief_calls",
 ]
 
@@ -85,11 +91,13 @@ _HOMES = {
     "search": (
         "Search",
         "SearchFactory",
+        "SupportsErasure",
         "SupportsIndex",
         "SupportsNeighbors",
         "SupportsSimilar",
         "SupportsTimeline",
         "Timeline",
+        "discard_erased",
     ),
     "segmenter": ("Segmenter",),
     "storage": (
@@ -98,6 +106,7 @@ _HOMES = {
         "SupportsDamage",
         "SupportsKeptCounts",
         "SupportsKeys",
+        "SupportsScopeFeed",
         "SupportsTagCounts",
         "SupportsUsageChanges",
         "SupportsVerify",

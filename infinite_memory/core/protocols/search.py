@@ -90,6 +90,29 @@ class SupportsIndex(Protocol):
 
 
 @runtime_checkable
+class SupportsErasure(SupportsIndex, Protocol):
+    """A search that knows which of its files may hold an erased memory."""
+
+    def discard_erased(self, ids: Collection[str]) -> None:
+        """Remove from the disk what may hold a memory in `ids`, all derived data without ids.
+
+        Raises:
+            StorageUnavailable: a file cannot be deleted.
+        """
+
+
+def discard_erased(search: Search, ids: Collection[str]) -> None:
+    """Remove the derived data of the erased memories `ids` from the disk, if there is any.
+
+    Without `ids`, of which some are not known any more, all derived data are removed.
+    """
+    if isinstance(search, SupportsErasure):
+        search.discard_erased(ids)
+    elif isinstance(search, SupportsIndex):
+        search.discard()
+
+
+@runtime_checkable
 class SupportsSimilar(Protocol):
     """A search that compares pairs of stored memories, by meaning and by words."""
 

@@ -236,6 +236,26 @@ class SupportsKeptCounts(Protocol):
 
 
 @runtime_checkable
+class SupportsScopeFeed(Protocol):
+    """A storage that reads the feed of one scope, at the cost of what is in it.
+
+    Without it, the index of the whole store is read for every scope.
+    """
+
+    def changes_in(
+        self, scope: str, after: int, *, limit: int, models: Collection[str] | None = None
+    ) -> tuple[Changes, int]:
+        """Return the changes since `after` of the memories that are in `scope` now, as `changes`.
+
+        The second value is the number of memories in `scope`, of every status, at the same moment.
+        What has left the scope is not among the changes: `ids_in` tells.
+        """
+
+    def ids_in(self, scope: str) -> tuple[frozenset[str], int]:
+        """Return the ids of all memories in `scope`, and the cursor of the feed at that moment."""
+
+
+@runtime_checkable
 class SupportsUsageChanges(Protocol):
     """A storage with a feed of usage; without this, the usage of every memory is read again."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from infinite_memory.core.protocols import SupportsIndex
+from infinite_memory.core.protocols import discard_erased
 from infinite_memory.core.values.commit import Commit, Erase, Expect
 from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.memory import Memory
@@ -48,12 +48,11 @@ def finish_erasing(services: Services, ids: Sequence[str]) -> tuple[str, ...]:
     """
     scrubbed = True
     with AfterCommit("erasing the summaries that were stored meanwhile") as of_summaries:
-        erase_late_summaries(services, ids)
+        ids = [*ids, *(memory.id for memory in erase_late_summaries(services, ids))]
     with AfterCommit("removing the erased bytes from the files") as in_files:
         scrubbed = services.storage.scrub()
     with AfterCommit("removing the erased bytes from the index") as in_index:
-        if isinstance(services.index, SupportsIndex):
-            services.index.discard()
+        discard_erased(services.index, ids)
     failures = [step.failure for step in (of_summaries, in_files, in_index)]
     return (*filter(None, failures), *(() if scrubbed else (STILL_READ,)))
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from infinite_memory.core.errors import StoreDamaged
-from infinite_memory.core.protocols import SupportsIndex
+from infinite_memory.core.protocols import discard_erased
 from infinite_memory.core.values.commit import Commit, Erase, Expect, Put
 from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.ids import check_id
@@ -72,7 +72,7 @@ def _hide_memory(services: Services, memory_id: str) -> Receipt:
 def _erase_memory(services: Services, memory_id: str) -> Receipt:
     for attempt in attempts():
         with attempt:
-            receipt = _erase_once(services, memory_id)
+            receipt, others = _erase_once(services, memory_id)
             break
     # Also if the memory was erased before: that call may have ended before this step.
     late: list[Memory] = []
@@ -82,8 +82,8 @@ def _erase_memory(services: Services, memory_id: str) -> Receipt:
     with AfterCommit("removing its bytes from the files of the store") as in_files:
         scrubbed = services.storage.scrub()
     with AfterCommit("removing its bytes from the index") as in_index:
-        if isinstance(services.index, SupportsIndex):
-            services.index.discard()
+        known = [memory_id, *(memory.id for memory in (*others, *late))]
+        discard_erased(services.index, known if receipt.outcome is Outcome.ERASED else ())
     steps = (of_summaries, in_files, in_index)
     failures = [step.failure for step in steps if step.failure is not None]
     pending = [f"{failure}; forget it once more to finish this" for failure in failures]
@@ -93,8 +93,10 @@ def _erase_memory(services: Services, memory_id: str) -> Receipt:
     return evolve(receipt, erased=erased, pending=tuple(pending))
 
 
-def _erase_once(services: Services, memory_id: str) -> Receipt:
+def _erase_once(services: Services, memory_id: str) -> tuple[Receipt, list[Memory]]:
     """Erase the current revision; its bytes stay in the files until the storage scrubs them.
+
+    The memories that it took along are returned too.
 
     Raises:
         NotFound: the memory does not exist, and no memory with this id was erased.
@@ -108,11 +110,11 @@ def _erase_once(services: Services, memory_id: str) -> Receipt:
         others = _commit_erasure(services, Erase(id=memory_id), None)
         # The memory is unreadable, so the receipt cannot describe it.
         parts = [f"memory {memory_id}, which was damaged", *map(_describe_erased, others)]
-        return _make_receipt_of_unknown(services, memory_id, Outcome.ERASED, *parts)
+        return _make_receipt_of_unknown(services, memory_id, Outcome.ERASED, *parts), others
     if record is None:
         if memory_id not in storage.erased([memory_id]):
             raise not_found(memory_id)
-        return _make_receipt_of_unknown(services, memory_id, Outcome.UNCHANGED)
+        return _make_receipt_of_unknown(services, memory_id, Outcome.UNCHANGED), []
     erase = Erase(id=memory_id, expected=record.memory.revision)
     others = _commit_erasure(services, erase, record.memory)
     parts = [f"memory {memory_id}", f"{revisions} revision{'s' if revisions > 1 else ''}"]
@@ -121,7 +123,7 @@ def _erase_once(services: Services, memory_id: str) -> Receipt:
         parts.append(f"{count} vector{'s' if count > 1 else ''}")
     parts += map(_describe_erased, others)
     receipt = receipt_of(record.memory, Outcome.ERASED, Searchable.NOT)
-    return evolve(receipt, erased=tuple(parts))
+    return evolve(receipt, erased=tuple(parts)), others
 
 
 def _commit_erasure(services: Services, erase: Erase, memory: Memory | None) -> list[Memory]:

@@ -68,6 +68,40 @@ class FeedReader:
         is_complete = len(erased) < limit and len(documents) < limit and len(changed) <= limit
         return Changes(items=tuple(items), cursor=end if is_complete else min(cursor, end))
 
+    def changes_in(
+        self, scope: str, after: int, *, limit: int, models: Collection[str] | None
+    ) -> tuple[Changes, int]:
+        """Return the changes in a scope and its size; see `SupportsScopeFeed.changes_in`."""
+        here = {"scope": {"$eq": scope}}
+        with self._database.client.start_session(snapshot=True) as session:
+            end = position(self._database, self._place, session)
+            held = self._memories.count_documents(here, session=session, hint="by_scope")
+            # The index that reads fewer documents: all that changed since, or all of this scope.
+            documents = list(
+                self._memories.find(
+                    {**here, "sequence": {"$gt": after}},
+                    sort=[("sequence", 1)],
+                    limit=limit,
+                    session=session,
+                    hint="by_sequence" if end - after <= held else "by_scope",
+                )
+            )
+        items: list[Change] = []
+        for document, record in self._records.with_embeddings(documents, models):
+            if record is None:
+                self._damage.skip_record(str(document["_id"]))
+            elif record is not GONE and record.memory.scope == scope:
+                items.append(Change(id=record.memory.id, record=record))
+        cursor = sequence_of(documents[-1]) if len(documents) == limit else end
+        return Changes(items=tuple(items), cursor=min(cursor, end)), held
+
+    def ids_in(self, scope: str) -> tuple[frozenset[str], int]:
+        """Return the ids in a scope, and the end; see `SupportsScopeFeed.ids_in`."""
+        with self._database.client.start_session(snapshot=True) as session:
+            found = self._memories.find({"scope": {"$eq": scope}}, {"_id": 1}, session=session)
+            ids = frozenset(str(document["_id"]) for document in found)
+            return ids, position(self._database, self._place, session)
+
     def _read_page(self, after: int, limit: int) -> tuple[int, list[Document], list[Document]]:
         """Return the end of the feed, and the next marks of erased ids and documents of memories.
 

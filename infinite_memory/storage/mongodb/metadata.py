@@ -101,9 +101,11 @@ def encode_end(end: JournalEnd) -> dict[str, Any]:
     return {"number": Int64(end.number), "digest": end.digest}
 
 
-def position(database: Database[dict[str, Any]], place: str) -> int:
+def position(
+    database: Database[dict[str, Any]], place: str, session: ClientSession | None = None
+) -> int:
     """Return the number of the last change."""
-    return sequence_in(_read_field(database, "sequence", place), place)
+    return sequence_in(_read_field(database, "sequence", place, session), place)
 
 
 def journal_end(database: Database[dict[str, Any]], place: str) -> JournalEnd:
@@ -126,8 +128,12 @@ def active_model(database: Database[dict[str, Any]], place: str) -> str | None:
     )
 
 
-def _read_field(database: Database[dict[str, Any]], name: str, place: str) -> dict[str, Any] | None:
-    found = database.get_collection(METADATA).find_one({"_id": STORE}, {name: 1, SWAP: 1})
+def _read_field(
+    database: Database[dict[str, Any]], name: str, place: str, session: ClientSession | None = None
+) -> dict[str, Any] | None:
+    found = database.get_collection(METADATA).find_one(
+        {"_id": STORE}, {name: 1, SWAP: 1}, session=session
+    )
     if found is not None:
         _refuse_swap(found, place)
     return found

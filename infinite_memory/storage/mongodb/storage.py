@@ -197,6 +197,19 @@ class MongoStorage:
         check_limit(limit)
         return self._run_work(lambda: self._feed.changes(after, limit=limit, models=models))
 
+    def changes_in(
+        self, scope: str, after: int, *, limit: int, models: Collection[str] | None = None
+    ) -> tuple[Changes, int]:
+        """Return the changes in a scope and its size; see `SupportsScopeFeed.changes_in`."""
+        check_limit(limit)
+        return self._run_work(
+            lambda: self._feed.changes_in(scope, after, limit=limit, models=models)
+        )
+
+    def ids_in(self, scope: str) -> tuple[frozenset[str], int]:
+        """Return the ids in a scope, and the cursor; see `SupportsScopeFeed.ids_in`."""
+        return self._run_work(lambda: self._feed.ids_in(scope))
+
     def position(self) -> int:
         """Return the cursor after the last change."""
         return self._run_work(self._feed.position)

@@ -34,7 +34,12 @@ from infinite_memory.storage.preconditions import (
 from infinite_memory.storage.sqlite.access_keys import read_access_keys
 from infinite_memory.storage.sqlite.commit import CommitWriter, encode_commit
 from infinite_memory.storage.sqlite.database import Database
-from infinite_memory.storage.sqlite.feed import find_erased, read_changes, read_pending
+from infinite_memory.storage.sqlite.feed import (
+    find_erased,
+    read_changes,
+    read_changes_in,
+    read_pending,
+)
 from infinite_memory.storage.sqlite.files.lease import Leases, SqliteLease
 from infinite_memory.storage.sqlite.journal import read_journal
 from infinite_memory.storage.sqlite.links import read_links
@@ -216,6 +221,24 @@ class SqliteStorage:
                 damage=self._damage,
                 models=models,
             )
+
+    def changes_in(
+        self, scope: str, after: int, *, limit: int, models: Collection[str] | None = None
+    ) -> tuple[Changes, int]:
+        """Return the changes in a scope and its size; see `SupportsScopeFeed.changes_in`."""
+        check_limit(limit)
+        path, damage = self._database.path, self._damage
+        with self._database.read() as snapshot:
+            return read_changes_in(
+                snapshot, scope, after, limit=limit, path=path, damage=damage, models=models
+            )
+
+    def ids_in(self, scope: str) -> tuple[frozenset[str], int]:
+        """Return the ids in a scope, and the cursor; see `SupportsScopeFeed.ids_in`."""
+        with self._database.read() as snapshot:
+            rows = snapshot.rows("SELECT CAST(id AS BLOB) FROM memories WHERE scope = ?", (scope,))
+            ids = frozenset(name_of(memory_id) for (memory_id,) in rows)
+            return ids, read_ledger(snapshot.connection, self._database.path).sequence
 
     def position(self) -> int:
         """Return the cursor behind the last change."""

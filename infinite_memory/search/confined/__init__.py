@@ -1,0 +1,1 @@
+"""The search of a handle that is confined to some scopes."""
