@@ -124,13 +124,17 @@ class LazyStore:
 
     @contextmanager
     def call(
-        self, client: str | None = None, *, changes: dict[int, int] | None = None
+        self,
+        client: str | None = None,
+        *,
+        changes: dict[int, int] | None = None,
+        seconds: float | None = None,
     ) -> Iterator[MemoryStore]:
         """Yield the store for the duration of a call, which has a deadline; `close` waits for it.
 
         `client` is the name that the caller gives itself; a store of a single client ignores it.
         `changes` gets how many memories each commit of the call changed, by the number of its
-        entry, at once.
+        entry, at once. `seconds` takes the place of the time of a call.
 
         Raises:
             StoreClosed: the server is stopping; nothing was changed.
@@ -139,7 +143,8 @@ class LazyStore:
         begun = time.monotonic()
         with self._calls.running():
             store = self._choose_store(client)
-            seconds = _SHARE_OF_CALL * store.config.limits.call_seconds
+            if seconds is None:
+                seconds = _SHARE_OF_CALL * store.config.limits.call_seconds
             deadline = Deadline(
                 at=begun + seconds,
                 is_stopping=lambda: self.is_stopping,

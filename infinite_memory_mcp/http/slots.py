@@ -49,10 +49,13 @@ class FairSlots:
         """How many calls run or wait."""
         return self._held.total() + sum(len(turns) for turns in self._waiting.values())
 
-    async def run(self, owner: str, call: Callable[[], _Result]) -> _Result:
+    async def run(
+        self, owner: str, call: Callable[[], _Result], *, seconds: float | None = None
+    ) -> _Result:
         """Return the result of a call for `owner`.
 
-        A call that has begun is finished, even if the client leaves.
+        A call that has begun is finished, even if the client leaves. `seconds` is how long its end
+        is waited for, if not as long as that of any.
 
         Raises:
             ToolError: it could not begin in time; nothing was done.
@@ -69,7 +72,8 @@ class FairSlots:
                 with suppress(RuntimeError):
                     loop.call_soon_threadsafe(self._release_slot, owner)
 
-        with anyio.CancelScope(shield=True), anyio.move_on_after(self._seconds):
+        most = self._seconds if seconds is None else seconds
+        with anyio.CancelScope(shield=True), anyio.move_on_after(most):
             return await anyio.to_thread.run_sync(
                 call_and_release, abandon_on_cancel=True, limiter=self._threads
             )

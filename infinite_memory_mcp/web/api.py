@@ -22,6 +22,7 @@ from infinite_memory_mcp.settings import package_version
 from infinite_memory_mcp.toolsets.backups import find_backup
 from infinite_memory_mcp.web.arguments import read_arguments
 from infinite_memory_mcp.web.fitting import encode_answer
+from infinite_memory_mcp.web.works import LONG, Work
 
 if TYPE_CHECKING:
     from infinite_memory.store.memory_store import MemoryStore
@@ -35,8 +36,8 @@ OWNER = "owner"
 METHODS: Mapping[str, str] = {
     name: right
     for right, names in {
-        "read": "session position scopes search why_not browse recall_by_time what_do_i_know get"
-        " briefing usage stats scopes.count_memories scopes.count_tags times.read_happened"
+        "read": "session position scopes work search why_not browse recall_by_time what_do_i_know"
+        " get briefing usage stats scopes.count_memories scopes.count_tags times.read_happened"
         " times.read_end times.read_start ids.shorten ids.resolve journal.entries journal.history"
         " journal.conflicts profile.get profile.users attachments.list attachments.read"
         " triggers.get triggers.list triggers.coming triggers.due conversations.list"
@@ -60,6 +61,7 @@ _JOURNALED = {"journal.entries", "undo", "conversations.undo"}
 """The methods whose answers have entries of the journal."""
 
 _MAX_NODES = 150
+_LONG_SECONDS = 24 * 3600.0
 
 
 @frozen(kw_only=True)
@@ -81,9 +83,7 @@ class Caller:
         return METHODS[method] in self.rights
 
 
-def call_method(
-    caller: Caller, name: str, given: Mapping[str, Any], changes: dict[int, int]
-) -> bytes:
+def call_method(caller: Caller, work: Work, given: Mapping[str, Any]) -> bytes:
     """Return the answer to a call with the arguments `given`.
 
     Raises:
@@ -94,12 +94,10 @@ def call_method(
     given = {key: value for key, value in given.items() if key != "from"}
     if type(start) is not int or start < 0:
         raise InvalidInput(f"from {start!r:.100} cannot be used: give the `next` of an answer")
-    return _measure(caller, name, lambda store: _run(caller, store, name, given), start, changes)
+    return _measure(caller, work, lambda store: _run(caller, store, work, given), start)
 
 
-def import_file(
-    caller: Caller, path: Path, query: Mapping[str, str], changes: dict[int, int]
-) -> bytes:
+def import_file(caller: Caller, work: Work, path: Path, query: Mapping[str, str]) -> bytes:
     """Return the answer to the import of a file, or to its dry run.
 
     Raises:
@@ -112,12 +110,13 @@ def import_file(
     def run(store: MemoryStore) -> Any:
         options = read_arguments(store.exchange.import_from, given)
         try:
-            return _name_as_dropped(store.exchange.import_from(path, **options).to_dict(), path)
+            imported = store.exchange.import_from(path, progress=work.note, **options)
+            return _name_as_dropped(imported.to_dict(), path)
         except InfiniteMemoryError as error:
             error.args = tuple(_name_as_dropped(list(error.args), path))
             raise
 
-    return _measure(caller, "import", run, 0, changes)
+    return _measure(caller, work, run, 0)
 
 
 def _name_as_dropped(value: Any, path: Path) -> Any:
@@ -145,31 +144,25 @@ def check_right(caller: Caller, name: str) -> None:
         raise AccessDenied(f"{name} needs the right {METHODS[name]!r}, which you do not have here")
 
 
-def _measure(
-    caller: Caller,
-    name: str,
-    run: Callable[[MemoryStore], Any],
-    start: int,
-    changes: dict[int, int],
-) -> bytes:
+def _measure(caller: Caller, work: Work, run: Callable[[MemoryStore], Any], start: int) -> bytes:
     """Run a call within its time, count it, and return its answer."""
+    name, seconds = work.method, _LONG_SECONDS if work.method in LONG else None
     memory = caller.whole if METHODS[name] == OWNER else caller.memory
     begun, failure = time.perf_counter(), None
     try:
-        with memory.call(CLIENT, changes=changes) as store:
+        with memory.call(CLIENT, changes=work.changes, seconds=seconds) as store:
             caller.rates.admit(store.config.limits)
             value = run(store)
         if METHODS[name] != "read":
             memory.embed_when_quiet()
             memory.warm_up_when_quiet()
-        further = {"entry": max(changes)} if changes else {}
+        further = {"entry": max(work.changes)} if work.changes else {}
         return encode_answer(value, start=start, further=further)
     except Exception as error:
         failure = type(error).__name__
         raise
     finally:
-        seconds = time.perf_counter() - begun
-        memory.recorder.add(Series.TOOLS, f"page.{name}", seconds, failure)
+        memory.recorder.add(Series.TOOLS, f"page.{name}", time.perf_counter() - begun, failure)
 
 
 def _find_end(caller: Caller) -> int:
@@ -178,8 +171,9 @@ def _find_end(caller: Caller) -> int:
         return whole._services.storage.journal_end().number
 
 
-def _run(caller: Caller, store: MemoryStore, name: str, given: dict[str, Any]) -> Any:
+def _run(caller: Caller, store: MemoryStore, work: Work, given: dict[str, Any]) -> Any:
     """Return the plain value of a method."""
+    name = work.method
     own = _OWN.get(name)
     if own is not None:
         return own(caller, store, **read_arguments(own, given))
@@ -195,6 +189,8 @@ def _run(caller: Caller, store: MemoryStore, name: str, given: dict[str, Any]) -
         arguments["file"] = find_backup(store, arguments["file"]).path
     if name == "undo" and "admin" not in caller.rights:
         _check_own_entry(caller, store, arguments.get("entry"))
+    if name in LONG:
+        arguments["progress"] = work.note
     value = to_plain(method(**arguments))
     return _without_processes(value) if name in _JOURNALED else value
 

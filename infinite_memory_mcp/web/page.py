@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -22,7 +23,7 @@ from infinite_memory import AccessKey, InfiniteMemoryError, InvalidInput
 from infinite_memory_mcp.call_rates import CallRates
 from infinite_memory_mcp.http.auth import KeyCheck, take_secret
 from infinite_memory_mcp.http.bodies import ClientLeft, header, read_body
-from infinite_memory_mcp.http.handles import Handles
+from infinite_memory_mcp.http.handles import Handle, Handles
 from infinite_memory_mcp.http.responses import Refusal, send_content, send_json
 from infinite_memory_mcp.http.slots import FairSlots
 from infinite_memory_mcp.lazy_store import LazyStore
@@ -35,15 +36,17 @@ from infinite_memory_mcp.web.api import (
     check_right,
     import_file,
 )
-from infinite_memory_mcp.web.arguments import read_object
+from infinite_memory_mcp.web.arguments import read_arguments, read_object
+from infinite_memory_mcp.web.fitting import encode_answer
 from infinite_memory_mcp.web.sign_in import SignIns, is_proof, prove
 from infinite_memory_mcp.web.static_files import send_file
+from infinite_memory_mcp.web.works import LONG, Work, Works
 
 _log = logging.getLogger(__name__)
 _BODY_SECONDS = 20.0
 _MAX_FILE_BYTES = 1 << 30
 _MAX_NAME = 200
-_MAX_UPLOADS = 2
+_PATIENCE_SECONDS = 2.0
 _JSON = "application/json"
 _BYTES = "application/octet-stream"
 _SAFE = {"x-content-type-options": "nosniff"}
@@ -55,7 +58,7 @@ _ROUTES: Mapping[str, tuple[str, ...]] = {
     "/sign-in/code": ("POST",),
     "/sign-out": ("POST",),
 }
-_KINDS = {401: "SignInNeeded", 404: "NotFound", 413: "TooLong", 503: "Unavailable"}
+_ERROR_KINDS = {401: "SignInNeeded", 404: "NotFound", 413: "TooLong", 503: "Unavailable"}
 # The first that fits; any other error is a defect, or one of the operator.
 _STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (infinite_memory.NotFound, 404),
@@ -98,7 +101,7 @@ class Page:
     reads: bool
     _rates: dict[str, CallRates] = field(factory=dict, init=False)
     _positions: dict[str, tuple[int, int]] = field(factory=dict, init=False)
-    _uploads: set[Path] = field(factory=set, init=False)
+    _works: Works = field(factory=Works, init=False)
 
     async def answer(self, scope: Scope, receive: Receive, exchange: Exchange) -> None:
         """Answer a request of one of the routes of the page; see `find_route`."""
@@ -116,7 +119,7 @@ class Page:
             _check_site(scope)
             await self._answer_post(route, scope, receive, exchange)
         except Refusal as refusal:
-            kind = _KINDS.get(refusal.status, "Refused")
+            kind = _ERROR_KINDS.get(refusal.status, "Refused")
             await _send_error(exchange.send, refusal.status, kind, str(refusal), refusal.headers)
         except (InfiniteMemoryError, ToolError) as error:
             status = next((number for kind, number in _STATUSES if isinstance(error, kind)), 500)
@@ -169,27 +172,45 @@ class Page:
 
     async def _answer_call(self, scope: Scope, receive: Receive, exchange: Exchange) -> None:
         name = scope["path"].removeprefix("/api/")
-        is_import = name == "import"
-        _check_content_type(scope, _BYTES if is_import else _JSON)
+        _check_content_type(scope, _BYTES if name == "import" else _JSON)
         stripped, secret = take_secret(scope)
         exchange.key, is_owner = await self._authenticate(scope, secret)
         key = exchange.key
         handle = await self.handles.get(key)
+        work = Work(method=name, owner="" if key is None else key.id)
         handle.open_requests += 1
         try:
             caller = self._make_caller(key, handle.memory, is_owner=is_owner)
             check_right(caller, name)
-            changes: dict[int, int] = {}
-            if is_import:
-                content = await self._import(caller, stripped, receive, changes)
+            with self._works.beginning(work) if name in LONG else nullcontext():
+                found = await self._answer_work(caller, work, stripped, receive)
+            if isinstance(found, bytes):
+                await send_content(exchange.send, 200, found, _JSON, _SAFE)
             else:
-                body = await read_body(scope, receive, seconds=_BODY_SECONDS)
-                given = read_object(body)
-                call = partial(call_method, caller, name, given, changes)
-                content = await self._run(caller, name, call, changes)
-            await send_content(exchange.send, 200, content, _JSON, _SAFE)
+                await send_json(exchange.send, 202, {"work": found.describe()}, _SAFE)
         finally:
-            handle.open_requests -= 1
+            release = partial(_release, handle)
+            if name in LONG and work.is_running:
+                work.when_over = release
+            else:
+                release()
+
+    async def _answer_work(
+        self, caller: Caller, work: Work, scope: Scope, receive: Receive
+    ) -> bytes | Work:
+        """Return the answer to a call, or the work that goes on."""
+        if work.method == "import":
+            return await self._import(caller, work, scope, receive)
+        given = read_object(await read_body(scope, receive, seconds=_BODY_SECONDS))
+        if work.method != "work":
+            return await self._run(work, partial(call_method, caller, work, given))
+        wanted = read_arguments(_choose_work, given).get("id")
+        if wanted is None:
+            listed = [each.describe() for each in self._works.list(work.owner)]
+            return encode_answer(listed, start=0, further={})
+        found = self._works.find(work.owner, wanted)
+        with _explain_failures(found):
+            return found.result()
 
     async def _authenticate(
         self, scope: Scope, secret: str | None
@@ -232,30 +253,21 @@ class Page:
             key=key,
         )
 
-    async def _run(
-        self, caller: Caller, name: str, call: Callable[[], bytes], changes: dict[int, int]
-    ) -> bytes:
-        """Run a call in its turn and within its time.
-
-        Raises:
-            Refusal: it took too long (504), or failed through a defect (500); the message says what
-                it changed.
-        """
-        try:
-            return await self.slots.run("" if caller.key is None else caller.key.id, call)
-        except (InfiniteMemoryError, ToolError):
-            raise
-        except TimeoutError as error:
-            reason = f"{name} took too long; {_describe_outcome(name, changes)}"
-            raise Refusal(504, reason) from error
-        except Exception as error:
-            _log.exception("the method %s failed", name)
-            reason = f"{name} failed through a defect; {_describe_outcome(name, changes)}"
-            raise Refusal(500, reason) from error
+    async def _run(self, work: Work, call: Callable[[], bytes]) -> bytes | Work:
+        """Run a call in its turn and within its time; return long work that goes on itself."""
+        patience = _PATIENCE_SECONDS if work.method in LONG else None
+        run = partial(work.run, call, asyncio.get_running_loop())
+        with _explain_failures(work):
+            try:
+                return await self.slots.run(work.owner, run, seconds=patience)
+            except TimeoutError:
+                if patience is None:
+                    raise
+                return work
 
     async def _import(
-        self, caller: Caller, scope: Scope, receive: Receive, changes: dict[int, int]
-    ) -> bytes:
+        self, caller: Caller, work: Work, scope: Scope, receive: Receive
+    ) -> bytes | Work:
         """Import the file in the body of a request, which is kept as long as that takes."""
         query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
         name = PurePosixPath(query.pop("name", "").replace("\\", "/")).name.strip(". ")
@@ -264,25 +276,21 @@ class Page:
         declared = header(scope, b"content-length") or ""
         if declared.isdigit() and int(declared) > _MAX_FILE_BYTES:
             raise _make_too_long_refusal()
-        if len(self._uploads) >= _MAX_UPLOADS:
-            raise Refusal(429, "other files are being imported: drop it again in a moment")
+        work.about = name
         upload = ExitStack()
         path = Path(upload.enter_context(TemporaryDirectory(prefix="infinite-memory-"))) / name
-        self._uploads.add(path)
-        upload.callback(self._uploads.discard, path)
 
         def call() -> bytes:
-            # Here, since a call that took too long goes on.
+            # Here, since the import goes on when its client has left.
             with upload:
-                return import_file(caller, path, query, changes)
+                return import_file(caller, work, path, query)
 
         try:
             await _receive_file(path, receive)
-            return await self._run(caller, "import", call, changes)
-        except Exception as error:
-            if not (isinstance(error, Refusal) and error.status == 504):
+            return await self._run(work, call)
+        finally:
+            if not work.has_begun:
                 upload.close()
-            raise
 
 
 def find_route(path: str) -> str | None:
@@ -315,6 +323,35 @@ def _make_too_long_refusal() -> Refusal:
         f"the file is longer than {_MAX_FILE_BYTES:,} bytes: import it with `infinite-memory import"
         " FILE` on the machine of the memory",
     )
+
+
+def _release(handle: Handle) -> None:
+    handle.open_requests -= 1
+
+
+def _choose_work(id: str | None = None) -> None:  # noqa: A002 -- the word of the answers
+    """Take the arguments of the method `work`."""
+
+
+@contextmanager
+def _explain_failures(work: Work) -> Iterator[None]:
+    """Turn what no method raises into a refusal whose message says what was changed.
+
+    Raises:
+        Refusal: it took too long (504), or failed through a defect (500).
+    """
+    name = work.method
+    try:
+        yield
+    except (InfiniteMemoryError, ToolError):
+        raise
+    except TimeoutError as error:
+        reason = f"{name} took too long; {_describe_outcome(name, work.changes)}"
+        raise Refusal(504, reason) from error
+    except Exception as error:
+        _log.exception("the method %s failed", name)
+        reason = f"{name} failed through a defect; {_describe_outcome(name, work.changes)}"
+        raise Refusal(500, reason) from error
 
 
 def _describe_outcome(name: str, changes: dict[int, int]) -> str:

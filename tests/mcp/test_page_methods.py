@@ -22,7 +22,7 @@ from infinite_memory_mcp.web.arguments import list_parameters, read_arguments
 from infinite_memory_mcp.web.fitting import MAX_BYTES
 
 pytestmark = pytest.mark.anyio
-OWN = {"session", "position", "scopes", "import"}
+OWN = {"session", "position", "scopes", "work", "import"}
 BYTES = {"content-type": "application/octet-stream"}
 
 

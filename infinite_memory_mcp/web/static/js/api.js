@@ -14,7 +14,10 @@ const UNREACHABLE = "The server does not answer. What you see may be old; the pa
 /** Where the session is kept: for the origin, which has the port, so that no other program of this machine gets it, and for the prefix before a proxy. */
 const SESSION = `infinite-memory-session${location.pathname.replace(/\/$/, "")}`;
 
-async function post(path, body, { type = "application/json", signal } = {}) {
+/** The milliseconds between two looks at work that goes on. */
+const EVERY = 700;
+
+async function post(path, body, { type = "application/json", signal, isAsking = false } = {}) {
   let response;
   const headers = { "content-type": type, "x-memory-session": localStorage.getItem(SESSION) ?? "" };
   try {
@@ -31,11 +34,37 @@ async function post(path, body, { type = "application/json", signal } = {}) {
   } catch {
     answer = { error: { kind: "NoJson", message: `The server answered ${response.status} and no data. Is it an Infinite Memory server?` } };
   }
+  if (answer.work && !isAsking) return follow(answer.work);
   if (response.ok && !answer.error) return answer;
   const { kind = "Refused", message = `The server answered ${response.status}.` } = answer.error ?? {};
   const error = new ApiError(kind, message, response.status);
   if (response.status === 401) dispatchEvent(new CustomEvent("signed-out", { detail: error }));
   throw error;
+}
+
+/**
+ * Wait for the end of work that goes on at the server, with or without this page, and return the answer to its call.
+ * Meanwhile the event `work` says how far it is.
+ */
+export async function follow(work) {
+  let now = work;
+  const say = () => dispatchEvent(new CustomEvent("work", { detail: now }));
+  try {
+    for (;;) {
+      say();
+      await new Promise((resolve) => { setTimeout(resolve, EVERY); });
+      const answer = await post("/api/work", JSON.stringify({ id: work.id }), { isAsking: true }).catch((error) => {
+        // The server is away: it is asked again until it is back.
+        if (error.kind !== "Unreachable" && error.status !== 503) throw error;
+        return { work: now };
+      });
+      if (!answer.work) return answer;
+      now = answer.work;
+    }
+  } finally {
+    now = { ...now, state: "over" };
+    say();
+  }
 }
 
 /** Run a method of the store, such as `call("journal.entries", {limit: 5})`, and return its plain value. */

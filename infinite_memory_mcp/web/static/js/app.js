@@ -1,9 +1,10 @@
 // The shell: which view is shown, its keys, who is signed in, and whether something has changed elsewhere.
 
-import { call, explain, signIn, signOut } from "./api.js";
-import { complain, toast } from "./changes.js";
+import { call, explain, follow, signIn, signOut } from "./api.js";
+import { complain, toast, undo } from "./changes.js";
 import { button, failure, waiting } from "./components.js";
 import { h, icon } from "./dom.js";
+import { sayNumber } from "./format.js";
 import { renderSignIn } from "./sign-in.js";
 
 const VIEWS = [
@@ -161,6 +162,33 @@ async function watch() {
   }
 }
 
+// --- What goes on at the server ---
+
+const WORK = {
+  import: ["The import", "is done"], verify: ["The check of every record", "has ended"], "backups.create": ["The backup", "is made"],
+  "backups.verify": ["The check of the backup", "has ended: every record was read"], "backups.restore": ["The restore", "is done"],
+};
+const going = new Map();
+
+addEventListener("work", ({ detail: work }) => {
+  going.set(work.id, work);
+  if (work.state !== "running") going.delete(work.id);
+  document.querySelector("#work").replaceChildren(...[...going.values()].map(({ method, about, phase, done, total }) => h("p", null,
+    h("span", null, `${WORK[method][0]} ${about && `of ${about} `}goes on${phase && `: ${phase}`} `, h("b", null, done > 0 && (total ? `${sayNumber(done)} of ${sayNumber(total)}` : sayNumber(done)))),
+    h("progress", { max: total || null, value: total ? done : null, "aria-label": WORK[method][0] }))));
+});
+
+/** Go on with what was begun before this page was loaded: say its end, which nothing else on the page waits for. */
+async function resume() {
+  for (const work of (await call("work")).filter(({ state }) => state === "running")) {
+    follow(work).then(({ value, entry }) => {
+      dispatchEvent(new CustomEvent("memory-changed"));
+      const isBad = value.sound === false;
+      toast(isBad ? "Damage was found: check every record again, in Keep." : `${WORK[work.method].join(" ")}.`, { isError: isBad, actions: entry ? [{ label: "Undo", run: () => undo(entry) }] : [] });
+    }, complain);
+  }
+}
+
 // --- Who is signed in ---
 
 function drawWho() {
@@ -216,6 +244,7 @@ async function start() {
   document.body.classList.remove("outside");
   setLost(false);
   drawWho();
+  resume().catch(complain);
   await show();
 }
 
