@@ -16,7 +16,7 @@ from infinite_memory.features.archive.access import (
 )
 from infinite_memory.features.archive.backup import verify_file, write_backup
 from infinite_memory.features.archive.container.encryption import check_passphrase
-from infinite_memory.features.archive.merge import merge_archive
+from infinite_memory.features.archive.merge import merge_archive, preview_restore
 from infinite_memory.features.archive.restore import RestoreRequest, replace_content
 from infinite_memory.store.lifetime import Group
 
@@ -128,6 +128,7 @@ class Backups(Group):
         passphrase: str | None = None,
         allow_plain: bool = False,
         with_keys: bool = False,
+        dry_run: bool = False,
         progress: BackupProgress | None = None,
     ) -> Restored:
         """Bring back the content of a backup, given by its name or its path; it is verified first.
@@ -140,7 +141,8 @@ class Backups(Group):
 
         The access keys of the backup come in only `with_keys`; else the keys of the store stay as
         they are. "overwrite" then replaces the keys of the store, and "merge" adds those that it
-        does not have.
+        does not have. A `dry_run` says what would be added, changed and removed, also by scope, and
+        changes nothing.
 
         Raises:
             ArchiveError, NotEncrypted, WrongPassphrase, NotFound: as `verify`; nothing was changed.
@@ -161,6 +163,8 @@ class Backups(Group):
             now=services.clock(),
             progress=progress,
         )
+        if check_flag(dry_run, "dry_run"):
+            return preview_restore(services, request)
         if request.mode is RestoreMode.MERGE:
             return merge_archive(services, request)
         return replace_content(services.storage, request)

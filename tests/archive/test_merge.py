@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from infinite_memory import Config, MemoryStore, NotFound
+from infinite_memory import Config, Conflict, MemoryStore, NotFound
 from infinite_memory.core.values.commit import Commit
 from infinite_memory.core.values.link import Link, LinkType
 from infinite_memory.core.values.record import Usage
@@ -253,3 +253,37 @@ def test_a_large_merge_takes_several_commits(pair: Pair, monkeypatch: pytest.Mon
     assert pair.merge().added == 20
     entries = pair.here.journal.entries()
     assert [len(entry.action.memories) for entry in entries] == [6, 7, 7]
+
+
+def test_a_dry_run_says_what_each_restore_would_do_and_changes_nothing(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair.here.remember("both", id="both")
+    pair.here.remember("changed there", id="changed", scope="Harbour")
+    pair.begin()
+    pair.here.remember("only here", id="mine", scope="Boats")
+    pair.there.remember("only there", id="theirs", scope="Harbour")
+    pair.there.revise("changed", revision=1, text="changed there, later")
+    backup, before = pair.backup(pair.there), list(dump(pair.here._services.storage))
+    with pytest.raises(Conflict):
+        pair.here.backups.restore(backup, dry_run=True)
+    tried = pair.here.backups.restore(backup, mode="overwrite", dry_run=True)
+    assert (tried.added, tried.changed, tried.removed, tried.unchanged) == (1, 1, 1, 1)
+    assert tried.scopes == {
+        "Boats": {"removed": 1},
+        "Global": {"unchanged": 1},
+        "Harbour": {"added": 1, "changed": 1},
+    }
+    # Parts of one memory each have the same numbers.
+    monkeypatch.setattr(adding, "_COMMIT_MEMORIES", 1)
+    planned = pair.here.backups.restore(backup, mode="merge", dry_run=True)
+    assert (planned.dry_run, planned.removed, planned.safety_backup) == (True, 0, None)
+    assert list(dump(pair.here._services.storage)) == before
+    monkeypatch.undo()
+    done = pair.here.backups.restore(backup, mode="merge")
+    for name in ("added", "changed", "unchanged", "still_erased"):
+        assert getattr(planned, name) == getattr(done, name), name
+    assert pair.here.backups.restore(backup, mode="merge", dry_run=True).scopes == {
+        "Global": {"unchanged": 1},
+        "Harbour": {"unchanged": 2},
+    }

@@ -44,6 +44,9 @@ def test_a_filled_store_is_merged_or_overwritten_when_it_is_said(run: Run, ask: 
     run("remember", "mine", "--id", "mine")
     assert "--merge" in run("restore", name, code=5).stderr
     assert "choose one of" in run("restore", name, "--merge", "--overwrite", code=2).stderr
+    tried = run("restore", name, "--overwrite", "--dry-run").stdout
+    assert "It would remove 1, leave 1; nothing was changed.\n  Global: remove 1\n" in tried
+    assert ask("show", "mine")["text"] == "mine"
     assert "Added 0 memories, changed 0, left 1" in run("restore", name, "--merge").stdout
     out = run("restore", name, "--overwrite").stdout
     assert "What was there before is in " in out

@@ -42,13 +42,15 @@ def test_a_backup_is_made_checked_restored_after_a_preview_and_deleted(
     keep.get_by_role("button", name="Check").first.click()
     expect(keep.get_by_text("Every record was read")).to_be_visible()
     count = store.stats().memories
-    late = store.remember("Stored after the backup").id
+    late = store.remember("Stored after the backup", scope="Reading").id
     keep.get_by_role("button", name="Restore").first.click()
     dialog = keep.get_by_role("dialog")
     expect(dialog).to_contain_text(f"{count} memories")
+    expect(dialog).to_contain_text("It would change no memory")
     expect(dialog).to_contain_text("You can undo it")
     dialog.get_by_label("How").select_option("overwrite")
     expect(dialog).to_contain_text("kept as a backup first")
+    expect(dialog).to_contain_text("Reading: 1 removed")
     dialog.get_by_role("button", name="Restore").click()
     expect(keep.get_by_text("Restored. What was here before is in ")).to_be_visible(timeout=30_000)
     with pytest.raises(LookupError):

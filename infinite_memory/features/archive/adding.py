@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from infinite_memory.core.protocols import Storage
 from infinite_memory.core.values.commit import Commit, Put
@@ -30,12 +30,13 @@ def is_commit_full(records: int, size: int = 0) -> bool:
 class Plan:
     """The commit of a batch, the links between its memories now, and numbers of what it does.
 
-    The names in `counts` are those of `Restored` and `Imported`.
+    The names in `counts` are those of `Restored` and `Imported`; `scopes` has them by scope.
     """
 
     commit: Commit
     present_links: tuple[Link, ...]
     counts: Mapping[str, int]
+    scopes: Mapping[str, Mapping[str, int]] = field(factory=dict)
 
 
 def commit_planned(
@@ -73,17 +74,17 @@ def plan_revisions(
     """Return the revisions to add to a memory that both have; the newer state comes last."""
     mine = record.memory
     ours = [mine] if mine.revision == 1 else storage.history(mine.id)
-    known = {_state(memory) for memory in ours}
-    if _state(theirs[-1]) in known:
+    known = {describe_state(memory) for memory in ours}
+    if describe_state(theirs[-1]) in known:
         return []
-    missing = [memory for memory in theirs if _state(memory) not in known]
-    descends = any(_state(memory) == _state(mine) for memory in theirs)
+    missing = [memory for memory in theirs if describe_state(memory) not in known]
+    descends = any(describe_state(memory) == describe_state(mine) for memory in theirs)
     if descends or theirs[-1].stored_at > mine.stored_at:
         return list(put_all(missing, mine.revision, embeddings))
     return list(put_all([*missing, mine], mine.revision, record.embeddings))
 
 
-def _state(memory: Memory) -> str:
+def describe_state(memory: Memory) -> str:
     """Return a memory without the number of its revision, as a key."""
     return repr(evolve(memory, revision=1))
 

@@ -106,7 +106,7 @@ def replace_content(storage: Storage, request: RestoreRequest) -> Restored:
     checked = request.verify()
     ends, safety = Ends.of(storage), None
     if not is_empty(storage):
-        _refuse_filled(storage, request.mode)
+        refuse_filled(storage, request.mode)
         safety, ends = _back_up(storage, request, encrypted=checked.encrypted)
     if not isinstance(storage, SupportsReplacement):
         left_out = fill_storage(storage, request, checked)
@@ -127,7 +127,8 @@ def replace_content(storage: Storage, request: RestoreRequest) -> Restored:
     )
 
 
-def _refuse_filled(storage: Storage, mode: RestoreMode) -> None:
+def refuse_filled(storage: Storage, mode: RestoreMode) -> None:
+    """Refuse a store that is not empty, unless the mode allows it."""
     if mode is not RestoreMode.OVERWRITE:
         memories = sum(storage.measure().memories.values())
         raise Conflict(

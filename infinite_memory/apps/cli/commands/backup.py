@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -209,6 +209,7 @@ def delete_backup(context: click.Context, /, name: str) -> None:
     is_flag=True,
     help="Take the access keys too: whoever holds one of them is let in by a server.",
 )
+@click.option("--dry-run", is_flag=True, help="Say what it would do, and change nothing.")
 @_passphrase_file
 @_allow_plain
 @common_options
@@ -221,6 +222,7 @@ def restore_command(
     merge: bool,
     overwrite: bool,
     with_keys: bool,
+    dry_run: bool,
     passphrase_file: str | None,
     allow_plain: bool,
 ) -> int:
@@ -236,7 +238,7 @@ def restore_command(
     mode = RestoreMode.MERGE if merge else RestoreMode.OVERWRITE if overwrite else RestoreMode.EMPTY
     folder = BackupFolder(load_settings(context).config.home / "backups")
     path = resolve_archive(folder, file)
-    with _show_bars(*_list_steps(mode)) as progress:
+    with _show_bars(*_list_steps(mode, dry_run=dry_run)) as progress:
         restored = _call_with_passphrase(
             passphrase_file,
             lambda passphrase: _restore_backup(
@@ -251,6 +253,7 @@ def restore_command(
                     now=datetime.now(UTC),
                     progress=progress,
                 ),
+                dry_run=dry_run,
             ),
         )
     if wants_json(context):
@@ -261,7 +264,7 @@ def restore_command(
     return ExitCode.DONE if restored.whole else ExitCode.STORAGE
 
 
-def _restore_backup(context: click.Context, request: RestoreRequest) -> Restored:
+def _restore_backup(context: click.Context, request: RestoreRequest, *, dry_run: bool) -> Restored:
     """Restore into the store, or beside its damaged files, which are set aside."""
     try:
         with open_store(context, ingests=False) as store:
@@ -271,10 +274,11 @@ def _restore_backup(context: click.Context, request: RestoreRequest) -> Restored
                 passphrase=request.passphrase,
                 allow_plain=request.allow_plain,
                 with_keys=request.with_keys,
+                dry_run=dry_run,
                 progress=request.progress,
             )
     except StoreDamaged:
-        if request.mode is RestoreMode.MERGE:
+        if dry_run or request.mode is RestoreMode.MERGE:
             raise
         restored = restore_damaged(load_settings(context).config, request)
         if restored is None:
@@ -296,7 +300,9 @@ def _call_with_passphrase(file: str | None, work: Callable[[str | None], Result]
     return work(passphrase)
 
 
-def _list_steps(mode: RestoreMode) -> tuple[BackupStep, ...]:
+def _list_steps(mode: RestoreMode, *, dry_run: bool) -> tuple[BackupStep, ...]:
+    if dry_run:
+        return (BackupStep.CHECKING, BackupStep.COMPARING)
     if mode is RestoreMode.MERGE:
         return (BackupStep.CHECKING, BackupStep.WRITING)
     steps = (BackupStep.CHECKING, BackupStep.BACKING_UP, BackupStep.WRITING, BackupStep.COMPARING)
@@ -342,8 +348,21 @@ def _describe_content(backup: Backup) -> str:
     return "everything" if backup.whole else f"all but {backup.left_out_count} records"
 
 
+_OUTCOMES = {"added": "add", "changed": "change", "removed": "remove", "unchanged": "leave"}
+
+
+def _describe_numbers(numbers: Mapping[str, int]) -> str:
+    done = [f"{verb} {numbers[name]:,}" for name, verb in _OUTCOMES.items() if numbers.get(name)]
+    return ", ".join(done) or "do nothing"
+
+
 def _describe_restored(restored: Restored) -> Iterator[Line]:
-    if restored.mode is RestoreMode.MERGE:
+    if restored.dry_run:
+        totals = {name: getattr(restored, name) for name in _OUTCOMES}
+        yield Line([(f"It would {_describe_numbers(totals)}; nothing was changed.", "")])
+        for scope, numbers in restored.scopes.items():
+            yield Line([(f"  {scope}: {_describe_numbers(numbers)}", "")])
+    elif restored.mode is RestoreMode.MERGE:
         number = format_count(restored.added, "memory", "memories")
         sentence = f"Added {number}, changed {restored.changed:,}, left {restored.unchanged:,}."
         yield Line([(sentence, "")])

@@ -77,7 +77,9 @@ class Restored(PlainData):
     as they were, `still_erased` memories left out because they were erased here. `safety_backup` is
     the backup that was made before the store was overwritten, `set_aside` the folder into which
     damaged files were moved. `left_out` names what the store could not keep, or what the archive
-    did not have.
+    did not have. A dry run changed nothing: its numbers are those that the restore would have, in
+    every mode, `removed` counts the memories that an overwriting one would end, and `scopes` has
+    these numbers by scope.
     """
 
     mode: RestoreMode
@@ -90,6 +92,9 @@ class Restored(PlainData):
     changed: int = 0
     unchanged: int = 0
     still_erased: int = 0
+    removed: int = 0
+    scopes: Mapping[str, Mapping[str, int]] = field(factory=dict)
+    dry_run: bool = False
     safety_backup: str | None = None
     set_aside: str | None = None
     left_out: tuple[Finding, ...] = ()

@@ -4,7 +4,7 @@ import { call, importFile } from "../api.js";
 import { change, complain, toast, undo } from "../changes.js";
 import { ask, button, choices, empty, failure, head, memoryLink, moment, section, tag, waiting } from "../components.js";
 import { fill, h } from "../dom.js";
-import { count, sayAgo, sayDay, sayMoment, sayNumber, saySize, sayWord, shorten } from "../format.js";
+import { count, sayAgo, sayMoment, sayNumber, sayScope, saySize, sayWord, shorten } from "../format.js";
 
 export const title = "Keep";
 
@@ -78,14 +78,14 @@ async function verify() {
 // --- Backups ---
 
 async function drawBackups(may) {
-  const [backups, stats] = await Promise.all([call("backups.list"), call("stats")]);
+  const backups = await call("backups.list");
   const make = may("backups.create") && working("Make a backup", () => change("backups.create", {}, ({ name }) => `Made ${name}.`, { final: true }), { kind: "primary" });
   if (!backups.length) return empty("No backup yet", "A backup is one file in the home folder that holds all of it. A server makes one each day.", make || "");
   return section("Backups", { aside: make }, lines(backups.map((backup) => line(
     [moment(backup.created_at), backup.encrypted && [" ", tag("encrypted")], !backup.whole && [" ", tag("not whole", { kind: "warn" })]],
     [h("span", null, count(backup.counts.memories ?? 0, "memory", "memories")), h("span", null, saySize(backup.size_bytes)), h("span", { class: "reason" }, backup.name)],
     may("backups.verify") && working("Check", () => check(backup), { kind: "bare" }),
-    may("backups.restore") && working("Restore", () => restore(backup, stats), { kind: "bare" }),
+    may("backups.restore") && working("Restore", () => restore(backup), { kind: "bare" }),
     may("backups.delete") && working("Delete", () => remove(backup), { kind: "bare" })))));
 }
 
@@ -103,25 +103,45 @@ async function check(backup) {
   toast(`Every record was read: ${count(counts.memories, "memory", "memories")}, ${count(counts.entries, "entry", "entries")} of the journal.${whole ? "" : " It is not whole."}`);
 }
 
-/** Say what a backup holds beside what there is, then bring it back in one of two ways. */
-async function restore(backup, stats) {
+/** Say what the restore would do, in each of its two ways, then do it in one. */
+async function restore(backup) {
   const given = await askPassphrase(backup);
   if (!given) return;
-  const { counts, created_at: made } = await call("backups.verify", { file: backup.name, ...given });
+  const file = backup.name;
+  const plans = { merge: await call("backups.restore", { file, mode: "merge", dry_run: true, ...given }) };
   const mode = h("select", { "aria-label": "How" }, h("option", { value: "merge" }, "Add what is missing here"), h("option", { value: "overwrite" }, "Put it in the place of everything"));
-  const sentence = h("p", { class: "hint" });
-  const say = () => { sentence.textContent = mode.value === "merge"
-    ? "Memories that you lack are added; of two states of one the newer counts. You can undo it."
-    : "What there is now is kept as a backup first, and then replaced. Access keys stay as they are."; };
+  const place = h("div", { "aria-live": "polite" });
+  const say = async () => {
+    const way = mode.value;
+    place.replaceChildren(waiting(2));
+    try {
+      plans[way] ??= await call("backups.restore", { file, mode: way, dry_run: true, ...given });
+      if (way === mode.value) place.replaceChildren(...drawPlan(plans[way]));
+    } catch (error) {
+      place.replaceChildren(failure(error));
+    }
+  };
   mode.addEventListener("change", say);
   say();
   const sure = await ask("Restore this backup?", [
-    h("p", null, `It was made on ${sayDay(made)}, and every record was read: ${count(counts.memories, "memory", "memories")}, ${count(counts.links, "link")}. There are ${count(stats.memories, "memory", "memories")} here now.`),
-    h("p", null, mode), sentence], { yes: "Restore" });
+    h("p", null, "It was made ", moment(backup.created_at), `, and every record was read: ${count(plans.merge.counts.memories ?? 0, "memory", "memories")}.`), h("p", null, mode), place], { yes: "Restore" });
   if (!sure) return;
   await change("backups.restore", { file: backup.name, mode: mode.value, ...given }, (done) => (mode.value === "merge"
     ? `${count(done.added, "memory", "memories")} added, ${sayNumber(done.changed)} changed, ${sayNumber(done.unchanged)} as they were.`
     : `Restored. What was here before is in ${done.safety_backup?.split("/").at(-1) ?? "no backup: it was empty"}.`), { final: mode.value === "overwrite" });
+}
+
+const OUTCOMES = [["added", "added"], ["changed", "changed"], ["removed", "removed"], ["unchanged", "as they are"]];
+const sayOutcomes = (numbers, outcomes = OUTCOMES) => outcomes.filter(([name]) => numbers[name]).map(([name, words]) => `${sayNumber(numbers[name])} ${words}`).join(", ");
+
+/** The numbers of a dry run, as a whole and of the scopes in which something would change. */
+function drawPlan(plan) {
+  const scopes = Object.entries(plan.scopes).map(([name, numbers]) => [name, sayOutcomes(numbers, OUTCOMES.slice(0, 3))]).filter(([, words]) => words);
+  return [
+    h("p", null, h("b", null, scopes.length ? `Memories: ${sayOutcomes(plan)}.` : "It would change no memory.")),
+    h("ul", { class: "bullets" }, scopes.slice(0, SHOWN).map(([name, words]) => h("li", null, `${sayScope(name)}: ${words}`)), scopes.length > SHOWN && h("li", null, `and ${count(scopes.length - SHOWN, "more scope")}`)),
+    h("p", { class: "hint" }, plan.mode === "merge" ? "Of two states of a memory the newer counts. You can undo it." : "What there is now is kept as a backup first, and then replaced. Access keys stay as they are."),
+  ];
 }
 
 async function remove(backup) {
