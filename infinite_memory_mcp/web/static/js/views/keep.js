@@ -4,7 +4,7 @@ import { call, importFile } from "../api.js";
 import { change, complain, toast, undo } from "../changes.js";
 import { ask, button, choices, empty, failure, head, memoryLink, moment, section, tag, waiting } from "../components.js";
 import { fill, h } from "../dom.js";
-import { count, sayAgo, sayMoment, sayNumber, sayScope, saySize, sayWord, shorten } from "../format.js";
+import { count, sayAgo, sayMoment, sayNumber, sayScope, saySize, sayWord, shorten, within } from "../format.js";
 
 export const title = "Keep";
 
@@ -124,7 +124,7 @@ async function restore(backup) {
   mode.addEventListener("change", say);
   say();
   const sure = await ask("Restore this backup?", [
-    h("p", null, "It was made ", moment(backup.created_at), `, and every record was read: ${count(plans.merge.counts.memories ?? 0, "memory", "memories")}.`), h("p", null, mode), place], { yes: "Restore" });
+    h("p", null, "It was made ", moment(backup.created_at, within(sayMoment)), `, and every record was read: ${count(plans.merge.counts.memories ?? 0, "memory", "memories")}.`), h("p", null, mode), place], { yes: "Restore" });
   if (!sure) return;
   await change("backups.restore", { file: backup.name, mode: mode.value, ...given }, (done) => (mode.value === "merge"
     ? `${count(done.added, "memory", "memories")} added, ${sayNumber(done.changed)} changed, ${sayNumber(done.unchanged)} as they were.`
