@@ -20,7 +20,7 @@ from infinite_memory_mcp.call_rates import CallRates
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.settings import package_version
 from infinite_memory_mcp.toolsets.backups import find_backup
-from infinite_memory_mcp.web.arguments import read_arguments
+from infinite_memory_mcp.web.arguments import list_parameters, read_arguments
 from infinite_memory_mcp.web.fitting import encode_answer
 from infinite_memory_mcp.web.works import LONG, Work
 
@@ -68,7 +68,8 @@ _LONG_SECONDS = 24 * 3600.0
 class Caller:
     """Who calls: the access key, None without one, its rights, and its store.
 
-    `positions` has for the id of each key the last entry of all, and the newest that it saw then.
+    `is_program` says that a program shows the key, and nobody signed in with it. `positions` has
+    for the id of each key the last entry of all, and the newest that it saw then.
     """
 
     memory: LazyStore
@@ -77,6 +78,7 @@ class Caller:
     rights: tuple[str, ...]
     positions: dict[str, tuple[int, int]]
     key: AccessKey | None = None
+    is_program: bool = False
 
     def may(self, method: str) -> bool:
         """Return whether a method is offered to this caller."""
@@ -189,10 +191,23 @@ def _run(caller: Caller, store: MemoryStore, work: Work, given: dict[str, Any]) 
         arguments["file"] = find_backup(store, arguments["file"]).path
     if name == "undo" and "admin" not in caller.rights:
         _check_own_entry(caller, store, arguments.get("entry"))
+    if caller.is_program and "origin" in list_parameters(method.__func__):
+        _note_origin(name, arguments)
     if name in LONG:
         arguments["progress"] = work.note
     value = to_plain(method(**arguments))
     return _without_processes(value) if name in _JOURNALED else value
+
+
+def _note_origin(name: str, arguments: dict[str, Any]) -> None:
+    """Let what a program stores be of an assistant: who used it may be anybody, or nobody."""
+    if arguments.get("origin") == "user":
+        raise AccessDenied(
+            "the origin 'user' is for a person who signed in to the page: leave it out, since what"
+            " a program stores with its key has the origin 'assistant'"
+        )
+    if name != "revise" or arguments.get("text") or arguments.get("title"):
+        arguments.setdefault("origin", "assistant")
 
 
 def _without_processes(value: Any) -> Any:

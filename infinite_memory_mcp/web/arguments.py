@@ -95,8 +95,9 @@ def _list_further(method: Callable[..., Any], annotation: str) -> Mapping[str, s
     name = annotation.removeprefix("Unpack[").removesuffix("]")
     typed = inspect.unwrap(method).__globals__.get(name)
     if typed is None or typed is Any:
-        # A draft has no status; `revise` takes one.
-        return {**_FIELDS, "create_scope": "bool | None", "status": "str"}
+        # A draft has no status; what changes a memory takes one.
+        status = {"status": "str"} if annotation == "Any" else {}
+        return {**_FIELDS, "create_scope": "bool | None", **status}
     return {key: each.__forward_arg__ for key, each in typed.__annotations__.items()}
 
 

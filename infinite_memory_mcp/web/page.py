@@ -180,7 +180,8 @@ class Page:
         work = Work(method=name, owner="" if key is None else key.id)
         handle.open_requests += 1
         try:
-            caller = self._make_caller(key, handle.memory, is_owner=is_owner)
+            is_program = key is not None and secret is not None
+            caller = self._make_caller(key, handle.memory, is_owner=is_owner, is_program=is_program)
             check_right(caller, name)
             with self._works.beginning(work) if name in LONG else nullcontext():
                 found = await self._answer_work(caller, work, stripped, receive)
@@ -236,7 +237,9 @@ class Page:
                 " key that is good",
             ) from refusal
 
-    def _make_caller(self, key: AccessKey | None, memory: LazyStore, *, is_owner: bool) -> Caller:
+    def _make_caller(
+        self, key: AccessKey | None, memory: LazyStore, *, is_owner: bool, is_program: bool
+    ) -> Caller:
         name, whose = ("", "the page") if key is None else (key.id, "the page with this key")
         rates = self._rates.setdefault(name, CallRates(whose))
         rights = RIGHTS if key is None else tuple(map(str, key.rights))
@@ -251,6 +254,7 @@ class Page:
             rights=rights,
             positions=self._positions,
             key=key,
+            is_program=is_program,
         )
 
     async def _run(self, work: Work, call: Callable[[], bytes]) -> bytes | Work:

@@ -461,3 +461,34 @@ async def test_two_files_come_at_once_and_none_that_says_that_it_is_too_long(
         may_end.set()
     assert statuses == [200, 200]
     assert (await upload(browser, b"{", "?name=a.json")).status_code != 429
+
+
+async def test_what_a_program_stores_with_its_key_is_not_of_the_user(page: PageServer) -> None:
+    program, person = page.show("write"), Browser(page.app)
+    secret = program.client.headers["x-memory-key"]
+    assert (await person.sign_in(key=secret)).status_code == 200
+    made = [
+        (await each.call("remember", text=text))["id"]
+        for each, text in ((program, "The kiln is hot"), (person, "The kiln is cold"))
+    ]
+    assert [str(page.store.get(each).origin) for each in made] == ["assistant", "user"]
+    await program.call("revise", memory_id=made[1], revision=1, tags=["kiln"])
+    assert str(page.store.get(made[1]).origin) == "user"
+    await program.call("revise", memory_id=made[1], revision=2, text="The kiln is warm")
+    assert str(page.store.get(made[1]).origin) == "assistant"
+    await program.call("profile.update", changes={"name": "Ada"})
+    (newest,) = page.store.browse(limit=1).memories
+    assert (newest.text, str(newest.origin)) == ("Name of user: Ada", "assistant")
+    for method, rest in (
+        ("remember", {"text": "x"}),
+        ("revise", {"memory_id": made[0], "revision": 1}),
+        ("profile.update", {"changes": {"name": "Eve"}}),
+    ):
+        status, sentence = await program.fail(method, origin="user", **rest)
+        assert (status, "a person who signed in" in sentence) == (403, True)
+
+
+async def test_remember_offers_no_status(page: PageServer) -> None:
+    status, sentence = await Browser(page.app).fail("remember", text="x", status="forgotten")
+    assert status == 400
+    assert "there is no argument 'status'" in sentence
