@@ -81,9 +81,10 @@ function sayPlan({ changes, memories }) {
 
 /**
  * Run a method that changes something, and say `sentence` with Undo; it may be a function of the value. `final` is for
- * what has no undo. Returns the value, or null after an error, which was said.
+ * what has no undo; `settle` is called in place of the word that somebody else changed it first. Returns the value, or null
+ * after an error, which was said.
  */
-export async function change(method, parameters, sentence, { final = false } = {}) {
+export async function change(method, parameters, sentence, { final = false, settle } = {}) {
   try {
     const { value, entry } = await callPage(method, parameters);
     isChanged();
@@ -91,7 +92,8 @@ export async function change(method, parameters, sentence, { final = false } = {
     toast(words, { actions: entry && !final ? [{ label: "Undo", run: () => undo(entry) }] : [] });
     return value ?? {};
   } catch (error) {
-    complain(error);
+    if (settle && error.kind === "Conflict") await settle(error).catch(complain);
+    else complain(error);
     return null;
   }
 }

@@ -119,9 +119,29 @@ function drawForm(label, fields, buttons, close) {
 async function revise(memory, changes, sentence, close) {
   const form = document.querySelector(".sheet");
   delete form?.dataset.busy;
-  const done = await change("revise", { memory_id: memory.id, revision: memory.revision, ...changes }, sentence);
+  const settle = async (error) => {
+    const theirs = await call("get", { memory_id: memory.id });
+    if (theirs.revision === memory.revision) throw error;
+    form.prepend(drawBoth(theirs, changes, sentence, close));
+  };
+  form?.querySelector(".both")?.remove();
+  const done = await change("revise", { memory_id: memory.id, revision: memory.revision, ...changes }, sentence, { settle });
   if (done) close();
   else if (form) form.dataset.busy = "";
+}
+
+/** What somebody else has stored meanwhile beside one's own, and the choice between them. */
+function drawBoth(theirs, changes, sentence, close) {
+  const mine = { ...theirs, ...changes };
+  const side = (title, { text }, ...more) => h("div", { class: "option" }, h("h3", null, title), h("p", { class: "words", dir: "auto" }, shorten(text, 600)), more);
+  const take = () => {
+    close();
+    dispatchEvent(new CustomEvent("memory-changed"));
+  };
+  return h("div", { class: "both", role: "alert" }, h("p", null, "It was changed meanwhile, elsewhere. Which one is to stay?"),
+    h("div", { class: "options" },
+      side("There now", theirs, h("p", { class: "meta" }, moment(theirs.stored_at), marks(theirs)), button("Take theirs", take)),
+      side("Yours", mine, h("p", { class: "meta" }, listChanges(theirs, mine).join("; ")), button("Store mine over it", () => revise(theirs, changes, sentence, close), { kind: "primary" }))));
 }
 
 function drawEditor(memory, close) {
