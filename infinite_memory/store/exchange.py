@@ -14,7 +14,7 @@ from attrs import evolve
 from infinite_memory.core.errors import InvalidInput, StorageUnavailable
 from infinite_memory.core.observe.recorder import measure_calls
 from infinite_memory.core.secrets import unattended
-from infinite_memory.core.values.checks import check_choice, check_field, check_flag
+from infinite_memory.core.values.checks import check_choice, check_field, check_flag, check_label
 from infinite_memory.core.values.criteria import Conditions
 from infinite_memory.core.values.exchange import (
     ExchangeProgress,
@@ -123,6 +123,7 @@ class Exchange(Group):
         scope: str | None = None,
         on_error: str = OnError.SKIP,
         dry_run: bool = False,
+        known_as: str | None = None,
         progress: ExchangeProgress | None = None,
     ) -> Imported:
         """Store the memories of a file, a folder or a zip file of this or another product.
@@ -134,6 +135,8 @@ class Exchange(Group):
         revision, and what was forgotten or erased here stays so. `scope` takes the place of the
         scopes of the source. One `undo` takes back the whole import. Texts are found by their words
         at once; `store.models.catch_up` embeds them.
+        A source is the same one if it has the same path, or is `known_as` the same text: give it
+        where the path says nothing, as of a file that was sent.
         A `dry_run` says what would be stored, with samples, and stores nothing.
 
         Raises:
@@ -147,11 +150,14 @@ class Exchange(Group):
         skips = check_choice(on_error, OnError, "on_error")
         check_flag(dry_run, "dry_run")
         with _raise_typed_errors(location), open_source(location) as source:
+            if known_as is not None:
+                source.whole = check_label(known_as, "known_as")
             chosen = choose_format(source, format)
             files, config = list_files(source, chosen), self._services.config
             options = Options(limits=config.limits, zone=config.time_zone, home=config.home)
             request = ImportRequest(
                 path=location,
+                whole=source.whole,
                 format=chosen,
                 read=partial(FORMATS[chosen].read, source, files, options),
                 scope=scope,

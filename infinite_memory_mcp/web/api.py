@@ -108,11 +108,18 @@ def import_file(caller: Caller, work: Work, path: Path, query: Mapping[str, str]
     """
     flags = {"true": True, "false": False}
     given: dict[str, Any] = {name: flags.get(value, value) for name, value in query.items()}
+    # A browser does not tell the place of a file: its name alone says what it is newer than.
+    newer = given.pop("newer", True)
+    if type(newer) is not bool:
+        raise InvalidInput(f"newer {newer!r:.100} cannot be used: give true or false")
+    known_as = f"page/{path.name}" if newer else None
 
     def run(store: MemoryStore) -> Any:
         options = read_arguments(store.exchange.import_from, given)
         try:
-            imported = store.exchange.import_from(path, progress=work.note, **options)
+            imported = store.exchange.import_from(
+                path, known_as=known_as, progress=work.note, **options
+            )
             return _name_as_dropped(imported.to_dict(), path)
         except InfiniteMemoryError as error:
             error.args = tuple(_name_as_dropped(list(error.args), path))

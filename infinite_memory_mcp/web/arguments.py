@@ -67,7 +67,7 @@ _KINDS: Mapping[str, _Kind] = {
 }
 """By the words of an annotation. A parameter of another kind, such as a function, is left out."""
 
-_PLACES = {"to", "path", "folder"}
+_PLACES = {"to", "path", "folder", "known_as"}
 """Parameters that name a place on the machine of the server."""
 
 _FIELDS = {field.name: str(field.type) for field in fields(Draft)}

@@ -492,3 +492,24 @@ async def test_remember_offers_no_status(page: PageServer) -> None:
     status, sentence = await Browser(page.app).fail("remember", text="x", status="forgotten")
     assert status == 400
     assert "there is no argument 'status'" in sentence
+
+
+async def test_a_changed_file_is_a_newer_version_of_the_one_of_its_name_unless_it_is_another(
+    page: PageServer,
+) -> None:
+    browser = Browser(page.app)
+
+    async def bring_in(text: str, query: str = "") -> tuple[int, int]:
+        answer = await upload(browser, text.encode(), f"?name=notes.txt{query}")
+        value = answer.json()["value"]
+        return value["added"], value["changed"]
+
+    assert await bring_in("The red boat leaks.") == (1, 0)
+    assert await bring_in("The red boat is mended.", "&dry_run=true") == (0, 1)
+    assert await bring_in("The red boat is mended.", "&dry_run=true&newer=false") == (1, 0)
+    assert await bring_in("The red boat is mended.") == (0, 1)
+    assert await bring_in("The plum tree blooms.", "&newer=false") == (1, 0)
+    texts = {memory.text for memory in page.store.browse(limit=10).memories}
+    assert texts == {"The red boat is mended.", "The plum tree blooms."}
+    assert (await upload(browser, b"x", "?name=a.txt&known_as=x")).status_code == 400
+    assert (await upload(browser, b"x", "?name=a.txt&newer=maybe")).status_code == 400

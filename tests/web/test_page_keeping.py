@@ -83,6 +83,30 @@ def test_a_file_is_tried_first_then_brought_in_and_taken_back(
     assert "Harbour" not in store.scopes
 
 
+def test_a_changed_file_is_a_newer_version_or_another_file(
+    keep: Page, store: MemoryStore, tmp_path: Path
+) -> None:
+    file = tmp_path / "boats.txt"
+    keep.get_by_role("button", name="Import and export").click()
+    for text, outcome in (("The red boat leaks", "1 new"), ("The red boat floats", "1 changed")):
+        file.write_text(text, "utf-8")
+        keep.set_input_files("#import-file", [])
+        keep.set_input_files("#import-file", file)
+        expect(keep.get_by_text(outcome)).to_be_visible()
+        if "floats" in text:
+            expect(keep.get_by_text("a newer version of the boats.txt")).to_be_visible()
+            keep.get_by_role("button", name="It is another file").click()
+            expect(keep.get_by_text("1 new")).to_be_visible()
+            keep.get_by_role("button", name="It is a newer version").click()
+        keep.get_by_role("button", name="Bring in 1 memory").click()
+        expect(keep.get_by_text("Brought in 1 memory of boats.txt").last).to_be_visible()
+    (boat,) = store.search("red boat")[:1]
+    assert [each.text for each in store.journal.history(boat.memory.id)] == [
+        "The red boat leaks",
+        "The red boat floats",
+    ]
+
+
 def test_a_file_that_nothing_can_read_is_refused_with_a_sentence(
     keep: Page, tmp_path: Path
 ) -> None:

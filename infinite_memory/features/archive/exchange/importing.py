@@ -74,9 +74,13 @@ def next_part(part: Part, count: int) -> Part:
 
 @frozen(kw_only=True)
 class ImportRequest:
-    """A source, and how to import it; `read` yields its records anew at each call."""
+    """A source, whose whole path is `whole`, and how to import it.
+
+    `read` yields its records anew at each call.
+    """
 
     path: Path
+    whole: str
     format: str
     read: Callable[[], Iterator[Item]]
     scope: str | None = None
@@ -87,7 +91,7 @@ class ImportRequest:
     @property
     def place(self) -> Place:
         """Where the source is."""
-        digest = sha256(os.fsencode(self.path.resolve())).hexdigest()[:_DIGEST_DIGITS]
+        digest = sha256(os.fsencode(self.whole)).hexdigest()[:_DIGEST_DIGITS]
         return Place(name=self.path.name[:_NAME_CHARS], digest=digest)
 
     def report(self, step: ExchangeStep, done: int, total: int | None = None) -> None:

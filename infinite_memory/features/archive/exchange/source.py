@@ -63,7 +63,7 @@ class Source:
     file has its own name. Hidden files and folders are left out, and symbolic links, whose names
     are `links`. `unopened` are zip files in it that cannot be opened, with the reasons, and
     `guesses` says of files what their encoding was taken for. `formats` is for those who find out
-    in which formats a file may be.
+    in which formats a file may be. `whole` is the whole path, or what stands for it.
     """
 
     path: Path
@@ -74,9 +74,9 @@ class Source:
     guesses: dict[str, str] = field(factory=dict)
     formats: dict[str, frozenset[str]] = field(factory=dict)
     _members: dict[str, _Member] = field(factory=dict, eq=False, repr=False)
-    _whole: str = field(init=False)
+    whole: str = field(init=False)
 
-    @_whole.default
+    @whole.default
     def _resolve_path(self) -> str:
         return str(self.path.resolve())
 
@@ -86,7 +86,7 @@ class Source:
 
     def place(self, file: str) -> str:
         """Return the whole path of a file, the same from whatever folder above it is given."""
-        return self._whole if self.is_single else f"{self._whole}/{file}"
+        return self.whole if self.is_single else f"{self.whole}/{file}"
 
     def changed_at(self, file: str) -> datetime:
         """Return when a file was changed last; in a zip file that is a time without a zone."""

@@ -73,7 +73,7 @@ export const call = async (method, parameters, options) => (await callPage(metho
 /** The same as `{value, next, entry}`: a long value goes on at `next`, the `from` of the next call; `entry` is that of a change. */
 export const callPage = (method, parameters = {}, { signal } = {}) => post(`/api/${method}`, JSON.stringify(parameters), { signal });
 
-/** Send a file, and return what its import did, or would do with `dryRun`. */
+/** Send a file, and return what its import did, or would do with `dryRun`; unless `newer` is false, it may be a later version of a file of its name. */
 export async function importFile(file, { dryRun = true, ...options } = {}) {
   const query = new URLSearchParams({ name: file.name, dry_run: String(dryRun), ...options });
   return (await post(`/api/import?${query}`, file, { type: "application/octet-stream" })).value;

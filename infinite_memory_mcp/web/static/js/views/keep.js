@@ -156,7 +156,7 @@ async function drawImport() {
   const result = h("div", { "aria-live": "polite" });
   const scope = h("input", { id: "import-scope", placeholder: "as the file says", spellcheck: "false" });
   const file = h("input", { type: "file", id: "import-file", onchange: () => file.files[0] && plan(file.files[0]) });
-  const plan = (chosen) => tryImport(chosen, scope.value.trim(), result);
+  const plan = (chosen) => tryImport(chosen, scope.value.trim() ? { scope: scope.value.trim() } : {}, result);
   const zone = h("label", { class: "drop", for: "import-file",
     ondragover: (event) => { event.preventDefault(); zone.classList.add("over"); },
     ondragleave: () => zone.classList.remove("over"),
@@ -167,8 +167,7 @@ async function drawImport() {
       h("pre", { class: "code" }, "infinite-memory export memories.jsonl\ninfinite-memory export notes --format markdown\ninfinite-memory graph export --to graph.graphml"))];
 }
 
-async function tryImport(file, scope, place) {
-  const options = scope ? { scope } : {};
+async function tryImport(file, options, place) {
   place.replaceChildren(h("p", { class: "hint" }, `Reading ${file.name} …`));
   let plan;
   try {
@@ -185,12 +184,15 @@ async function tryImport(file, scope, place) {
     dispatchEvent(new CustomEvent("memory-changed"));
     toast(`Brought in ${count(done.added + done.changed, "memory", "memories")} of ${file.name}.`, { actions: done.entries?.length ? [{ label: "Undo", run: () => undo(done.entries[0]) }] : [] });
   }, { kind: "primary" });
-  place.replaceChildren(h("div", { class: "plan", data: { busy: "" } }, ...[
+  const isOther = options.newer === false;
+  place.replaceChildren(fill(h("div", { class: "plan", data: { busy: "" } }), null, [
     h("p", null, h("b", null, `${count(plan.records, "memory", "memories")} in ${file.name}`), `, read as ${plan.format}: ${parts.map(([number, words]) => `${sayNumber(number)} ${words}`).join(", ") || "nothing"}.`),
+    (plan.changed > 0 || isOther) && h("p", null, isOther ? "It is taken for another file than the one of its name that was brought in before. " : `It is taken for a newer version of the ${file.name} that was brought in before: what changed there is changed here. `,
+      button(isOther ? "It is a newer version" : "It is another file", () => tryImport(file, { ...options, newer: isOther }, place), { kind: "bare" })),
     h("p", { class: "hint" }, Object.entries(plan.scopes).slice(0, 6).map(([name, number]) => `${name}: ${sayNumber(number)}`).join(", ")),
     plan.samples?.length > 0 && h("ul", { class: "plain rows" }, plan.samples.slice(0, 3).map((each) => h("li", { class: "words", dir: "auto" }, shorten(each.text, 140)))),
     plan.problem_count > 0 && h("details", null, h("summary", null, `${count(plan.problem_count, "record")} cannot be used`), lines(plan.problems.slice(0, 20).map((each) => line(each.what, `${each.file} ${each.where}`)))),
-    h("div", { class: "row" }, ...[changes > 0 && go, button("Not now", () => place.replaceChildren(), { kind: "bare" })].filter(Boolean))].filter(Boolean)));
+    h("div", { class: "row" }, changes > 0 && go, button("Not now", () => place.replaceChildren(), { kind: "bare" }))]));
 }
 
 // --- Upkeep and dreams ---
