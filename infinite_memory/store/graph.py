@@ -7,10 +7,12 @@ from collections.abc import Iterable
 
 from infinite_memory.core.observe.recorder import measure_calls
 from infinite_memory.core.values.link import Link, LinkType
+from infinite_memory.core.values.memory import Memory
 from infinite_memory.engine.calls import count_call
 from infinite_memory.features.archive.exchange.graphs.exporting import run_graph_export
 from infinite_memory.features.archive.exchange.graphs.request import make_request
 from infinite_memory.features.archive.exchange.graphs.values import ExportedGraph
+from infinite_memory.features.graph.duplicates import list_duplicates
 from infinite_memory.features.graph.linking import list_links, make_link, remove_links
 from infinite_memory.features.graph.values import Related
 from infinite_memory.features.graph.walking import find_related
@@ -53,6 +55,21 @@ class Graph(Group):
             Conflict: a memory to start from was forgotten.
         """
         return find_related(self._services, ids, types=types, depth=depth, limit=limit)
+
+    def duplicates(
+        self, *, scope: str | Iterable[str] | None = None, limit: int = 20
+    ) -> list[list[Memory]]:
+        """Return groups of current facts, instructions and decisions that say nearly the same.
+
+        They are those that the upkeep has linked, in `scope`, by default in every open one, among
+        the 5,000 stored last. A link of two with the reason "not the same" settles these two:
+        `link(a, b, reason="not the same")`. So does `revise` of the later one with `supersedes`.
+
+        Raises:
+            InvalidInput: the scope or the limit cannot be used.
+            UnknownScope: there is no such scope.
+        """
+        return list_duplicates(self._services, scope=scope, limit=limit)
 
     @count_call
     def link(

@@ -16,6 +16,7 @@ from infinite_memory import AccessDenied, AccessKey, InfiniteMemoryError, Invali
 from infinite_memory.core.files.regular import read_regular
 from infinite_memory.core.observe.recorder import Series
 from infinite_memory.core.plain import to_plain
+from infinite_memory.engine.retrieval.trust import is_command
 from infinite_memory_mcp.call_rates import CallRates
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.settings import package_version
@@ -42,6 +43,7 @@ METHODS: Mapping[str, str] = {
         " journal.conflicts profile.get profile.users attachments.list attachments.read"
         " triggers.get triggers.list triggers.coming triggers.due conversations.list"
         " conversations.read conversations.stats graph.links graph.related graph.export"
+        " graph.duplicates"
         " projects.get_history projects.get_decisions projects.identify_patterns projects.insights"
         " projects.build_session_context dreams.diary bulk.preview_forget inbox.list",
         "write": "remember revise forget undo not_useful dream bulk.forget profile.update"
@@ -59,6 +61,9 @@ METHODS: Mapping[str, str] = {
 
 _JOURNALED = {"journal.entries", "undo", "conversations.undo"}
 """The methods whose answers have entries of the journal."""
+
+_MARKED = {"search", "browse", "get", "inbox.list"}
+"""The methods whose memories say whether they wait in the inbox."""
 
 _MAX_NODES = 150
 _LONG_SECONDS = 24 * 3600.0
@@ -203,7 +208,24 @@ def _run(caller: Caller, store: MemoryStore, work: Work, given: dict[str, Any]) 
     if name in LONG:
         arguments["progress"] = work.note
     value = to_plain(method(**arguments))
+    if name in _MARKED:
+        _mark_waiting(value)
     return _without_processes(value) if name in _JOURNALED else value
+
+
+def _mark_waiting(value: Any) -> None:
+    """Give each memory in plain data that waits in the inbox `waits`, as answers of tools say it.
+
+    It is `is_waiting` for plain data.
+    """
+    if isinstance(value, dict):
+        whole = f"{value.get('title') or ''}\n{value.get('text')}"
+        is_trusted = value.get("origin") in (None, "user") or value.get("status") == "forgotten"
+        if not is_trusted and is_command(whole):
+            value["waits"] = True
+    for item in value.values() if isinstance(value, dict) else value:
+        if isinstance(item, dict | list):
+            _mark_waiting(item)
 
 
 def _note_origin(name: str, arguments: dict[str, Any]) -> None:

@@ -177,7 +177,8 @@ class Page:
         exchange.key, is_owner = await self._authenticate(scope, secret)
         key = exchange.key
         handle = await self.handles.get(key)
-        work = Work(method=name, owner="" if key is None else key.id)
+        whose = "" if key is None else key.id
+        work = Work(method=name, owner=whose, is_stopping=lambda: handle.memory.is_stopping)
         handle.open_requests += 1
         try:
             is_program = key is not None and secret is not None

@@ -12,7 +12,6 @@ from typing import Any
 from attrs import define, field
 
 from infinite_memory import NotFound, StoreClosed
-from infinite_memory.core.clock import current_deadline
 from infinite_memory_mcp.http.responses import Refusal
 
 LONG = frozenset({"import", "verify", "backups.create", "backups.verify", "backups.restore"})
@@ -33,6 +32,7 @@ class Work:
 
     method: str
     owner: str
+    is_stopping: Callable[[], bool] = bool
     about: str = ""
     id: str = field(factory=lambda: secrets.token_urlsafe(12))
     changes: dict[int, int] = field(factory=dict)
@@ -65,7 +65,7 @@ class Work:
         """
         *phase, done, total = progress
         self._progress = str(*phase), done, total
-        if current_deadline().is_over:
+        if self.is_stopping():
             raise StoreClosed(f"the server stopped in the middle of {self.method}: do it again")
 
     def run(self, call: Callable[[], bytes], loop: asyncio.AbstractEventLoop) -> bytes:

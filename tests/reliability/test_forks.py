@@ -108,6 +108,7 @@ calls = {
     "graph.links": lambda: store.graph.links("a"),
     "graph.related": lambda: store.graph.related("a"),
     "graph.export": lambda: store.graph.export("x.json"),
+    "graph.duplicates": store.graph.duplicates,
     "graph.link": lambda: store.graph.link("a", "b"),
     "graph.unlink": lambda: store.graph.unlink("a", "b"),
     "attachments.attach": lambda: store.attachments.attach("a", uri="https://example.org/a.png"),

@@ -14,6 +14,9 @@ const UNREACHABLE = "The server does not answer. What you see may be old; the pa
 /** Where the session is kept: for the origin, which has the port, so that no other program of this machine gets it, and for the prefix before a proxy. */
 const SESSION = `infinite-memory-session${location.pathname.replace(/\/$/, "")}`;
 
+/** Where it is kept which questions were put off. */
+export const PUT_OFF = "infinite-memory-put-off";
+
 /** The milliseconds between two looks at work that goes on. */
 const EVERY = 700;
 
@@ -85,7 +88,7 @@ export const signIn = async (how) => localStorage.setItem(SESSION, (await post("
 /** End the session. */
 export async function signOut() {
   await post("/sign-out", "{}");
-  localStorage.removeItem(SESSION);
+  localStorage.clear();
 }
 
 /** Say an error as a sentence to a person. */

@@ -124,6 +124,7 @@ const isAtWork = () => Boolean(state.root?.querySelector("[data-busy]") || docum
  * which somebody writes is not disturbed.
  */
 async function renew() {
+  countLater();
   // What is being drawn may have been read before the change: it is drawn anew afterwards.
   state.isStale = main.hasAttribute("aria-busy");
   if (state.isStale || !state.view || !state.root?.isConnected) return;
@@ -161,6 +162,28 @@ async function watch() {
     setTimeout(watch, EVERY);
   }
 }
+
+// --- How much there is to settle ---
+
+const COUNT_EVERY = 30_000;
+let counting = null;
+
+/** Count it some time after something has changed; its view says by itself what it found. */
+function countLater(wait = COUNT_EVERY) {
+  counting ??= setTimeout(() => {
+    counting = null;
+    if (!state.session || document.hidden || state.view === "settle") return;
+    // A server that is away is said elsewhere; the number comes with the next change.
+    import("./views/settle.js").then(({ countAll }) => countAll(state.session)).catch(() => {});
+  }, wait);
+}
+
+/** The number at the view, quietly, and never a nought. */
+addEventListener("counted", ({ detail: number }) => {
+  const link = document.querySelector('#nav a[data-view="settle"]');
+  link.querySelector(".number")?.remove();
+  if (number) link.append(h("span", { class: "number" }, sayNumber(number), h("span", { class: "visually-hidden" }, " open")));
+});
 
 // --- What goes on at the server ---
 
@@ -246,6 +269,7 @@ async function start() {
   drawWho();
   resume().catch(complain);
   await show();
+  countLater(1000);
 }
 
 // --- Keys ---

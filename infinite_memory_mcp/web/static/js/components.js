@@ -51,7 +51,7 @@ export function relevance(score) {
 }
 
 /** Whether nobody said it or stored it on purpose, nor accepted it since. */
-const isBroughtIn = ({ context, origin, sources = [] }) => context?.brought_in ?? (origin === "import" || (origin === "tool" && !sources.length));
+const isBroughtIn = ({ context, origin, sources = [] }) => origin !== "user" && (origin === "import" || (origin === "tool" && !sources.length) || context?.brought_in === true);
 
 /** The marks of a memory: what is not plainly a thing that its owner said and that holds. */
 export function marks(memory) {
@@ -60,7 +60,7 @@ export function marks(memory) {
     memory.important && tag("important", { kind: "accent" }),
     memory.status === "superseded" && tag("replaced", { kind: "warn", title: "A later memory says otherwise" }),
     memory.status === "current" && isOver && tag(`no longer, since ${sayDay(memory.valid_to)}`, { kind: "warn" }),
-    memory.status === "held" && tag("waits for a yes", { kind: "warn" }),
+    memory.waits && tag("commands a model, waits in the inbox", { kind: "warn", title: "No conversation is told it unasked, until you take it in To settle" }),
     ["archived", "forgotten"].includes(memory.status) && tag(memory.status, { kind: "warn" }),
     isBroughtIn(memory) && tag("brought in", { title: "It came in unattended or by an import; nobody said it here" }),
     memory.origin === "dream" && tag("by the dreamer", { title: "The dreamer wrote it from other memories" }),

@@ -11,6 +11,7 @@ export const title = "Ask";
 
 const PAUSE = 160;
 const LIMIT = 10;
+const MOST_PAGES = 10;
 const KINDS = ["note", "fact", "instruction", "reminder", "decision", "lesson", "message", "conclusion", "summary", "problem", "solution", "code_change", "discussion", "attachment"];
 const FILTERS = ["scope", "kind", "tag", "person", "when", "as_of", "replaced"];
 
@@ -158,12 +159,28 @@ function drawLatest(now) {
   return [place];
 }
 
+/**
+ * What the search answers from `offset` on, as `shown`. The search knows no persons: it is asked on until there are enough
+ * answers of the one that was chosen.
+ */
+async function find(now, conditions, { offset = 0, signal } = {}) {
+  const limit = now.person ? 50 : LIMIT;
+  const shown = [];
+  let first;
+  for (let next = offset, left = now.person ? MOST_PAGES : 1; left && next !== null && shown.length < LIMIT; left -= 1) {
+    const page = await call("search", { query: now.q, cut: "asked", limit, offset: next, ...conditions }, { signal });
+    shown.push(...page.hits.filter((hit) => !now.person || isAbout(hit, now.person)));
+    first = { ...(first ?? page), next: page.next };
+    next = page.next;
+  }
+  return { ...first, shown };
+}
+
 async function answer(now, signal) {
   const conditions = readConditions(now);
-  const limit = now.person ? 50 : LIMIT;
-  const hits = await call("search", { query: now.q, cut: "asked", limit, ...conditions }, { signal });
-  const shown = now.person ? hits.hits.filter((hit) => isAbout(hit, now.person)) : hits.hits;
-  const why = once(() => call("search", { query: now.q, cut: "wide", limit: Math.max(limit, 20), explain: true, ...conditions }));
+  const hits = await find(now, conditions, { signal });
+  const { shown } = hits;
+  const why = once(() => call("search", { query: now.q, cut: "wide", limit: now.person ? 50 : 20, explain: true, ...conditions }));
   const draw = (hit) => drawHit(hit, now, why);
   const drawn = [];
   const sure = hits.likely && shown.length > 0;
@@ -234,8 +251,8 @@ function drawFoot(now, hits, conditions, draw) {
     place.append(h("h2", null, "Further away"), h("div", { class: "cards near" }, all.hits.filter(({ id }) => !known.has(id)).map(draw)));
   }, { kind: "quiet" });
   const further = hits.next && button("More answers", async () => {
-    const page = await call("search", { query: now.q, cut: "asked", limit: LIMIT, offset: hits.next, ...conditions });
-    place.append(h("div", { class: "cards" }, page.hits.map(draw)));
+    const page = await find(now, conditions, { offset: hits.next });
+    place.append(h("div", { class: "cards" }, page.shown.map(draw)));
     hits.next = page.next;
     if (!page.next) further.remove();
   }, { kind: "quiet" });

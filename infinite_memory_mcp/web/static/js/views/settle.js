@@ -1,7 +1,7 @@
 // What only a person can decide. To have nothing here is the normal state.
 
-import { call } from "../api.js";
-import { change } from "../changes.js";
+import { call, PUT_OFF } from "../api.js";
+import { change, toast } from "../changes.js";
 import { button, card, empty, failure, head, memoryLink, moment, section, waiting } from "../components.js";
 import { fill, h } from "../dom.js";
 import { count, sayNumber, sayScope, sayWord, shorten } from "../format.js";
@@ -10,8 +10,6 @@ export const title = "To settle";
 
 const MOST = 20;
 const PATIENCE = 300;
-const NEWEST = 96;
-const WALK = 16;
 const PROJECTS = 8;
 const SWITCHED_OFF = "it is switched off";
 
@@ -22,12 +20,24 @@ const PARTS = [
   { title: "Is this done?", hint: "You told later that it happened.", needs: ["triggers.coming"], load: loadDone, draw: drawDone },
   { title: "Said in a session", hint: "Taken from what you said, not stored on purpose. What you keep counts fully.", needs: ["browse"], load: loadInferred, draw: drawInferred },
   { title: "May this come up by itself?", hint: "A reminder with a condition came from elsewhere, and does nothing until you allow it.", needs: ["triggers.list"], load: loadConditions, draw: drawCondition },
-  { title: "Said twice", hint: "These say nearly the same. Keep one: the others stay in its history.", needs: ["graph.export", "browse"], load: loadDuplicates, draw: drawConflict },
+  { title: "Said twice", hint: "These say nearly the same. Keep one: the others stay in its history.", needs: ["graph.duplicates"], load: loadDuplicates, draw: drawConflict },
 ];
+
+const choose = (session) => PARTS.filter(({ needs }) => needs.every((name) => session.methods.includes(name)));
+
+/** Say how many things there are to settle; a part that cannot be read has none. */
+function sayCount(numbers) {
+  const total = numbers.filter(Number.isFinite).reduce((sum, each) => sum + each, 0);
+  dispatchEvent(new CustomEvent("counted", { detail: total }));
+  return total;
+}
+
+/** Count them without showing them. */
+export const countAll = async (session) => sayCount(await Promise.all(choose(session).map((part) => part.load(session).then(({ length }) => length, () => 0))));
 
 export async function render(root, { session }) {
   const mayWrite = session.methods.includes("revise");
-  const parts = PARTS.filter(({ needs }) => needs.every((name) => session.methods.includes(name)));
+  const parts = choose(session);
   const lead = h("span");
   const places = parts.map(() => h("div"));
   const wait = waiting(3);
@@ -44,7 +54,7 @@ export async function render(root, { session }) {
   });
   const end = Promise.all(found).then((numbers) => {
     wait.remove();
-    const total = numbers.filter(Number.isFinite).reduce((sum, each) => sum + each, 0);
+    const total = sayCount(numbers);
     lead.textContent = total ? `${count(total, "thing")} that only you can decide, whenever you like.` : "";
     if (numbers.every((number) => number === 0)) root.append(empty("Nothing to settle", "When two facts contradict each other, or something was taken from what you said, it waits here for a word of yours."));
   });
@@ -71,11 +81,11 @@ async function revise(id, changes, sentence) {
 async function loadConflicts(session) {
   const groups = await call("journal.conflicts");
   const own = groups.map((memories) => ({ question: memories[0].key.replaceAll("/", " "), memories, key: memories[0].key }));
-  if (!session.methods.includes("projects.get_decisions")) return own;
+  if (!session.methods.includes("projects.get_decisions")) return own.filter(isDue);
   const counts = Object.entries(await call("scopes.count_memories")).filter(([name]) => name.startsWith("repo/"));
   const busiest = counts.sort(([, one], [, other]) => other - one).slice(0, PROJECTS);
   const decisions = await Promise.all(busiest.map(([name]) => call("projects.get_decisions", { repository: name.slice("repo/".length) }).catch(() => [])));
-  return [...own, ...decisions.flatMap(pairDecisions)];
+  return [...own, ...decisions.flatMap(pairDecisions)].filter(isDue);
 }
 
 /** The decisions in force that contradict each other, each pair once. */
@@ -91,26 +101,20 @@ function pairDecisions(decisions) {
   return pairs;
 }
 
-/** Groups of near duplicates among the newest statements, by the links that the upkeep stored; a diary may repeat itself. */
+/** Groups of near duplicates, by the links that the upkeep stored. */
 async function loadDuplicates() {
-  const { memories } = await call("browse", { limit: NEWEST, kinds: ["fact", "instruction", "decision"] });
-  const starts = Array.from({ length: Math.ceil(memories.length / WALK) }, (_, at) => memories.slice(at * WALK, (at + 1) * WALK));
-  const graphs = await Promise.all(starts.map((some) => call("graph.export", { ids: some.map(({ id }) => id), types: ["near_duplicate_of"], depth: 1 })));
-  const nodes = new Map(graphs.flatMap((graph) => graph.nodes).map((node) => [node.id, node]));
-  const groups = new Map();
-  for (const { source, target, type } of graphs.flatMap((graph) => graph.edges)) {
-    if (type !== "near_duplicate_of") continue;
-    const joined = new Set([source, target].flatMap((id) => [...(groups.get(id) ?? [id])]));
-    for (const id of joined) groups.set(id, joined);
-  }
-  return [...new Set(groups.values())].map((ids) => ({ memories: [...ids].map((id) => nodes.get(id)) }));
+  return (await call("graph.duplicates", { limit: MOST })).map((memories) => ({ memories })).filter(isDue);
 }
 
 function drawConflict({ question, memories, key }, mayWrite) {
   const title = question ? `${question}?` : null;
-  const pick = (chosen) => {
-    const others = memories.filter(({ id }) => id !== chosen.id).map(({ id }) => id);
-    return revise(chosen.id, { supersedes: others }, `“${shorten(chosen.text, 60)}” holds.`);
+  const pick = async (chosen) => {
+    const begin = (memory) => new Date(memory.valid_from ?? memory.happened_at);
+    const others = memories.filter(({ id }) => id !== chosen.id);
+    // Nothing ends what began after it: that was never so.
+    for (const { id } of others.filter((other) => begin(other) > begin(chosen))) await change("forget", { memory_id: id }, "The later one is forgotten.");
+    const ended = others.filter((other) => begin(other) <= begin(chosen)).map(({ id }) => id);
+    if (ended.length) await revise(chosen.id, { supersedes: ended }, `“${shorten(chosen.text, 60)}” holds.`);
   };
   return h("article", { class: "question", "aria-label": title ?? "These say the same" },
     title && h("h3", null, title),
@@ -118,8 +122,38 @@ function drawConflict({ question, memories, key }, mayWrite) {
       h("p", { class: "words", dir: "auto" }, shorten(memory.text, 240)),
       h("p", { class: "meta" }, moment(memory.happened_at), memory.speaker && h("span", null, memory.speaker), h("span", null, sayScope(memory.scope)), h("a", { href: memoryLink(memory.id) }, "Look")),
       mayWrite && button(question ? "This holds" : "Keep this one", () => pick(memory), { kind: "primary", symbol: "check", "aria-label": `${question ? "This holds" : "Keep this one"}: ${shorten(memory.text, 60)}` })))),
-    mayWrite && key && h("div", { class: "row" }, button("Something else", (event) => writeAnother(event.target, memories), { kind: "bare" }),
-      button("All of them hold", () => keepEach(memories), { kind: "bare" })));
+    mayWrite && h("div", { class: "row" }, key && button("Something else", (event) => writeAnother(event.target, memories), { kind: "bare" }),
+      key && button("All of them hold", () => keepEach(memories), { kind: "bare" }),
+      !question && button("Not the same", () => tellApart(memories), { kind: "bare" }),
+      button("Later", () => putOff(memories), { kind: "bare", title: "For a week, in this browser, or until one of them changes" })));
+}
+
+/** Note at each two of them that they are not the same, so that they are not asked about again. */
+async function tellApart(memories) {
+  for (const [at, { id }] of memories.entries()) {
+    for (const other of memories.slice(at + 1)) await change("graph.link", { source: other.id, target: id, reason: "not the same" }, "They stand side by side.");
+  }
+}
+
+// --- What was put off ---
+
+const WEEK = 7 * 24 * 3600_000;
+const nameOf = (memories) => memories.map(({ id, revision }) => `${id}@${revision}`).sort().join(" ");
+
+/** Until when questions were put off in this browser, by their memories; another revision is another question. */
+const readPutOff = () => Object.fromEntries(Object.entries(JSON.parse(localStorage.getItem(PUT_OFF) ?? "{}")).filter(([, until]) => until > Date.now()));
+
+const isDue = ({ memories }) => !(nameOf(memories) in readPutOff());
+
+function putOff(memories) {
+  localStorage.setItem(PUT_OFF, JSON.stringify({ ...readPutOff(), [nameOf(memories)]: Date.now() + WEEK }));
+  const again = () => {
+    const { [nameOf(memories)]: _, ...others } = readPutOff();
+    localStorage.setItem(PUT_OFF, JSON.stringify(others));
+    dispatchEvent(new CustomEvent("memory-changed"));
+  };
+  dispatchEvent(new CustomEvent("memory-changed"));
+  toast("For later.", { actions: [{ label: "Undo", run: again }] });
 }
 
 /** Let each of them stand by itself: without its key a memory contradicts no other one of it. */

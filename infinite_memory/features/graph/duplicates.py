@@ -1,0 +1,60 @@
+"""Statements that say nearly the same: found by the upkeep, and not yet settled by a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from infinite_memory.core.values.checks import check_count
+from infinite_memory.core.values.link import LinkType
+from infinite_memory.core.values.memory import Kind, Memory
+from infinite_memory.engine.kind_follower import KindFollower
+from infinite_memory.engine.load_memories import load_memories
+from infinite_memory.engine.scopes import ALL, choose_scopes
+from infinite_memory.engine.services import Services
+
+NOT_THE_SAME = "not the same"
+"""The reason of the link by which a person says it of two memories."""
+
+_MOST_READ = 5000
+_BATCH = 500
+_STATEMENTS = (Kind.FACT, Kind.INSTRUCTION, Kind.DECISION)  # a diary may repeat itself
+
+
+def list_duplicates(
+    services: Services, *, scope: str | Iterable[str] | None, limit: int
+) -> list[list[Memory]]:
+    """Return groups of current statements that say nearly the same; see `Graph.duplicates`."""
+    check_count(limit, "limit", low=1, high=100)
+    scopes = choose_scopes(ALL if scope is None else scope, services).scopes
+    follower = services.followers.get(
+        "statements",
+        lambda: KindFollower(
+            services.storage, _STATEMENTS, lambda memory: (memory.stored_at, memory.scope)
+        ),
+    )
+    stored = {i: at for i, (at, name) in follower.read().items() if not scopes or name in scopes}
+    newest = sorted(stored, key=lambda memory_id: (stored[memory_id], memory_id), reverse=True)
+    groups: dict[str, set[str]] = {}
+    for pair in _find_pairs(services, newest[:_MOST_READ]):
+        if pair <= stored.keys():
+            joined = set[str]().union(*(groups.get(end, {end}) for end in pair))
+            groups |= dict.fromkeys(joined, joined)
+    unique = {id(group): group for group in map(groups.get, newest) if group is not None}
+    return [
+        list(load_memories(services, sorted(group, reverse=True)).values())
+        for group in islice(unique.values(), limit)
+    ]
+
+
+def _find_pairs(services: Services, ids: list[str]) -> Iterator[frozenset[str]]:
+    """Yield the pairs of near-duplicates among memories, without those that somebody settled."""
+    for start in range(0, len(ids), _BATCH):
+        links = services.storage.links(ids[start : start + _BATCH])
+        settled = {
+            frozenset({link.source, link.target}) for link in links if link.reason == NOT_THE_SAME
+        }
+        for link in links:
+            pair = frozenset({link.source, link.target})
+            if link.type is LinkType.NEAR_DUPLICATE_OF and pair not in settled:
+                yield pair
