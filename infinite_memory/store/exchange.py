@@ -133,11 +133,9 @@ class Exchange(Group):
         out and reported; with `on_error` "stop" nothing is imported then. A second import of the
         same source adds nothing, wherever it is: what the source has changed since gets a new
         revision, and what was forgotten or erased here stays so. `scope` takes the place of the
-        scopes of the source. One `undo` takes back the whole import. Texts are found by their words
-        at once; `store.models.catch_up` embeds them.
-        A source is the same one if it has the same path, or is `known_as` the same text: give it
-        where the path says nothing, as of a file that was sent.
-        A `dry_run` says what would be stored, with samples, and stores nothing.
+        scopes of the source, `known_as` that of its path, by which it is the same source. One
+        `undo` takes back the whole import. Texts are found by their words at once;
+        `store.models.catch_up` embeds them. A `dry_run` says what would be stored, with samples.
 
         Raises:
             NotFound: there is nothing at `path`.
@@ -150,8 +148,7 @@ class Exchange(Group):
         skips = check_choice(on_error, OnError, "on_error")
         check_flag(dry_run, "dry_run")
         with _raise_typed_errors(location), open_source(location) as source:
-            if known_as is not None:
-                source.whole = check_label(known_as, "known_as")
+            source.whole = source.whole if known_as is None else check_label(known_as, "known_as")
             chosen = choose_format(source, format)
             files, config = list_files(source, chosen), self._services.config
             options = Options(limits=config.limits, zone=config.time_zone, home=config.home)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -184,35 +185,57 @@ class Page:
             is_program = key is not None and secret is not None
             caller = self._make_caller(key, handle.memory, is_owner=is_owner, is_program=is_program)
             check_right(caller, name)
-            with self._works.beginning(work) if name in LONG else nullcontext():
-                found = await self._answer_work(caller, work, stripped, receive)
-            if isinstance(found, bytes):
-                await send_content(exchange.send, 200, found, _JSON, _SAFE)
+            if name == "work":
+                work, content = self._look_at_work(work, await _read_arguments(stripped, receive))
+            elif name in LONG:
+                content = await self._begin_work(caller, handle, work, stripped, receive)
             else:
-                await send_json(exchange.send, 202, {"work": found.describe()}, _SAFE)
+                given = await _read_arguments(stripped, receive)
+                with _explain_failures(work):
+                    call = partial(call_method, caller, work, given)
+                    content = await self.slots.run(work.owner, call)
+            if content is not None:
+                await send_content(exchange.send, 200, content, _JSON, _SAFE)
+            else:
+                await send_json(exchange.send, 202, {"work": work.describe()}, _SAFE)
         finally:
-            release = partial(_release, handle)
-            if name in LONG and work.is_running:
-                work.when_over = release
-            else:
-                release()
+            handle.open_requests -= 1
 
-    async def _answer_work(
-        self, caller: Caller, work: Work, scope: Scope, receive: Receive
-    ) -> bytes | Work:
-        """Return the answer to a call, or the work that goes on."""
-        if work.method == "import":
-            return await self._import(caller, work, scope, receive)
-        given = read_object(await read_body(scope, receive, seconds=_BODY_SECONDS))
-        if work.method != "work":
-            return await self._run(work, partial(call_method, caller, work, given))
+    async def _begin_work(
+        self, caller: Caller, handle: Handle, work: Work, scope: Scope, receive: Receive
+    ) -> bytes | None:
+        """Return the answer of long work, None if it takes longer than its client waits."""
+        with self._works.beginning(work), ExitStack() as stack:
+            if work.method == "import":
+                call = await _receive_import(caller, work, scope, receive, stack)
+            else:
+                call = partial(call_method, caller, work, await _read_arguments(scope, receive))
+            run = self._carry_out(handle, work.owner, call, stack.pop_all())
+            work.task = asyncio.create_task(run)
+            # Perhaps nobody asks for its error any more.
+            work.task.add_done_callback(lambda task: task.cancelled() or task.exception())
+        await asyncio.wait({work.task}, timeout=_PATIENCE_SECONDS)
+        return _find_outcome(work)
+
+    async def _carry_out(
+        self, handle: Handle, owner: str, call: Callable[[], bytes], stack: ExitStack
+    ) -> bytes:
+        # It goes on when its client has left, and its handle and its file are kept until its end.
+        handle.open_requests += 1
+        try:
+            with stack:
+                return await self.slots.run(owner, call, seconds=math.inf)
+        finally:
+            handle.open_requests -= 1
+
+    def _look_at_work(self, work: Work, given: Mapping[str, Any]) -> tuple[Work, bytes | None]:
+        """Return the work that is asked for, and its answer, or a list as the answer."""
         wanted = read_arguments(_choose_work, given).get("id")
         if wanted is None:
             listed = [each.describe() for each in self._works.list(work.owner)]
-            return encode_answer(listed, start=0, further={})
+            return work, encode_answer(listed, start=0, further={})
         found = self._works.find(work.owner, wanted)
-        with _explain_failures(found):
-            return found.result()
+        return found, _find_outcome(found)
 
     async def _authenticate(
         self, scope: Scope, secret: str | None
@@ -258,45 +281,6 @@ class Page:
             is_program=is_program,
         )
 
-    async def _run(self, work: Work, call: Callable[[], bytes]) -> bytes | Work:
-        """Run a call in its turn and within its time; return long work that goes on itself."""
-        patience = _PATIENCE_SECONDS if work.method in LONG else None
-        run = partial(work.run, call, asyncio.get_running_loop())
-        with _explain_failures(work):
-            try:
-                return await self.slots.run(work.owner, run, seconds=patience)
-            except TimeoutError:
-                if patience is None:
-                    raise
-                return work
-
-    async def _import(
-        self, caller: Caller, work: Work, scope: Scope, receive: Receive
-    ) -> bytes | Work:
-        """Import the file in the body of a request, which is kept as long as that takes."""
-        query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
-        name = PurePosixPath(query.pop("name", "").replace("\\", "/")).name.strip(". ")
-        if not name or not name.isprintable() or len(name.encode("utf-8", "replace")) > _MAX_NAME:
-            raise InvalidInput(f"the file name {name!r:.100} cannot be used: give ?name=FILE")
-        declared = header(scope, b"content-length") or ""
-        if declared.isdigit() and int(declared) > _MAX_FILE_BYTES:
-            raise _make_too_long_refusal()
-        work.about = name
-        upload = ExitStack()
-        path = Path(upload.enter_context(TemporaryDirectory(prefix="infinite-memory-"))) / name
-
-        def call() -> bytes:
-            # Here, since the import goes on when its client has left.
-            with upload:
-                return import_file(caller, work, path, query)
-
-        try:
-            await _receive_file(path, receive)
-            return await self._run(work, call)
-        finally:
-            if not work.has_begun:
-                upload.close()
-
 
 def find_route(path: str) -> str | None:
     """Return the route of the page that a path belongs to, None for none."""
@@ -304,6 +288,27 @@ def find_route(path: str) -> str | None:
         if path == route or (route in ("/static", "/api") and path.startswith(f"{route}/")):
             return route
     return None
+
+
+async def _read_arguments(scope: Scope, receive: Receive) -> dict[str, Any]:
+    return read_object(await read_body(scope, receive, seconds=_BODY_SECONDS))
+
+
+async def _receive_import(
+    caller: Caller, work: Work, scope: Scope, receive: Receive, stack: ExitStack
+) -> Callable[[], bytes]:
+    """Return the import of the file in the body of a request, which is in a folder of `stack`."""
+    query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+    name = PurePosixPath(query.pop("name", "").replace("\\", "/")).name.strip(". ")
+    if not name or not name.isprintable() or len(name.encode("utf-8", "replace")) > _MAX_NAME:
+        raise InvalidInput(f"the file name {name!r:.100} cannot be used: give ?name=FILE")
+    declared = header(scope, b"content-length") or ""
+    if declared.isdigit() and int(declared) > _MAX_FILE_BYTES:
+        raise _make_too_long_refusal()
+    work.about = name
+    path = Path(stack.enter_context(TemporaryDirectory(prefix="infinite-memory-"))) / name
+    await _receive_file(path, receive)
+    return partial(import_file, caller, work, path, query)
 
 
 async def _receive_file(path: Path, receive: Receive) -> None:
@@ -330,12 +335,14 @@ def _make_too_long_refusal() -> Refusal:
     )
 
 
-def _release(handle: Handle) -> None:
-    handle.open_requests -= 1
-
-
 def _choose_work(id: str | None = None) -> None:  # noqa: A002 -- the word of the answers
     """Take the arguments of the method `work`."""
+
+
+def _find_outcome(work: Work) -> bytes | None:
+    """Return the answer of work, None while it goes on."""
+    with _explain_failures(work):
+        return work.task.result() if work.task is not None and work.task.done() else None
 
 
 @contextmanager

@@ -69,7 +69,7 @@ async def test_an_import_goes_on_and_its_answer_is_asked_for(home: Path, page: P
     assert answer["value"]["added"] == 1
     assert page.store.get("kiln").text == "The kiln is hot"
     assert answer["entry"] in answer["value"]["entries"]
-    assert [each["state"] for each in await browser.call("work")] == ["done"]
+    assert [each["state"] for each in await browser.call("work")] == ["over"]
 
 
 async def test_two_pieces_of_work_go_on_and_a_third_one_is_refused(
@@ -90,9 +90,9 @@ async def test_two_pieces_of_work_go_on_and_a_third_one_is_refused(
 async def test_the_error_of_work_is_that_of_its_call(page: PageServer) -> None:
     page.store.remember("a note")
     browser = Browser(page.app)
-    made = await browser.call("backups.create")
-    refused = await browser.fail("backups.restore", file=made["name"])
+    made = page.store.backups.create()
+    await browser.ask("backups.restore", file=made.name)
     newest = (await browser.call("work"))[0]
-    assert (newest["method"], newest["state"]) == ("backups.restore", "failed")
-    assert await browser.fail("work", id=newest["id"]) == refused
-    assert refused[0] == 409
+    assert newest["method"] == "backups.restore"
+    refused = await wait_for(browser, newest["id"])
+    assert (refused.status_code, refused.json()["error"]["kind"]) == (409, "Conflict")

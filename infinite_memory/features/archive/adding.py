@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from infinite_memory.core.protocols import Storage
 from infinite_memory.core.values.commit import Commit, Put
@@ -30,13 +30,12 @@ def is_commit_full(records: int, size: int = 0) -> bool:
 class Plan:
     """The commit of a batch, the links between its memories now, and numbers of what it does.
 
-    The names in `counts` are those of `Restored` and `Imported`; `scopes` has them by scope.
+    The names in `counts` are those of `Restored` and `Imported`.
     """
 
     commit: Commit
     present_links: tuple[Link, ...]
     counts: Mapping[str, int]
-    scopes: Mapping[str, Mapping[str, int]] = field(factory=dict)
 
 
 def commit_planned(

@@ -1,12 +1,12 @@
 """Merge: add the content of an archive to a store, as changes that can be undone.
 
-It says beforehand what a restore would do, too.
+And what a merge, or another restore, would do.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from attrs import evolve, frozen
@@ -57,7 +57,7 @@ def merge_archive(services: Services, request: RestoreRequest) -> Restored:
         StorageError: the store cannot be read or written; earlier batches stay.
     """
     checked = request.verify()
-    merge = _Merge(services, reason=f"merged {request.archive.name}", plan=_plan_batch)
+    merge = _Merge(services, reason=f"merged {request.archive.name}")
     _read_archive(request, checked, merge, BackupStep.WRITING)
     if request.with_keys:
         added, refused = add_keys(services, merge.access_keys, reason=merge.reason)
@@ -75,38 +75,30 @@ def merge_archive(services: Services, request: RestoreRequest) -> Restored:
 def preview_restore(services: Services, request: RestoreRequest) -> Restored:
     """Return what the restore of the archive would do, and change nothing.
 
-    A merge is planned as it would be made. What takes the place of the store is compared with it,
-    memory by memory; `removed` are then those that the archive does not have.
-
     Raises:
         ArchiveError: the archive cannot be used.
         Conflict: the store is not empty and the mode does not allow it.
         StorageError: the store cannot be read.
     """
-    checked = request.verify()
-    is_merge = request.mode is RestoreMode.MERGE
-    if not is_merge and not is_empty(services.storage):
-        refuse_filled(services.storage, request.mode)
-    plan = _plan_batch if is_merge else _compare_batch
-    merge = _Merge(services, reason="", plan=plan, is_dry=True)
-    if not is_merge:
-        for changes in FeedBatches(services.storage, models=()):
-            for change in changes.items:
-                if change.record is not None:
-                    merge.count(change.record.memory.scope, removed=1)
-    _read_archive(request, checked, merge, BackupStep.COMPARING)
-    keys = {key.id for key in merge.access_keys}
-    if is_merge:
-        keys -= services.storage.access_keys(keys).keys()
-    scopes = {scope: +counts for scope, counts in sorted(merge.scopes.items())}
+    checked, storage = request.verify(), services.storage
+    preview = _Preview(services, replaces=request.mode is not RestoreMode.MERGE)
+    if preview.replaces and not is_empty(storage):
+        refuse_filled(storage, request.mode)
+        for changes in FeedBatches(storage, models=()):
+            present = [change.record for change in changes.items if change.record is not None]
+            preview.removed.update(record.memory.scope for record in present)
+    _read_archive(request, checked, preview, BackupStep.COMPARING)
+    for scope, number in (+preview.removed).items():
+        preview.scopes[scope]["removed"] = number
+    keys = {key.id for key in preview.access_keys} if request.with_keys else set()
+    known = set() if preview.replaces else storage.access_keys(keys).keys()
     return request.describe(
         checked,
         dry_run=True,
         left_out=checked.left_out,
-        access_keys=len(keys) if request.with_keys else 0,
-        scopes={scope: dict(counts) for scope, counts in scopes.items() if counts},
-        removed=sum(counts["removed"] for counts in scopes.values()),
-        **merge.counts,
+        access_keys=len(keys - known),
+        scopes={scope: dict(counts) for scope, counts in sorted(preview.scopes.items())},
+        **sum(preview.scopes.values(), Counter[str]()),
     )
 
 
@@ -134,22 +126,9 @@ class _Incoming:
 
 
 class _Merge:
-    """Collects the records of an archive, and commits them in batches, as `plan` plans them.
+    """Collects the records of an archive, and commits them in batches."""
 
-    A dry one counts them alone; `scopes` has the numbers by scope.
-    """
-
-    def __init__(
-        self,
-        services: Services,
-        *,
-        reason: str,
-        plan: Callable[..., Plan],
-        is_dry: bool = False,
-    ) -> None:
-        self._plan = plan
-        self._is_dry = is_dry
-        self.scopes: dict[str, Counter[str]] = {}
+    def __init__(self, services: Services, *, reason: str) -> None:
         self._services = services
         self._storage = services.storage
         self.reason = reason
@@ -182,10 +161,6 @@ class _Merge:
             case AccessKey():
                 self.access_keys.append(record)
 
-    def count(self, scope: str, **numbers: int) -> None:
-        """Add to the numbers of a scope."""
-        self.scopes.setdefault(scope, Counter()).update(numbers)
-
     def flush(self) -> None:
         """Commit the rest."""
         self._flush_changes()
@@ -209,27 +184,20 @@ class _Merge:
             OutOfTime: the call is over; what was committed before stays.
         """
         added, changed = self.counts["added"], self.counts["changed"]
-        if not self._is_dry and (added or changed) and current_deadline().is_over:
+        if (added or changed) and current_deadline().is_over:
             raise OutOfTime(
                 f"the call took too long and was ended; {added:,} memories were added and"
                 f" {changed:,} changed, which stay: merge the same archive again to go on, or"
                 " with `infinite-memory restore FILE --merge`, which takes as long as it needs"
             )
-        plan = partial(self._plan, self._storage, self._memories, self._scopes, self._links)
-        if self._is_dry:
-            planned = plan()
-        else:
-            planned = commit_planned(self._services, plan, Operation.MERGE, reason=self.reason)
+        plan = partial(_plan_batch, self._storage, self._memories, self._scopes, self._links)
+        planned = commit_planned(self._services, plan, Operation.MERGE, reason=self.reason)
         self.counts.update(planned.counts)
-        for scope, numbers in planned.scopes.items():
-            self.count(scope, **numbers)
         self._memories, self._size_bytes, self._links = [], 0, []
 
     def _flush_usage(self) -> None:
         """Count at least as much as the archive: two copies of a store share their past."""
         used, self._usage = self._usage, {}
-        if self._is_dry:
-            return
         present = self._storage.usage(list(used))
         nothing = Usage(count=0)
         lacking = {
@@ -243,6 +211,42 @@ class _Merge:
                 if present.get(memory_id, nothing).plus(usage) != present.get(memory_id, nothing)
             }
         )
+
+
+class _Preview(_Merge):
+    """Counts by scope what a restore would do, in `removed` what the archive lacks.
+
+    It `replaces` the content of the store, or merges.
+    """
+
+    def __init__(self, services: Services, *, replaces: bool) -> None:
+        super().__init__(services, reason="")
+        self.replaces = replaces
+        self.scopes: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.removed: Counter[str] = Counter()
+
+    def _flush_changes(self) -> None:
+        ids = [incoming.revisions[-1].id for incoming in self._memories]
+        records = self._storage.get(ids, models=())
+        erased = set() if self.replaces else find_erased_for_good(self._storage, ids)
+        present = ScopeTable(self._storage.scopes())
+        spelling = {name: find_spelling(name, present) or name for name in self._scopes}
+        for incoming in self._memories:
+            theirs = [evolve(m, scope=spelling.get(m.scope, m.scope)) for m in incoming.revisions]
+            memory, record = theirs[-1], records.get(theirs[-1].id)
+            if record is not None and self.replaces:
+                self.removed[record.memory.scope] -= 1
+                is_changed = describe_state(record.memory) != describe_state(memory)
+            else:
+                is_changed = record is None or bool(
+                    plan_revisions(self._storage, record, theirs, ())
+                )
+            outcome = "added" if record is None else "changed" if is_changed else "unchanged"
+            self.scopes[memory.scope]["still_erased" if memory.id in erased else outcome] += 1
+        self._memories, self._size_bytes, self._links = [], 0, []
+
+    def _flush_usage(self) -> None:
+        self._usage = {}
 
 
 def _subtract_usage(usage: Usage, known: Usage) -> Usage:
@@ -268,7 +272,6 @@ def _plan_batch(
     together = ScopeTable({**present, **missing})
     spelling = {name: find_spelling(name, together) or name for name in scopes}
     counts: Counter[str] = Counter()
-    by_scope: defaultdict[str, Counter[str]] = defaultdict(Counter)
     puts: list[Put] = []
     for incoming in memories:
         memory_id = incoming.revisions[-1].id
@@ -283,9 +286,7 @@ def _plan_batch(
             if record is None
             else plan_revisions(storage, record, revisions, embeddings)
         )
-        outcome = "added" if record is None else "changed" if planned else "unchanged"
-        counts[outcome] += 1
-        by_scope[revisions[-1].scope][outcome] += 1
+        counts["added" if record is None else "changed" if planned else "unchanged"] += 1
         puts += planned
     new_scopes = [
         evolve(scope, parent=spelling.get(scope.parent or "", scope.parent))
@@ -298,23 +299,4 @@ def _plan_batch(
         links=planned_links.new,
         scopes=tuple(new_scopes),
     )
-    return Plan(commit=commit, present_links=planned_links.present, counts=counts, scopes=by_scope)
-
-
-def _compare_batch(storage: Storage, memories: Sequence[_Incoming], *_others: object) -> Plan:
-    """Return what becomes of `memories` when they take the place of all that is in the store."""
-    counts: Counter[str] = Counter()
-    by_scope: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    records = storage.get([incoming.revisions[-1].id for incoming in memories], models=())
-    for incoming in memories:
-        memory = incoming.revisions[-1]
-        record = records.get(memory.id)
-        outcome = "added"
-        if record is not None:
-            is_same = describe_state(record.memory) == describe_state(memory)
-            outcome = "unchanged" if is_same else "changed"
-            # It was counted as one that would go.
-            by_scope[record.memory.scope]["removed"] -= 1
-        counts[outcome] += 1
-        by_scope[memory.scope][outcome] += 1
-    return Plan(commit=Commit(), present_links=(), counts=counts, scopes=by_scope)
+    return Plan(commit=commit, present_links=planned_links.present, counts=counts)

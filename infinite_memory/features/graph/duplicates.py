@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 
 from infinite_memory.core.values.checks import check_count
 from infinite_memory.core.values.link import LinkType
@@ -13,9 +12,7 @@ from infinite_memory.engine.load_memories import load_memories
 from infinite_memory.engine.scopes import ALL, choose_scopes
 from infinite_memory.engine.services import Services
 
-NOT_THE_SAME = "not the same"
-"""The reason of the link by which a person says it of two memories."""
-
+_NOT_THE_SAME = "not the same"
 _MOST_READ = 5000
 _BATCH = 500
 _STATEMENTS = (Kind.FACT, Kind.INSTRUCTION, Kind.DECISION)  # a diary may repeat itself
@@ -40,21 +37,16 @@ def list_duplicates(
         if pair <= stored.keys():
             joined = set[str]().union(*(groups.get(end, {end}) for end in pair))
             groups |= dict.fromkeys(joined, joined)
-    unique = {id(group): group for group in map(groups.get, newest) if group is not None}
-    return [
-        list(load_memories(services, sorted(group, reverse=True)).values())
-        for group in islice(unique.values(), limit)
-    ]
+    unique = {id(groups[i]): groups[i] for i in newest if i in groups}
+    chosen = list(unique.values())[:limit]
+    return [list(load_memories(services, sorted(ids, reverse=True)).values()) for ids in chosen]
 
 
 def _find_pairs(services: Services, ids: list[str]) -> Iterator[frozenset[str]]:
     """Yield the pairs of near-duplicates among memories, without those that somebody settled."""
     for start in range(0, len(ids), _BATCH):
         links = services.storage.links(ids[start : start + _BATCH])
-        settled = {
-            frozenset({link.source, link.target}) for link in links if link.reason == NOT_THE_SAME
-        }
-        for link in links:
-            pair = frozenset({link.source, link.target})
-            if link.type is LinkType.NEAR_DUPLICATE_OF and pair not in settled:
-                yield pair
+        pairs = [(frozenset({link.source, link.target}), link) for link in links]
+        settled = {pair for pair, link in pairs if link.reason == _NOT_THE_SAME}
+        near = {pair for pair, link in pairs if link.type is LinkType.NEAR_DUPLICATE_OF}
+        yield from near - settled
