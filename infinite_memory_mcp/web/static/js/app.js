@@ -269,7 +269,7 @@ async function start() {
   drawWho();
   resume().catch(complain);
   await show();
-  countLater(1000);
+  countLater(3000);
 }
 
 // --- Keys ---
