@@ -15,6 +15,7 @@ from infinite_memory.features.archive.access import (
     refuse_narrow_handles,
 )
 from infinite_memory.features.archive.backup import verify_file, write_backup
+from infinite_memory.features.archive.backup_folder import choose_passphrase
 from infinite_memory.features.archive.container.encryption import check_passphrase
 from infinite_memory.features.archive.merge import merge_archive, preview_restore
 from infinite_memory.features.archive.restore import RestoreRequest, replace_content
@@ -43,7 +44,8 @@ class Backups(Group):
 
         The file appears under its name when it is whole, durable and read back, for its owner
         alone. `to` is a path; None means a name with the time, in the folder of the backups. With a
-        `passphrase` of 8 characters or more the file is encrypted; the passphrase is kept nowhere.
+        `passphrase` of 8 characters or more, or that of the settings, the file is encrypted; the
+        passphrase is kept nowhere.
         Without `embeddings` the file is smaller, and a restored store embeds its texts again.
 
         Raises:
@@ -56,7 +58,9 @@ class Backups(Group):
         services = self._services
         refuse_narrow_handles(services)
         check_flag(embeddings, "embeddings")
-        secret = None if passphrase is None else check_passphrase(passphrase)
+        secret = choose_passphrase(services.config, passphrase)
+        if secret is not None:
+            check_passphrase(secret)
         if services.usage is not None:
             services.usage.flush()
         now = services.clock()
@@ -105,7 +109,8 @@ class Backups(Group):
         refuse_narrow_handles(self._services)
         path = find_archive(self._services, file)
         is_allowed = check_flag(allow_plain, "allow_plain")
-        return verify_file(path, passphrase, progress, allow_plain=is_allowed)
+        secret = choose_passphrase(self._services.config, passphrase)
+        return verify_file(path, secret, progress, allow_plain=is_allowed)
 
     @count_call
     def delete(self, name: str) -> None:
@@ -156,7 +161,8 @@ class Backups(Group):
         request = RestoreRequest(
             archive=find_archive(services, file),
             mode=check_choice(mode, RestoreMode, "mode"),
-            passphrase=passphrase,
+            passphrase=choose_passphrase(services.config, passphrase),
+            own_passphrase=choose_passphrase(services.config, None),
             allow_plain=check_flag(allow_plain, "allow_plain"),
             with_keys=check_flag(with_keys, "with_keys"),
             folder=backup_folder(services),

@@ -129,3 +129,25 @@ def test_a_store_with_a_damaged_record_is_set_aside_too(run: Run, ask: Ask, home
 @pytest.mark.thorough
 def test_the_answers_are_json(ask: Ask) -> None:
     assert json.dumps(ask("backup", "list")) == '{"backups": []}'
+
+
+@pytest.mark.usefixtures("remembered")
+def test_the_settings_send_backups_encrypted_elsewhere_and_doctor_says_what_is_away(
+    run: Run, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, key_file = tmp_path / "disk", tmp_path / "passphrase"
+    key_file.write_text("correct horse battery\n")
+    monkeypatch.setenv("INFINITE_MEMORY_BACKUP_FOLDER", str(folder))
+    monkeypatch.setenv("INFINITE_MEMORY_BACKUP_PASSPHRASE_FILE", str(key_file))
+    for command, code in (("backup", 4), ("backup list", 4), ("optimize --job backup", 1)):
+        failed = run(*command.split(), code=code)
+        assert "mount its disk" in failed.stdout + failed.stderr
+    assert "mount its disk" in run("doctor", code=0).stdout
+    folder.mkdir()
+    made = ask("backup")
+    assert (made["encrypted"], Path(made["path"]).parent) == (True, folder)
+    assert ask("backup", "verify", made["name"])["counts"]["memories"] == 1
+    assert ask("restore", made["name"], "--merge")["unchanged"] == 1
+    key_file.unlink()
+    assert "cannot be read" in run("backup", "verify", made["name"], code=2).stderr
+    assert "cannot be read" in run("doctor", code=0).stdout

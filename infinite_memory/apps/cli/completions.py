@@ -180,7 +180,7 @@ def _list_backups(context: click.Context) -> Iterable[CompletionItem]:
         return []
     from infinite_memory.features.archive.backup_folder import BackupFolder
 
-    folder = BackupFolder(load_settings(context).config.home / "backups")
+    folder = BackupFolder.of(load_settings(context).config)
     return [
         CompletionItem(backup.name, help=format_size(backup.size_bytes))
         for backup in folder.backups()

@@ -422,6 +422,19 @@ def _split_names(value: object) -> tuple[str, ...]:
 _Path = Annotated[Path, AfterValidator(_check_absolute)]
 
 
+class BackupPlaces(Section):
+    """Where backups go, and the passphrase that they are encrypted with.
+
+    - `folder`: the folder of the backups, by default `backups` in the home folder. It is never
+      created, since the disk that it should be on may not be mounted.
+    - `passphrase_file`: a file with a passphrase on its only line. Every backup is encrypted with
+      it, and encrypted backups are read with it, where a call gives no passphrase.
+    """
+
+    folder: _Path | None = None
+    passphrase_file: _Path | None = None
+
+
 class Limits(Section):
     """The maximum sizes of a memory, in bytes of UTF-8, and the limits of a server.
 
@@ -575,6 +588,7 @@ class Config(Section):
     logging: Logging = Logging()
     audit: Audit = Audit()
     upkeep: Upkeep = Upkeep()
+    backup: BackupPlaces = BackupPlaces()
     summaries: Summaries = Summaries()
     projects: Projects = Projects()
     hooks: Hooks = Hooks()

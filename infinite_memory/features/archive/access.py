@@ -11,7 +11,7 @@ from infinite_memory.core.paths import absolute_path, expand_path
 from infinite_memory.core.values.codec import iso
 from infinite_memory.core.values.verification import Diagnosis, State
 from infinite_memory.engine.services import Services
-from infinite_memory.features.archive.backup_folder import SUFFIX, BackupFolder
+from infinite_memory.features.archive.backup_folder import SUFFIX, BackupFolder, choose_passphrase
 from infinite_memory.storage.read_only import ReadOnlyStorage
 
 
@@ -36,19 +36,22 @@ def check_backups(services: Services) -> tuple[datetime | None, list[Diagnosis]]
     if services.confinement is not None:
         return None, []
     try:
-        newest = backup_folder(services).newest(services.storage.identity)
-    except StorageError as error:
+        folder = backup_folder(services)
+        newest = folder.newest(services.storage.identity)
+        disk = folder.describe_disk(services.config.home)
+        choose_passphrase(services.config, None)
+    except (StorageError, InvalidInput) as error:
         return None, [Diagnosis("backup", State.WARNING, f"{error}.")]
     if newest is None:
         sentence = "There is no backup of this store yet: infinite-memory backup makes one."
-        return None, [Diagnosis("backup", State.OK, sentence)]
+        return None, [Diagnosis("backup", State.OK, f"{sentence}{disk}")]
     sentence = f"The newest backup is {newest.name}, of {iso(newest.created_at)}."
-    return newest.created_at, [Diagnosis("backup", State.OK, sentence)]
+    return newest.created_at, [Diagnosis("backup", State.OK, f"{sentence}{disk}")]
 
 
 def backup_folder(services: Services) -> BackupFolder:
-    """Return the folder of the backups, in the home folder."""
-    return BackupFolder(services.config.home / "backups")
+    """Return the folder of the backups."""
+    return BackupFolder.of(services.config)
 
 
 def find_archive(services: Services, file: str | os.PathLike[str]) -> Path:

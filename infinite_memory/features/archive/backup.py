@@ -191,7 +191,7 @@ def _describe_backup(path: Path, manifest: Manifest | None, *, encrypted: bool) 
         return Backup(
             name=path.name,
             path=str(path),
-            created_at=datetime.fromtimestamp(status.st_mtime, UTC),
+            created_at=_read_time(path.name) or datetime.fromtimestamp(status.st_mtime, UTC),
             size_bytes=status.st_size,
             encrypted=encrypted,
         )
@@ -206,3 +206,11 @@ def _describe_backup(path: Path, manifest: Manifest | None, *, encrypted: bool) 
         left_out=manifest.left_out,
         left_out_count=manifest.left_out_count,
     )
+
+
+def _read_time(name: str) -> datetime | None:
+    """Return the time in the name of a backup; a copy on another disk has its own time of file."""
+    try:
+        return datetime.strptime(name.partition("-")[0], "%Y%m%dT%H%M%S%z")
+    except ValueError:
+        return None

@@ -1,14 +1,25 @@
-"""The folder of the backups: their names, a list of them, and the newest."""
+"""The folder of the backups, their names and a list of them, and their passphrase."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 from attrs import frozen
 
-from infinite_memory.core.errors import InvalidInput, NotFound, StorageUnavailable
+from infinite_memory.core.config import Config
+from infinite_memory.core.errors import (
+    InfiniteMemoryError,
+    InvalidInput,
+    NotFound,
+    StorageUnavailable,
+)
 from infinite_memory.core.files.atomic import sync_folder
+from infinite_memory.core.files.regular import open_regular
 from infinite_memory.core.values.archive.backup import Backup
 from infinite_memory.core.values.messages import suggest_name
 from infinite_memory.features.archive.backup import describe_file
@@ -16,20 +27,33 @@ from infinite_memory.features.archive.part_file import name_part, remove_abandon
 
 SUFFIX = ".imarchive"
 _MOST_NAMES = 1000
+_MAX_BYTES = 8192
 
 
 @frozen
 class BackupFolder:
-    """The folder of the backups of every store with the same home folder."""
+    """The folder of the backups of every store with the same home folder.
+
+    A folder that somebody `chose` is never created: its disk may not be mounted.
+    """
 
     path: Path
+    chosen: bool = False
+
+    @classmethod
+    def of(cls, config: Config) -> BackupFolder:
+        """Return the folder of the settings, by default the one in the home folder."""
+        chosen = config.backup.folder
+        return cls(config.home / "backups") if chosen is None else cls(chosen, chosen=True)
 
     def create(self) -> None:
         """Create the folder for its owner alone, and remove what killed processes left in it.
 
         Raises:
-            StorageUnavailable: it cannot be created.
+            StorageUnavailable: it cannot be created, or was chosen and is not there.
         """
+        if self.chosen and not os.path.isdir(self.path):  # noqa: PTH112 -- that of Path may raise
+            raise self._miss()
         try:
             if not self.path.is_dir():
                 self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -41,6 +65,21 @@ class BackupFolder:
                 " backed up: check its permissions, or name a file elsewhere"
             ) from error
         remove_abandoned(self.path)
+
+    def describe_disk(self, home: Path) -> str:
+        """Return a sentence if a chosen folder is on the disk of the home folder, else ""."""
+        try:
+            if not self.chosen or self.path.stat().st_dev != home.stat().st_dev:
+                return ""
+        except OSError:
+            return ""
+        return f" {self.path} is on the same disk as the home folder, so that one loss takes both."
+
+    def _miss(self) -> StorageUnavailable:
+        return StorageUnavailable(
+            f"the folder of the backups, {self.path}, is not there: mount its disk, make the"
+            " folder, or change the setting backup.folder"
+        )
 
     def new_path(self, now: datetime, identity: str, label: str = "") -> Path:
         """Return a path that is free, whose name begins with the time."""
@@ -115,8 +154,48 @@ class BackupFolder:
                 if path.name.endswith(SUFFIX) and not path.name.startswith(".") and path.is_file()
             ]
         except FileNotFoundError:
+            if self.chosen:
+                raise self._miss() from None
             return []
         except OSError as error:
             raise StorageUnavailable(
                 f"{self.path} cannot be read: {error.strerror}: check its permissions"
             ) from error
+
+
+def choose_passphrase(config: Config, given: str | None) -> str | None:
+    """Return the passphrase that was given, else that of the settings, None without one.
+
+    Raises:
+        InvalidInput: the file of the settings cannot be read, or holds no passphrase.
+    """
+    file = config.backup.passphrase_file
+    if given is not None or file is None:
+        return given
+    return read_passphrase_file(str(file), partial(open_regular, file))
+
+
+def read_passphrase_file(name: str, open_file: Callable[[], BinaryIO]) -> str:
+    """Return the passphrase in the file `name`, without the end of its line.
+
+    Raises:
+        InvalidInput: the file cannot be read, is empty, or has several lines.
+        ConfigurationError: the path begins with ~, and there is no home folder.
+    """
+    try:
+        with open_file() as stream:
+            content = stream.read(_MAX_BYTES + 1)
+        passphrase = content.decode().rstrip("\r\n")
+    except InfiniteMemoryError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8, or its name is none"
+        raise InvalidInput(
+            f"the passphrase cannot be read from {name!r:.200}: {reason}: name a file that holds"
+            " the passphrase on one line"
+        ) from error
+    if not passphrase or len(content) > _MAX_BYTES or "\n" in passphrase:
+        raise InvalidInput(
+            f"{name!r:.200} is empty, long, or has several lines: write the passphrase on one line"
+        )
+    return passphrase

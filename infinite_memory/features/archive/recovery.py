@@ -8,13 +8,18 @@ from pathlib import Path
 from attrs import evolve
 
 from infinite_memory.core.config import Config, find_default_home
-from infinite_memory.core.errors import ConfigurationError, StorageError, install_hint
+from infinite_memory.core.errors import (
+    ConfigurationError,
+    InvalidInput,
+    StorageError,
+    install_hint,
+)
 from infinite_memory.core.values.address import is_folder, masked
 from infinite_memory.core.values.archive.backup import Backup, Restored, RestoreMode
 from infinite_memory.core.values.codec import iso
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.verification import Diagnosis, State
-from infinite_memory.features.archive.backup_folder import BackupFolder
+from infinite_memory.features.archive.backup_folder import BackupFolder, choose_passphrase
 from infinite_memory.features.archive.restore import RestoreRequest, fill_storage
 from infinite_memory.storage.open import address_of, marked_identity, replacing_damaged
 
@@ -43,7 +48,7 @@ def restore_damaged(config: Config, request: RestoreRequest) -> Restored | None:
 
 def describe_way_back(config: Config, address: str) -> str:
     """Return the newest backup of the damaged store at `address`, and how to restore it."""
-    folder = BackupFolder(config.home / "backups")
+    folder = BackupFolder.of(config)
     try:
         identity = marked_identity(address)
         backup, of_it = folder.newest(identity), "of it"
@@ -60,14 +65,15 @@ def describe_way_back(config: Config, address: str) -> str:
 
 def diagnose_backups(config: Config) -> Diagnosis:
     """Return which backups there are, and how to restore the newest."""
-    folder = BackupFolder(config.home / "backups")
+    folder = BackupFolder.of(config)
     try:
-        backups = folder.backups()
-    except StorageError as error:
+        backups, disk = folder.backups(), folder.describe_disk(config.home)
+        choose_passphrase(config, None)
+    except (StorageError, InvalidInput) as error:
         return Diagnosis("backups", State.WARNING, f"{error}.")
     if not backups:
         return Diagnosis(
-            "backups", State.OK, "There is no backup yet: infinite-memory backup makes one."
+            "backups", State.OK, f"There is no backup yet: infinite-memory backup makes one.{disk}"
         )
     newest = backups[0]
     command = _write_command(config, address_of(config), newest)
@@ -75,7 +81,7 @@ def diagnose_backups(config: Config) -> Diagnosis:
         "backups",
         State.OK,
         f"The newest of {format_count(len(backups), 'backup')} is"
-        f" {_name_backup(newest)}: {command}.",
+        f" {_name_backup(newest)}: {command}.{disk}",
     )
 
 

@@ -38,13 +38,15 @@ _BEFORE = "-before-restore"
 class RestoreRequest:
     """An archive to restore, and where a backup of the present content goes.
 
-    With a passphrase, an archive that is not encrypted needs `allow_plain`. Without `with_keys` the
-    access keys of the archive are left out: whoever holds one of them would be let in.
+    With a passphrase, an archive that is not encrypted needs `allow_plain`. That backup is
+    encrypted with `own_passphrase`, else with the one that opened the archive. Without `with_keys`
+    the access keys of the archive are left out: whoever holds one of them would be let in.
     """
 
     archive: Path
     mode: RestoreMode = RestoreMode.EMPTY
     passphrase: str | None = field(default=None, repr=False)
+    own_passphrase: str | None = field(default=None, repr=False)
     allow_plain: bool = False
     with_keys: bool = False
     folder: BackupFolder
@@ -149,7 +151,7 @@ def _back_up(storage: Storage, request: RestoreRequest, *, encrypted: bool) -> t
         storage,
         request.folder.new_path(request.now, storage.identity, _BEFORE),
         now=request.now,
-        passphrase=request.passphrase if encrypted else None,
+        passphrase=request.own_passphrase or (request.passphrase if encrypted else None),
         progress=request.progress,
         step=BackupStep.BACKING_UP,
     )

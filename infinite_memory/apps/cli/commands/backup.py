@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import TypeVar
 
 import click
@@ -27,7 +28,6 @@ from infinite_memory.apps.cli.output import (
 from infinite_memory.apps.cli.render import format_counts
 from infinite_memory.apps.cli.settings import load_settings, read_passphrase_variable
 from infinite_memory.core.errors import (
-    InfiniteMemoryError,
     InvalidInput,
     StoreDamaged,
     WrongPassphrase,
@@ -45,12 +45,15 @@ from infinite_memory.core.values.messages import format_count, format_size
 from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.core.values.verification import Finding
 from infinite_memory.features.archive.access import resolve_archive
-from infinite_memory.features.archive.backup_folder import BackupFolder
+from infinite_memory.features.archive.backup_folder import (
+    BackupFolder,
+    choose_passphrase,
+    read_passphrase_file,
+)
 from infinite_memory.features.archive.container.encryption import check_passphrase
 from infinite_memory.features.archive.recovery import restore_damaged
 from infinite_memory.features.archive.restore import RestoreRequest
 
-_MAX_BYTES = 8192
 Result = TypeVar("Result")
 _MOST_FINDINGS = 20
 
@@ -58,7 +61,8 @@ _passphrase_file = click.option(
     "--passphrase-file",
     metavar="FILE",
     help="Read the passphrase from the only line of this file. Without it, the variable"
-    " INFINITE_MEMORY_PASSPHRASE counts; on a terminal you are asked.",
+    " INFINITE_MEMORY_PASSPHRASE counts, then the setting `backup.passphrase_file`; on a terminal"
+    " you are asked.",
 )
 _allow_plain = click.option(
     "--allow-plain",
@@ -100,7 +104,7 @@ def backup_command(
     refuse_scopes(context, "backup")
     if context.invoked_subcommand is not None:
         return None
-    passphrase = read_passphrase(passphrase_file)
+    passphrase = read_passphrase(context, passphrase_file)
     if passphrase is None and encrypt:
         passphrase = ask_passphrase("Passphrase of the new backup", confirm=True)
         if passphrase is None:
@@ -129,7 +133,7 @@ def list_backups(context: click.Context) -> None:
     """List the backups in the folder `backups` of the home folder, the newest first."""
     refuse_scopes(context, "backup list")
     config = load_settings(context).config
-    backups = BackupFolder(config.home / "backups").backups()
+    backups = BackupFolder.of(config).backups()
     if wants_json(context):
         emit_json({"backups": [backup.to_dict() for backup in backups]})
         return
@@ -165,10 +169,11 @@ def verify_backup(
     refuse_scopes(context, "backup verify")
     from infinite_memory.features.archive.backup import verify_file
 
-    folder = BackupFolder(load_settings(context).config.home / "backups")
+    folder = BackupFolder.of(load_settings(context).config)
     path = resolve_archive(folder, file)
     with _show_bars(BackupStep.CHECKING) as progress:
         backup = _call_with_passphrase(
+            context,
             passphrase_file,
             lambda passphrase: verify_file(path, passphrase, progress, allow_plain=allow_plain),
         )
@@ -187,7 +192,7 @@ def verify_backup(
 def delete_backup(context: click.Context, /, name: str) -> None:
     """Delete the backup called NAME from the folder `backups` of the home folder."""
     refuse_scopes(context, "backup delete")
-    BackupFolder(load_settings(context).config.home / "backups").delete(name)
+    BackupFolder.of(load_settings(context).config).delete(name)
     if wants_json(context):
         emit_json({"deleted": name})
         return
@@ -236,10 +241,11 @@ def restore_command(
     if merge and overwrite:
         raise click.UsageError("choose one of --merge and --overwrite", context)
     mode = RestoreMode.MERGE if merge else RestoreMode.OVERWRITE if overwrite else RestoreMode.EMPTY
-    folder = BackupFolder(load_settings(context).config.home / "backups")
+    folder = BackupFolder.of(load_settings(context).config)
     path = resolve_archive(folder, file)
     with _show_bars(*_list_steps(mode, dry_run=dry_run)) as progress:
         restored = _call_with_passphrase(
+            context,
             passphrase_file,
             lambda passphrase: _restore_backup(
                 context,
@@ -286,9 +292,11 @@ def _restore_backup(context: click.Context, request: RestoreRequest, *, dry_run:
         return restored
 
 
-def _call_with_passphrase(file: str | None, work: Callable[[str | None], Result]) -> Result:
+def _call_with_passphrase(
+    context: click.Context, file: str | None, work: Callable[[str | None], Result]
+) -> Result:
     """Return the result of `work` for a passphrase, which is asked for if `work` needs it."""
-    passphrase = read_passphrase(file)
+    passphrase = read_passphrase(context, file)
     try:
         return work(passphrase)
     except WrongPassphrase:
@@ -394,32 +402,15 @@ def _emit_findings(findings: tuple[Finding, ...]) -> None:
         emit_table(("Part", "What was found", "What to do"), rows)
 
 
-def read_passphrase(file: str | None) -> str | None:
-    """Return the passphrase in `file`, without the end of its line, or that of the environment.
+def read_passphrase(context: click.Context, file: str | None) -> str | None:
+    """Return the passphrase in `file`, that of the environment, or that of the settings.
 
     Raises:
-        InvalidInput: the file cannot be read, or is empty.
-        ConfigurationError: the path begins with ~, and there is no home folder.
+        InvalidInput, ConfigurationError: as `read_passphrase_file`.
     """
-    if file is None:
-        return read_passphrase_variable()
-    try:
-        with open_given_file(file) as stream:
-            content = stream.read(_MAX_BYTES + 1)
-        passphrase = content.decode().rstrip("\r\n")
-    except InfiniteMemoryError:
-        raise
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8, or its name is none"
-        raise InvalidInput(
-            f"the passphrase cannot be read from {file!r:.200}: {reason}: name a file that holds"
-            " the passphrase on one line"
-        ) from error
-    if not passphrase or len(content) > _MAX_BYTES or "\n" in passphrase:
-        raise InvalidInput(
-            f"{file!r:.200} is empty, long, or has several lines: write the passphrase on one line"
-        )
-    return passphrase
+    if file is not None:
+        return read_passphrase_file(file, partial(open_given_file, file))
+    return choose_passphrase(load_settings(context).config, read_passphrase_variable())
 
 
 def ask_passphrase(prompt: str, *, confirm: bool) -> str | None:

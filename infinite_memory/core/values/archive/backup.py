@@ -46,9 +46,9 @@ class Backup(PlainData):
     """A file that holds a whole store.
 
     What an encrypted file holds is known only after a verification: until then `created_at` is the
-    time of the file, and `store`, `counts` and `left_out_count` are None. `store` is the identity
-    of the store. `left_out` names records that could not be read when the backup was made, the
-    first hundred of `left_out_count`.
+    time in its name, or of the file, and `store`, `counts` and `left_out_count` are None. `store`
+    is the identity of the store. `left_out` names records that could not be read when the backup
+    was made, the first hundred of `left_out_count`.
     """
 
     name: str

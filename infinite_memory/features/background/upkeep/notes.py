@@ -56,6 +56,11 @@ def waiting_since(notes: Mapping[str, str], job: str) -> datetime | None:
     return _read_moment(notes.get(waiting_note(job), ""))
 
 
+def failure_note(job: str) -> str:
+    """Return the name of the note that says when and why a job was last given up, "" if it ran."""
+    return f"{job}/failed"
+
+
 def _read_moment(text: str) -> datetime | None:
     try:
         moment = datetime.fromisoformat(text)

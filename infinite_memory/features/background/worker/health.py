@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from infinite_memory.core.errors import StorageError
 from infinite_memory.core.protocols import SupportsLease
 from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.core.values.verification import Diagnosis, State
 from infinite_memory.engine.services import Services
-from infinite_memory.features.background.upkeep.notes import last_run, read_notes
+from infinite_memory.features.background.upkeep.notes import failure_note, last_run, read_notes
 from infinite_memory.features.background.worker.optimize import available_jobs
 
 
@@ -21,7 +23,7 @@ def check_upkeep(services: Services) -> tuple[str | None, list[Diagnosis]]:
         return None, []
     try:
         holder = storage.lease_holder()
-        runs = _describe_runs(services)
+        notes = read_notes(services)
     except StorageError as error:
         return None, [Diagnosis("upkeep", State.WARNING, f"{error}.")]
     sentence = (
@@ -30,11 +32,17 @@ def check_upkeep(services: Services) -> tuple[str | None, list[Diagnosis]]:
         if holder is None
         else f"The upkeep is done by {holder}."
     )
-    return holder, [Diagnosis("upkeep", State.OK, f"{sentence} {runs}")]
+    sentence = f"{sentence} {_describe_runs(services, notes)}"
+    given_up = [
+        Diagnosis(f"job {job.name}", State.WARNING, f"It was given up at {failed}.")
+        for job in available_jobs(services)
+        if (failed := notes.get(failure_note(job.name)))
+    ]
+    return holder, [Diagnosis("upkeep", State.OK, sentence), *given_up]
 
 
-def _describe_runs(services: Services) -> str:
-    notes, zone = read_notes(services), services.config.time_zone
+def _describe_runs(services: Services, notes: Mapping[str, str]) -> str:
+    zone = services.config.time_zone
     runs = []
     for job in available_jobs(services):
         ran = last_run(notes, job.name)

@@ -16,12 +16,13 @@ from infinite_memory.engine.services import Services
 from infinite_memory.engine.writes.bulk_erase import finish_erasing
 from infinite_memory.features.background.upkeep.context import JobContext
 from infinite_memory.features.background.upkeep.job import Job, Plan
-from infinite_memory.features.background.upkeep.notes import last_run_note
+from infinite_memory.features.background.upkeep.notes import failure_note, last_run_note
 from infinite_memory.features.background.upkeep.report import JobReport
 
 _ATTEMPTS = 5
 _RECHECKS = 20
 _RECENT_ENTRIES = 20
+_MOST_FAILURE_CHARS = 1000
 
 
 def run_job(
@@ -45,6 +46,9 @@ def run_job(
     except raised:
         raise
     except InfiniteMemoryError as error:
+        if not dry_run:
+            failed = f"{iso(context.now)}: {error}"
+            context.keep_notes({failure_note(job.name): failed[:_MOST_FAILURE_CHARS]})
         return JobReport(job=job.name, failure=str(error))
 
 
@@ -64,7 +68,7 @@ def _run_job(job: Job, context: JobContext, *, dry_run: bool) -> JobReport:
     done = () if plan.work is None else tuple(plan.work())
     # A job with more to do stays due, and so does one that was told to stop.
     ran = {} if plan.more or context.stop() else {last_run_note(job.name): str(iso(context.now))}
-    context.keep_notes({**ran, **plan.notes})
+    context.keep_notes({**ran, **plan.notes, failure_note(job.name): ""})
     if plan.committed_steps is not None:
         plan = evolve(plan, steps=plan.committed_steps())
     return _report_job(job, plan, done=(*prepared, *done), entry=entry)
