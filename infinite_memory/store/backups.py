@@ -133,6 +133,7 @@ class Backups(Group):
         passphrase: str | None = None,
         allow_plain: bool = False,
         with_keys: bool = False,
+        scope: str | None = None,
         dry_run: bool = False,
         progress: BackupProgress | None = None,
     ) -> Restored:
@@ -146,11 +147,14 @@ class Backups(Group):
 
         The access keys of the backup come in only `with_keys`; else the keys of the store stay as
         they are. "overwrite" then replaces the keys of the store, and "merge" adds those that it
+        does not have. With a `scope`, a name or a pattern such as "team/*", "merge" adds what
+        belongs to that scope and the scopes within it alone, and no keys.
         does not have. A `dry_run` says what would be added, changed and removed, also by scope, and
         changes nothing.
 
         Raises:
             ArchiveError, NotEncrypted, WrongPassphrase, NotFound: as `verify`; nothing was changed.
+            UnknownScope: the backup has no such scope.
             Conflict: the store is not empty, or was written while its new content was prepared.
             StoreDamaged: the store is damaged, so that no whole backup of it can be made.
             AccessDenied: this handle does not show the whole store.
@@ -165,6 +169,7 @@ class Backups(Group):
             own_passphrase=choose_passphrase(services.config, None),
             allow_plain=check_flag(allow_plain, "allow_plain"),
             with_keys=check_flag(with_keys, "with_keys"),
+            scope=scope,
             folder=backup_folder(services),
             now=services.clock(),
             progress=progress,

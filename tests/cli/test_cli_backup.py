@@ -151,3 +151,18 @@ def test_the_settings_send_backups_encrypted_elsewhere_and_doctor_says_what_is_a
     key_file.unlink()
     assert "cannot be read" in run("backup", "verify", made["name"], code=2).stderr
     assert "cannot be read" in run("doctor", code=0).stdout
+
+
+@pytest.mark.usefixtures("remembered")
+def test_one_scope_is_restored_alone(run: Run, ask: Ask, tmp_path: Path) -> None:
+    run("remember", "Anna swims on Mondays", "--scope", "people/anna", "--id", "swims")
+    path = ask("backup")["path"]
+    other = ("--home", str(tmp_path / "other"))
+    refused = run(*other, "restore", path, "--scope", "people/ana", code=5).stderr
+    assert "the nearest is 'people/anna'" in refused
+    for option in ("--overwrite", "--with-keys"):
+        assert "is merged" in run("restore", path, "--scope", "x", option, code=2).stderr
+    restored = ask(*other, "restore", path, "--scope", "people/anna")
+    assert (restored["mode"], restored["added"]) == ("merge", 1)
+    assert ask(*other, "show", "swims")["text"] == "Anna swims on Mondays"
+    run(*other, "show", "apollo", code=5)

@@ -34,6 +34,7 @@ from infinite_memory.features.archive.adding import (
     plan_revisions,
     put_all,
 )
+from infinite_memory.features.archive.one_scope import pick_scope
 from infinite_memory.features.archive.restore import RestoreRequest, is_empty, refuse_filled
 from infinite_memory.features.archive.transfer.decoding import Decoder
 from infinite_memory.features.archive.transfer.export import report_step
@@ -57,7 +58,7 @@ def merge_archive(services: Services, request: RestoreRequest) -> Restored:
         StorageError: the store cannot be read or written; earlier batches stay.
     """
     checked = request.verify()
-    merge = _Merge(services, reason=f"merged {request.archive.name}")
+    merge = _Merge(services, reason=request.reason)
     _read_archive(request, checked, merge, BackupStep.WRITING)
     if request.with_keys:
         added, refused = add_keys(services, merge.access_keys, reason=merge.reason)
@@ -110,8 +111,13 @@ def _read_archive(
     progress = report_step(request.progress, step, total)
     with request.open() as reader:
         decoder = Decoder(str(request.archive))
-        for record_type, content in reader.records():
-            merge.add(decoder.decode(record_type, content), len(content))
+        decoded = (
+            (decoder.decode(record_type, content), len(content))
+            for record_type, content in reader.records()
+        )
+        picked = decoded if request.scope is None else pick_scope(decoded, request.scope)
+        for record, size in picked:
+            merge.add(record, size)
             if progress is not None and not decoder.memories % _BATCH_RECORDS:
                 progress(decoder.memories)
         merge.flush()

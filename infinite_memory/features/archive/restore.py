@@ -40,7 +40,8 @@ class RestoreRequest:
 
     With a passphrase, an archive that is not encrypted needs `allow_plain`. That backup is
     encrypted with `own_passphrase`, else with the one that opened the archive. Without `with_keys`
-    the access keys of the archive are left out: whoever holds one of them would be let in.
+    the access keys of the archive are left out: whoever holds one of them would be let in. With a
+    `scope` only what belongs to it is merged; it has no access keys.
     """
 
     archive: Path
@@ -49,9 +50,24 @@ class RestoreRequest:
     own_passphrase: str | None = field(default=None, repr=False)
     allow_plain: bool = False
     with_keys: bool = False
+    scope: str | None = field(default=None)
     folder: BackupFolder
     now: datetime
     progress: BackupProgress | None = None
+
+    @scope.validator
+    def _check_scope(self, _: object, scope: str | None) -> None:
+        if scope is not None and (self.with_keys or self.mode is not RestoreMode.MERGE):
+            raise InvalidInput(
+                f"one scope of a backup, {scope!r:.200}, is merged, and has no access keys: give"
+                " the mode merge, and leave the keys out"
+            )
+
+    @property
+    def reason(self) -> str:
+        """What the entry of the journal says of a merge."""
+        alone = "" if self.scope is None else f", {self.scope} alone"
+        return f"merged {self.archive.name}{alone}"
 
     def verify(self) -> Backup:
         """Read and check every record of the archive; see `verify_file`."""

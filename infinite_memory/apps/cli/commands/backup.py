@@ -214,6 +214,11 @@ def delete_backup(context: click.Context, /, name: str) -> None:
     is_flag=True,
     help="Take the access keys too: whoever holds one of them is let in by a server.",
 )
+@click.option(
+    "--scope",
+    metavar="NAME",
+    help="Merge what belongs to this scope alone, such as people/anna, and to the scopes in it.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what it would do, and change nothing.")
 @_passphrase_file
 @_allow_plain
@@ -227,6 +232,7 @@ def restore_command(
     merge: bool,
     overwrite: bool,
     with_keys: bool,
+    scope: str | None,
     dry_run: bool,
     passphrase_file: str | None,
     allow_plain: bool,
@@ -240,6 +246,7 @@ def restore_command(
     refuse_scopes(context, "restore")
     if merge and overwrite:
         raise click.UsageError("choose one of --merge and --overwrite", context)
+    merge = merge or (scope is not None and not overwrite)
     mode = RestoreMode.MERGE if merge else RestoreMode.OVERWRITE if overwrite else RestoreMode.EMPTY
     folder = BackupFolder.of(load_settings(context).config)
     path = resolve_archive(folder, file)
@@ -255,6 +262,7 @@ def restore_command(
                     passphrase=passphrase,
                     allow_plain=allow_plain,
                     with_keys=with_keys,
+                    scope=scope,
                     folder=folder,
                     now=datetime.now(UTC),
                     progress=progress,
@@ -280,6 +288,7 @@ def _restore_backup(context: click.Context, request: RestoreRequest, *, dry_run:
                 passphrase=request.passphrase,
                 allow_plain=request.allow_plain,
                 with_keys=request.with_keys,
+                scope=request.scope,
                 dry_run=dry_run,
                 progress=request.progress,
             )
