@@ -41,6 +41,7 @@ from infinite_memory.storage.mongodb.metadata import (
     sequence_in,
     take_turn,
 )
+from infinite_memory.storage.mongodb.queries import is_text
 from infinite_memory.storage.mongodb.schema import ERASED, MEMORIES, METADATA, STORE, USAGE
 from infinite_memory.storage.mongodb.scopes import ScopeReader
 from infinite_memory.storage.mongodb.transactions import in_transaction
@@ -223,7 +224,7 @@ class _CurrentState:
     def holders(self, expected: ExpectKey) -> list[str]:
         return self._find_undamaged_ids(
             {
-                "key": {"$eq": expected.key},
+                "key": is_text(expected.key),
                 "scope": {"$eq": expected.scope},
                 "status": {"$in": [status.value for status in expected.statuses]},
             }

@@ -92,6 +92,14 @@ class QueryReader:
             yield last
 
 
+def is_text(value: str) -> _Condition:
+    """Return the condition that a field is `value`, by an index of the texts in that field.
+
+    Such a partial index is used only by a query that says that it looks for a text.
+    """
+    return {"$eq": value, "$type": "string"}
+
+
 def _make_query(criteria: Criteria, after: Position | None) -> _Condition:
     """Return the condition on the documents; a value of a user always stands under an operator."""
     conditions = [*_list_field_conditions(criteria)]
@@ -114,13 +122,13 @@ def _list_field_conditions(criteria: Criteria) -> Iterator[_Condition]:
             yield {name: {"$in": sorted(str(value) for value in values)}}
     yield from ({"folded_tags": {"$eq": fold_name(tag)}} for tag in criteria.tags)
     if criteria.conversation_id is not None:
-        yield {"conversation_id": {"$eq": criteria.conversation_id}}
+        yield {"conversation_id": is_text(criteria.conversation_id)}
     if criteria.since is not None:
         yield {"happened_at": {"$gte": to_micros(criteria.since)}}
     if criteria.until is not None:
         yield {"happened_at": {"$lt": to_micros(criteria.until)}}
     if criteria.key is not None:
-        yield {"key": {"$eq": criteria.key}}
+        yield {"key": is_text(criteria.key)}
     if criteria.keyed:
         yield {"key": {"$type": "string"}}
     if criteria.content_hashes is not None:
