@@ -8,6 +8,7 @@ it is not installed, nothing is translated.
 from __future__ import annotations
 
 import re
+import threading
 from ast import literal_eval
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -45,6 +46,8 @@ _ENDINGS_RU = "аяуюеыйь"
 _LONGEST_PHRASE = 4
 _SEEN_TOKENS = 500
 _VARIANTS = re.compile(r"(\w+)(?:\(([\w|]+)\))?")
+# Before 3.11.8 and 3.12.2, the parser of Python fails in one thread while it works in another.
+_PARSING = threading.Lock()
 # Unlike "?", it ends no sentence.
 _NOTHING = Token("other", "…", -2, -2, "…")
 
@@ -99,7 +102,9 @@ def _read_languages() -> Mapping[str, _Phrases]:
 
 def _read_language(name: str, path: Path, rows: Sequence[Sequence[str]]) -> _Phrases:
     # The file is one assignment of a literal.
-    info: dict[str, Any] = literal_eval(path.read_text("utf-8").partition("=")[2].strip())
+    literal = path.read_text("utf-8").partition("=")[2].strip()
+    with _PARSING:
+        info: dict[str, Any] = literal_eval(literal)
     own = [(english, phrase) for english, *listed in rows for phrase in listed]
     phrases: _Phrases = {}
     for english, phrase in (*_words_of_package(name, info), *own):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -162,3 +165,26 @@ def test_a_store_takes_them_for_a_moment_a_condition_and_the_time_in_a_question(
         assert hits.time.words == "gestern"
         assert len(store.search("Zaun", when="vor drei Wochen")) == 0
         assert len(store.search("Zaun", when="diese Woche")) == 1
+
+
+@pytest.fixture
+def busy_collector() -> Iterator[None]:
+    """Let the garbage collector run often, and give way to other threads each time."""
+
+    def give_way(_phase: str, _info: dict[str, int]) -> None:
+        time.sleep(0)
+
+    before = gc.get_threshold()
+    gc.set_threshold(200)
+    gc.callbacks.append(give_way)
+    yield
+    gc.callbacks.remove(give_way)
+    gc.set_threshold(*before)
+
+
+@pytest.mark.usefixtures("busy_collector")
+def test_threads_that_read_the_languages_at_once_do_not_disturb_each_other() -> None:
+    # The parser of Python before 3.11.8 and 3.12.2 fails in one thread while it works in another.
+    with ThreadPoolExecutor(4) as pool:
+        read = [pool.submit(_read_languages.__wrapped__) for _ in range(4)]
+    assert all(each.result() == _read_languages() for each in read)
