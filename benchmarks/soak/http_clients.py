@@ -39,6 +39,9 @@ from infinite_memory import Config, MemoryStore
 STOPPING = ("server is stopping",)
 """What an answer says that a client gets while the server stops."""
 
+_MOST_REFUSAL_CHARS = 1500
+"""A refusal is a few lines, here twice: as text and as data."""
+
 _NO_LIMIT = {"calls_per_minute": 0}
 
 _ERAS: tuple[dict[str, str], ...] = (
@@ -184,7 +187,7 @@ class SoakClient:
         result = answer.json().get("result") if answer.status_code == 200 else None
         if result is None or result.get("isError"):
             for refusal in self._refusals:
-                if refusal in answer.text:
+                if refusal in answer.text and len(answer.text) <= _MOST_REFUSAL_CHARS:
                     self._outcome.away[refusal] += 1
                     return None
             self._outcome.faults.append(f"{tool}: {answer.status_code} {answer.text[:300]}")
@@ -219,7 +222,7 @@ def look_at_end(outcome: Outcome, number: int, code: int, log: str) -> None:
     if number == signal.SIGTERM and code != 0:
         outcome.faults.append(f"SIGTERM ended with {code}: {log[-500:]}")
     if "Traceback" in log:
-        outcome.faults.append(f"a traceback: {log[-2000:]}")
+        outcome.faults.append(f"a traceback: {log[log.index('Traceback') - 200 :][:4000]}")
 
 
 def run(

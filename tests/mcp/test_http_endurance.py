@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.soak import http_outage
+from benchmarks.soak import http_outage, http_primary
 from benchmarks.soak.http_clients import run
 
 
@@ -38,3 +38,19 @@ def test_nothing_is_lost_while_mongodb_is_away_for_a_minute(tmp_path: Path) -> N
 def test_a_server_that_answers_while_mongodb_is_away_is_noticed(tmp_path: Path) -> None:
     outcome = http_outage.run(tmp_path, clients=8, seconds=5, broken_build=True)
     assert any("is lost" in fault for fault in outcome.faults)
+
+
+@pytest.mark.slow("http-endurance")
+def test_nothing_is_lost_when_the_primary_and_one_of_three_servers_are_killed(
+    tmp_path: Path,
+) -> None:
+    outcome = http_primary.run(tmp_path, clients=8, kills=1, broken_build=False)
+    assert outcome.faults == []
+    assert outcome.restarts == 1
+    assert len(outcome.acknowledged) > 30
+
+
+@pytest.mark.slow("http-endurance")
+def test_three_servers_that_answer_before_they_write_are_noticed(tmp_path: Path) -> None:
+    outcome = http_primary.run(tmp_path, clients=8, kills=1, broken_build=True)
+    assert any("never stored" in fault or "is lost" in fault for fault in outcome.faults)
