@@ -38,6 +38,7 @@ def elsewhere(tmp_path: Path) -> Path:
 def key_file(tmp_path: Path) -> Path:
     file = tmp_path / "passphrase"
     file.write_text(SECRET + "\n")
+    file.chmod(0o600)
     return file
 
 
@@ -189,3 +190,13 @@ def test_what_a_store_held_before_a_restore_is_encrypted_with_its_own_key(
     restored = store.backups.restore(plain.path, mode="overwrite", allow_plain=True)
     assert restored.safety_backup is not None
     assert store.backups.verify(restored.safety_backup).encrypted
+
+
+def test_a_passphrase_that_others_can_read_is_said(open_store: Open, key_file: Path) -> None:
+    def said() -> bool:
+        findings = open_store(passphrase_file=key_file).health().findings
+        return any(f"chmod 600 {key_file}" in each.sentence for each in findings)
+
+    assert not said()
+    key_file.chmod(0o644)
+    assert said()

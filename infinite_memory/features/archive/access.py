@@ -11,7 +11,7 @@ from infinite_memory.core.paths import absolute_path, expand_path
 from infinite_memory.core.values.codec import iso
 from infinite_memory.core.values.verification import Diagnosis, State
 from infinite_memory.engine.services import Services
-from infinite_memory.features.archive.backup_folder import SUFFIX, BackupFolder, choose_passphrase
+from infinite_memory.features.archive.backup_folder import SUFFIX, BackupFolder, describe_places
 from infinite_memory.storage.read_only import ReadOnlyStorage
 
 
@@ -36,17 +36,15 @@ def check_backups(services: Services) -> tuple[datetime | None, list[Diagnosis]]
     if services.confinement is not None:
         return None, []
     try:
-        folder = backup_folder(services)
-        newest = folder.newest(services.storage.identity)
-        disk = folder.describe_disk(services.config.home)
-        choose_passphrase(services.config, None)
+        newest = backup_folder(services).newest(services.storage.identity)
+        places = describe_places(services.config)
     except (StorageError, InvalidInput) as error:
         return None, [Diagnosis("backup", State.WARNING, f"{error}.")]
     if newest is None:
         sentence = "There is no backup of this store yet: infinite-memory backup makes one."
-        return None, [Diagnosis("backup", State.OK, f"{sentence}{disk}")]
+        return None, [Diagnosis("backup", State.OK, f"{sentence}{places}")]
     sentence = f"The newest backup is {newest.name}, of {iso(newest.created_at)}."
-    return newest.created_at, [Diagnosis("backup", State.OK, f"{sentence}{disk}")]
+    return newest.created_at, [Diagnosis("backup", State.OK, f"{sentence}{places}")]
 
 
 def backup_folder(services: Services) -> BackupFolder:

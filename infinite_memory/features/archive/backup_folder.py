@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -65,15 +66,6 @@ class BackupFolder:
                 " backed up: check its permissions, or name a file elsewhere"
             ) from error
         remove_abandoned(self.path)
-
-    def describe_disk(self, home: Path) -> str:
-        """Return a sentence if a chosen folder is on the disk of the home folder, else ""."""
-        try:
-            if not self.chosen or self.path.stat().st_dev != home.stat().st_dev:
-                return ""
-        except OSError:
-            return ""
-        return f" {self.path} is on the same disk as the home folder, so that one loss takes both."
 
     def _miss(self) -> StorageUnavailable:
         return StorageUnavailable(
@@ -161,6 +153,24 @@ class BackupFolder:
             raise StorageUnavailable(
                 f"{self.path} cannot be read: {error.strerror}: check its permissions"
             ) from error
+
+
+def describe_places(config: Config) -> str:
+    """Return sentences on a chosen folder that is on the disk of the home folder, and on a
+    passphrase that other users of the machine can read; "" without such.
+
+    Raises:
+        InvalidInput: as `choose_passphrase`.
+    """
+    choose_passphrase(config, None)
+    folder, file = config.backup.folder, config.backup.passphrase_file
+    said = ""
+    with suppress(OSError):
+        if folder is not None and folder.stat().st_dev == config.home.stat().st_dev:
+            said += f" {folder} is on the same disk as the home folder: one loss takes both."
+        if file is not None and os.name == "posix" and file.stat().st_mode & 0o077:
+            said += f" Other users can read the passphrase: chmod 600 {file}."
+    return said
 
 
 def choose_passphrase(config: Config, given: str | None) -> str | None:

@@ -19,7 +19,7 @@ from infinite_memory.core.values.archive.backup import Backup, Restored, Restore
 from infinite_memory.core.values.codec import iso
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.verification import Diagnosis, State
-from infinite_memory.features.archive.backup_folder import BackupFolder, choose_passphrase
+from infinite_memory.features.archive.backup_folder import BackupFolder, describe_places
 from infinite_memory.features.archive.restore import RestoreRequest, fill_storage
 from infinite_memory.storage.open import address_of, marked_identity, replacing_damaged
 
@@ -67,13 +67,14 @@ def diagnose_backups(config: Config) -> Diagnosis:
     """Return which backups there are, and how to restore the newest."""
     folder = BackupFolder.of(config)
     try:
-        backups, disk = folder.backups(), folder.describe_disk(config.home)
-        choose_passphrase(config, None)
+        backups, places = folder.backups(), describe_places(config)
     except (StorageError, InvalidInput) as error:
         return Diagnosis("backups", State.WARNING, f"{error}.")
     if not backups:
         return Diagnosis(
-            "backups", State.OK, f"There is no backup yet: infinite-memory backup makes one.{disk}"
+            "backups",
+            State.OK,
+            f"There is no backup yet: infinite-memory backup makes one.{places}",
         )
     newest = backups[0]
     command = _write_command(config, address_of(config), newest)
@@ -81,7 +82,7 @@ def diagnose_backups(config: Config) -> Diagnosis:
         "backups",
         State.OK,
         f"The newest of {format_count(len(backups), 'backup')} is"
-        f" {_name_backup(newest)}: {command}.{disk}",
+        f" {_name_backup(newest)}: {command}.{places}",
     )
 
 
