@@ -58,11 +58,11 @@ class RoundRobin:
 
     async def serve(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
         """Serve until it is cancelled; `url` is known when it has begun."""
-        listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-        port = listener.extra(anyio.abc.SocketAttribute.local_port)
-        self.url = f"http://127.0.0.1:{port}/mcp"
-        task_status.started()
-        await listener.serve(self._pass_on)
+        async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener:
+            port = listener.extra(anyio.abc.SocketAttribute.local_port)
+            self.url = f"http://127.0.0.1:{port}/mcp"
+            task_status.started()
+            await listener.serve(self._pass_on)
 
     async def _pass_on(self, client: SocketStream) -> None:
         async with client:

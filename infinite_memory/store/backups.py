@@ -140,25 +140,19 @@ class Backups(Group):
         """Bring back the content of a backup, given by its name or its path; it is verified first.
 
         `mode` "empty" needs a store that holds nothing. "overwrite" backs up what the store holds,
-        and then replaces it for every process at once: an interruption leaves the former content or
-        the new one. "merge" adds what the store does not have; of two states of a memory the newer
-        one counts, and both are in its history. Memories erased here stay erased. Up to 20,000
-        memories are one change, which one `undo` reverses.
-
-        The access keys of the backup come in only `with_keys`; else the keys of the store stay as
-        they are. "overwrite" then replaces the keys of the store, and "merge" adds those that it
-        does not have. With a `scope`, a name or a pattern such as "team/*", "merge" adds what
-        belongs to that scope and the scopes within it alone, and no keys.
-        does not have. A `dry_run` says what would be added, changed and removed, also by scope, and
-        changes nothing.
+        and replaces it for every process at once: an interruption leaves the former content or the
+        new one. "merge" adds what is missing; of two states of a memory the newer one counts, and
+        both are in its history; what was erased here stays erased. One `undo` reverses up to 20,000
+        memories. With a `scope`, a name or a pattern such as "team/*", "merge" adds that scope and
+        the scopes within it alone. Access keys come in only `with_keys`: "overwrite" then replaces
+        those of the store, and "merge" adds those that are missing. A `dry_run`
+        says what would be added, changed and removed, also by scope, and changes nothing.
 
         Raises:
             ArchiveError, NotEncrypted, WrongPassphrase, NotFound: as `verify`; nothing was changed.
-            UnknownScope: the backup has no such scope.
             Conflict: the store is not empty, or was written while its new content was prepared.
-            StoreDamaged: the store is damaged, so that no whole backup of it can be made.
-            AccessDenied: this handle does not show the whole store.
-            StorageError: the store or the backup cannot be written; the store is as it was.
+            UnknownScope, AccessDenied: the backup has no such scope; as `verify`.
+            StorageError: the store is damaged, or it or the backup cannot be written; as it was.
         """
         services = self._services
         refuse_narrow_handles(services)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.scale import team
 from benchmarks.soak import http_outage, http_primary
 from benchmarks.soak.http_clients import run
 
@@ -54,3 +55,12 @@ def test_nothing_is_lost_when_the_primary_and_one_of_three_servers_are_killed(
 def test_three_servers_that_answer_before_they_write_are_noticed(tmp_path: Path) -> None:
     outcome = http_primary.run(tmp_path, clients=8, kills=1, broken_build=True)
     assert any("never stored" in fault or "is lost" in fault for fault in outcome.faults)
+
+
+@pytest.mark.slow("http-endurance")
+def test_a_team_loses_nothing_in_a_day_and_nobody_is_shown_what_is_not_theirs(
+    tmp_path: Path,
+) -> None:
+    outcome = team.run(tmp_path, people=6, calls=20, pause=0, members=1)
+    assert outcome.faults == []
+    assert len(outcome.acknowledged) > 20

@@ -244,10 +244,7 @@ def restore_command(
     folder of their own. Exits with 4 if something could not be restored.
     """
     refuse_scopes(context, "restore")
-    if merge and overwrite:
-        raise click.UsageError("choose one of --merge and --overwrite", context)
-    merge = merge or (scope is not None and not overwrite)
-    mode = RestoreMode.MERGE if merge else RestoreMode.OVERWRITE if overwrite else RestoreMode.EMPTY
+    mode = _choose_mode(context, merge=merge, overwrite=overwrite, scope=scope)
     folder = BackupFolder.of(load_settings(context).config)
     path = resolve_archive(folder, file)
     with _show_bars(*_list_steps(mode, dry_run=dry_run)) as progress:
@@ -276,6 +273,16 @@ def restore_command(
         emit_lines(_describe_restored(restored))
         _emit_findings(restored.left_out)
     return ExitCode.DONE if restored.whole else ExitCode.STORAGE
+
+
+def _choose_mode(
+    context: click.Context, *, merge: bool, overwrite: bool, scope: str | None
+) -> RestoreMode:
+    if merge and overwrite:
+        raise click.UsageError("choose one of --merge and --overwrite", context)
+    if overwrite:
+        return RestoreMode.OVERWRITE
+    return RestoreMode.EMPTY if not merge and scope is None else RestoreMode.MERGE
 
 
 def _restore_backup(context: click.Context, request: RestoreRequest, *, dry_run: bool) -> Restored:
