@@ -109,6 +109,14 @@ CALLS: dict[str, Row] = {
         lambda s: s.changes(10, limit=5),
         {**STORE, "memories": "by_sequence", "erased": "by_sequence", "passages": "by_memory"},
     ),
+    "changes of a scope": Row(
+        lambda s: s.changes_in("s1", 10, limit=5),
+        {**STORE, "memories": "by_scope by_sequence", "passages": "by_memory"},
+        by_scope=True,
+    ),
+    "ids of a scope": Row(
+        lambda s: s.ids_in("s1"), {**STORE, "memories": "by_scope"}, by_scope=True
+    ),
     "pending": Row(lambda s: s.pending("another", limit=5), {"memories": "by_embedding"}),
     "links": Row(lambda s: s.links(IDS), {"links": "by_source by_target"}),
     "usage": Row(lambda s: s.usage(IDS), {"usage": "_id_"}),
@@ -189,7 +197,7 @@ def _queries(command: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], 
         for part in command[f"{name}s"]:
             yield collection, {name: collection, f"{name}s": [part]}, part["q"]
     elif name == "aggregate" and "$match" in command["pipeline"][0]:
-        kept = {key: command[key] for key in ("aggregate", "pipeline")}
+        kept = {key: command[key] for key in ("aggregate", "pipeline", "hint") if key in command}
         yield collection, {**kept, "cursor": {}}, command["pipeline"][0]["$match"]
         for stage in command["pipeline"]:
             if "$lookup" in stage:
@@ -200,7 +208,7 @@ def _queries(command: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], 
                     found,
                 )
     elif name in ("find", "findAndModify"):
-        parts = ("filter", "sort", "limit", "query", "update", "projection")
+        parts = ("filter", "sort", "limit", "hint", "query", "update", "projection")
         kept = {key: command[key] for key in (name, *parts) if key in command}
         yield collection, kept, command.get(_FILTERS[name], {})
 
@@ -249,7 +257,9 @@ def test_each_query_uses_an_index_by_its_prefix(
         kinds = {stage["stage"] for stage in stages}
         assert "COLLSCAN" not in kinds, (collection, condition)
         scans = [stage for stage in stages if stage["stage"] == "IXSCAN"]
-        names = {"_id_"} if "IDHACK" in kinds else {scan["indexName"] for scan in scans}
+        # A count names the bounds of its index in another way, and always has them.
+        named = [*scans, *(stage for stage in stages if stage["stage"] == "COUNT_SCAN")]
+        names = {"_id_"} if "IDHACK" in kinds else {scan["indexName"] for scan in named}
         assert names, (collection, condition, kinds)
         used.setdefault(collection, set()).update(names)
         ordered = "sort" in command and not condition
