@@ -166,3 +166,13 @@ def test_one_scope_is_restored_alone(run: Run, ask: Ask, tmp_path: Path) -> None
     assert (restored["mode"], restored["added"]) == ("merge", 1)
     assert ask(*other, "show", "swims")["text"] == "Anna swims on Mondays"
     run(*other, "show", "apollo", code=5)
+
+
+@pytest.mark.usefixtures("remembered")
+def test_a_dry_run_says_what_one_scope_would_bring(run: Run, ask: Ask, tmp_path: Path) -> None:
+    run("remember", "Anna swims on Mondays", "--scope", "people/anna", "--id", "swims")
+    path = ask("backup")["path"]
+    other = ("--home", str(tmp_path / "other"))
+    said = ask(*other, "restore", path, "--scope", "people/anna", "--dry-run")
+    assert (said["dry_run"], said["scopes"]) == (True, {"people/anna": {"added": 1}})
+    run(*other, "show", "swims", code=5)
