@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from mcp import MCPError
@@ -18,6 +18,7 @@ from infinite_memory_mcp.lazy_store import LazyStore
 
 if TYPE_CHECKING:
     from infinite_memory.core.config import Limits
+    from infinite_memory.core.values.access.key import AccessKey
 
 _WINDOW_SECONDS = 60.0
 _MAX_CONVERSATIONS = 1000
@@ -45,6 +46,9 @@ class CallRates:
         self._lock = threading.Lock()
         self._calls: deque[float] = deque()
         self._conversations: dict[str, deque[float]] = {}
+        self.calls_a_minute = 0
+        """The limit of a key, 0 for that of the configuration; its quota may change any time."""
+        self.admitted = 0
 
     def admit(self, limits: Limits, conversation: object = None) -> None:
         """Count a call, of a conversation if `conversation` is its id.
@@ -55,7 +59,8 @@ class CallRates:
         with self._lock:
             now = self._clock()
             whose = self._owner
-            _check_rate(self._calls, limits.calls_per_minute, now, whose)
+            most = self.calls_a_minute or limits.calls_per_minute
+            _check_rate(self._calls, most, now, whose)
             calls = [self._calls]
             if isinstance(conversation, str):
                 own = self._find_calls(conversation)
@@ -63,6 +68,7 @@ class CallRates:
                 calls.append(own)
             for counted in calls:
                 counted.append(now)
+            self.admitted += 1
 
     def _find_calls(self, conversation: str) -> deque[float]:
         calls = self._conversations.pop(conversation, deque())
@@ -71,6 +77,24 @@ class CallRates:
             del self._conversations[next(iter(self._conversations))]
         self._conversations[conversation] = calls
         return calls
+
+
+class KeyRates:
+    """The calls of each key, at the tools and on the page together."""
+
+    def __init__(self) -> None:
+        """Count from now on."""
+        self._rates: dict[str, CallRates] = {}
+
+    def of(self, key: AccessKey) -> CallRates:
+        """Return the calls of a key, which has just been read, with its present limit."""
+        rates = self._rates.setdefault(key.id, CallRates("this key"))
+        rates.calls_a_minute = key.quota.calls_a_minute
+        return rates
+
+    def admitted(self) -> Mapping[str, int]:
+        """Return how many calls were admitted since the start, by the id of the key."""
+        return {key: rates.admitted for key, rates in list(self._rates.items())}
 
 
 def count_request(memory: LazyStore, rates: CallRates) -> None:

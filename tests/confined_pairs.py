@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -228,11 +228,11 @@ def _outside(store: MemoryStore, storage: Storage) -> list[Any]:
     ]
 
 
-def outside_of(storage: Storage) -> list[str]:
-    """Return everything that a store holds outside of INSIDE, as lines."""
+def outside_of(storage: Storage, inside: Collection[str] = INSIDE) -> list[str]:
+    """Return everything that a store holds outside of scopes, as lines."""
     changes = storage.changes(0, limit=10_000).items
     records = [change.record for change in changes if change.record is not None]
-    beyond = {each.memory.id: each for each in records if each.memory.scope not in INSIDE}
+    beyond = {each.memory.id: each for each in records if each.memory.scope not in inside}
     lines = [repr(record) for _, record in sorted(beyond.items())]
     lines += [
         json.dumps(to_json(memory)) for each in sorted(beyond) for memory in storage.history(each)
@@ -242,8 +242,8 @@ def outside_of(storage: Storage) -> list[str]:
     links = storage.links(list(beyond))
     lines += [repr(link) for link in links if {link.source, link.target} <= beyond.keys()]
     scopes = storage.scopes().values()
-    lines += sorted(repr(asdict(each)) for each in scopes if each.name not in INSIDE)
-    hidden = [each for each in scopes if each.parent and each.parent not in INSIDE]
+    lines += sorted(repr(asdict(each)) for each in scopes if each.name not in inside)
+    hidden = [each for each in scopes if each.parent and each.parent not in inside]
     lines += [f"{each.name} below {each.parent}" for each in hidden]
     return sorted(lines)
 

@@ -12,7 +12,8 @@ Every error derives from `InfiniteMemoryError` and from the built-in error that 
     ├── Conflict (RuntimeError)                the memory changed, or its id is taken
     │   └── IdTaken                            by a memory that the caller may not see
     ├── AccessDenied (PermissionError)         a key is not accepted, or a handle may not do this
-    │   └── ReadOnly                           the handle was made for reading alone
+    │   ├── ReadOnly                           the handle was made for reading alone
+    │   └── QuotaExceeded                      the key may not keep more
     ├── ConfigurationError (ValueError)        a setting cannot be used
     ├── OutOfTime (TimeoutError)               the time of a call was over; nothing was changed
     ├── StoreClosed (RuntimeError)             the store was closed, or crossed a fork
@@ -156,6 +157,20 @@ class AccessDenied(InfiniteMemoryError, PermissionError):
 
 class ReadOnly(AccessDenied):
     """The handle was made for reading alone; nothing was changed."""
+
+
+class QuotaExceeded(AccessDenied):
+    """The holder of a key would keep more than the key may; nothing was stored."""
+
+    @classmethod
+    def of(cls, key: str, noun: str, *, limit: int, kept: int, more: int) -> Self:
+        """Return the error of a key that may keep `limit`, keeps `kept`, and would add `more`."""
+        what, option = noun.replace("_", " "), noun.replace("_", "-")
+        return cls(
+            f"the key {key!r} may keep {limit:,} {what}: {kept:,} are kept and this would add"
+            f" {more:,}, so nothing was stored; erase what is not needed for good, or ask the"
+            f" operator for more: infinite-memory keys limit {key!r} --max-{option}"
+        )
 
 
 class ConfigurationError(InfiniteMemoryError, ValueError):

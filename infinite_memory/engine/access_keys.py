@@ -9,16 +9,36 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from difflib import get_close_matches
 from hashlib import sha256
+from itertools import islice
 
 from attrs import evolve
 
 from infinite_memory.core.errors import AccessDenied, Conflict, InvalidInput, NotFound
-from infinite_memory.core.values.access.key import AccessKey, KeyState, NewKey, Right, check_rights
-from infinite_memory.core.values.access.scope_pattern import check_scope_patterns
-from infinite_memory.core.values.checks import check_label, check_moment
+from infinite_memory.core.values.access.key import (
+    CALLS,
+    AccessKey,
+    KeyState,
+    KeyUsage,
+    Limits,
+    NewKey,
+    Quota,
+    Right,
+    check_quota,
+    check_rights,
+)
+from infinite_memory.core.values.access.scope_pattern import (
+    EVERYTHING,
+    check_scope_pattern,
+    check_scope_patterns,
+    find_own_scope,
+    name_own_scope,
+)
+from infinite_memory.core.values.checks import check_count, check_label, check_moment
 from infinite_memory.core.values.codec import iso
-from infinite_memory.core.values.commit import Commit, Expect
+from infinite_memory.core.values.commit import Commit, Expect, merge_commits
+from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.entry import Operation
+from infinite_memory.core.values.scope import Scope, Sensitivity, find_spelling
 from infinite_memory.core.values.verification import Finding, RecordKind
 from infinite_memory.engine.journal import with_entry
 from infinite_memory.engine.retry import attempts
@@ -26,6 +46,7 @@ from infinite_memory.engine.services import Services
 from infinite_memory.storage.confined import no_keys_here
 
 _MAX_NAME_CHARS = 64
+_MAX_USAGES = 100_000
 _ID_BYTES = 5
 _SECRET_BYTES = 32
 _SHOWN = re.compile(r"im_([a-z2-7]{8})_[a-z2-7]{52}")
@@ -36,29 +57,36 @@ _NOT_ACCEPTED = (
 
 
 def create_key(
-    services: Services, name: object, *, rights: object, scopes: object, expires_at: object
+    services: Services,
+    name: object,
+    *,
+    rights: object,
+    scopes: object,
+    expires_at: object,
+    shared: object = None,
+    limits: Mapping[str, object] | None = None,
 ) -> NewKey:
-    """Create a key, and return it with its secret.
+    """Create a key, and return it with its secret; see `AccessKeys.create`.
 
     Raises:
         AccessDenied: the handle was not opened for the whole store.
         InvalidInput: a value cannot be used.
-        Conflict: an active key has the name.
+        Conflict: an active key has the name, or the scope of the person is in use.
     """
     _refuse_other_handles(services)
     label = check_label(name, "name", max_chars=_MAX_NAME_CHARS)
-    granted, patterns = check_rights(rights), check_scope_patterns(scopes)
+    own = None if shared is None else _check_own_scope(label, scopes)
+    usual = (Right.READ,) if own is None else (Right.WRITE,)
+    granted = check_rights(usual if rights is None else rights)
+    patterns = _choose_patterns(own, scopes, shared)
+    quota = _check_limits(Quota(), limits or {}, find_own_scope(patterns), label)
     expiry = None if expires_at is None else check_moment(expires_at, "expires_at")
     for attempt in attempts():
         now = services.clock()
         if expiry is not None and expiry <= now:
             raise InvalidInput(f"expires_at {iso(expiry)} is in the past: give a later time")
         present = services.storage.access_keys()
-        if (holder := _find_active(present, label, now)) is not None:
-            raise Conflict(
-                f"the active access key {holder.id} is named {holder.name!r}: choose another name,"
-                " or revoke that key first"
-            )
+        _refuse_taken_name(present, label, now)
         key_id = _make_id(services, present)
         secret = f"im_{key_id}_{_make_random_text(services, _SECRET_BYTES)}"
         key = AccessKey(
@@ -70,11 +98,126 @@ def create_key(
             created_at=now,
             created_by=services.actor.client,
             expires_at=expiry,
+            quota=quota,
         )
+        made = None if own is None else _plan_own_scope(services, own)
         with attempt:
-            _commit_key(services, Operation.CREATE_KEY, key, present, _describe_key(key))
+            _commit_key(services, Operation.CREATE_KEY, key, present, _describe_key(key), made)
             break
     return NewKey(key=key, secret=secret)
+
+
+def _refuse_taken_name(present: Mapping[str, AccessKey], name: str, now: datetime) -> None:
+    if (holder := _find_active(present, name, now)) is not None:
+        raise Conflict(
+            f"the active access key {holder.id} is named {holder.name!r}: choose another name,"
+            " or revoke that key first"
+        )
+
+
+def _check_limits(quota: Quota, limits: Mapping[str, object], own: str | None, name: str) -> Quota:
+    """Return a quota with the limits that are given.
+
+    Raises:
+        InvalidInput: a limit cannot be used.
+    """
+    changed = evolve(quota, **check_quota(limits))
+    if own is None and changed.limits_what_is_kept:
+        raise InvalidInput(
+            f"the key {name!r} is that of no person, so nobody counts what it keeps: limit its"
+            f" {CALLS} alone, or make a key for a person"
+        )
+    return changed
+
+
+def limit_key(services: Services, name_or_id: object, limits: Mapping[str, object]) -> AccessKey:
+    """Change the limits of a key that are given; see `AccessKeys.limit`.
+
+    Raises:
+        AccessDenied: the handle was not opened for the whole store.
+        InvalidInput: a limit cannot be used, or none is given.
+        NotFound: no key has the name or the id.
+    """
+    _refuse_other_handles(services)
+    if not check_quota(limits):
+        raise InvalidInput(f"no limit was given: give {', '.join(Limits.__annotations__)}")
+    for attempt in attempts():
+        present = services.storage.access_keys()
+        key = choose_key(services, present, name_or_id)
+        quota = _check_limits(key.quota, limits, key.own_scope, key.name)
+        limited = evolve(key, quota=quota)
+        if limited == key:
+            return key
+        with attempt:
+            given = ", ".join(f"{name} {number:,}" for name, number in quota.given().items())
+            reason = f"{key.name} ({key.id}): {given or 'no limit'}"
+            _commit_key(services, Operation.LIMIT_KEY, limited, present, reason)
+            break
+    return limited
+
+
+def list_usage(services: Services, *, limit: int) -> list[KeyUsage]:
+    """Return how much the people with the oldest active keys keep, the oldest first.
+
+    Raises:
+        AccessDenied: the handle was not opened for the whole store.
+        InvalidInput: the limit cannot be used.
+    """
+    most, now = check_count(limit, "limit", low=1, high=_MAX_USAGES), services.clock()
+    of_people = (
+        (key, scope)
+        for key in list_keys(services)
+        if (scope := key.own_scope) and key.state_at(now) is KeyState.ACTIVE
+    )
+    return [
+        KeyUsage(
+            id=key.id,
+            name=key.name,
+            scope=scope,
+            kept=services.ledger.read(scope),
+            quota=key.quota,
+        )
+        for key, scope in islice(of_people, most)
+    ]
+
+
+def _check_own_scope(name: str, scopes: object) -> str:
+    if scopes is not None:
+        raise InvalidInput("give either `scopes`, which are all, or `shared`, beside the own scope")
+    return check_scope_pattern(name_own_scope(name))
+
+
+def _choose_patterns(own: str | None, scopes: object, shared: object) -> tuple[str, ...]:
+    if own is None:
+        return check_scope_patterns(EVERYTHING if scopes is None else scopes)
+    beside = (shared,) if isinstance(shared, str) else shared
+    if not isinstance(beside, Iterable):
+        raise InvalidInput(f"shared must be a list of texts, not {shared!r:.100}")
+    patterns = check_scope_patterns((own, *beside))
+    if EVERYTHING in patterns:
+        raise InvalidInput(
+            "shared has '*', and a key for every scope has none of its own: name the scopes that"
+            " are shared, or give the key the `scopes` '*'"
+        )
+    return patterns
+
+
+def _plan_own_scope(services: Services, name: str) -> Commit:
+    """Return the part of a commit that creates the private scope of a person.
+
+    Raises:
+        Conflict: the scope is in use.
+    """
+    scopes, criteria = services.storage.scopes(), Criteria(scopes=frozenset({name}))
+    taken = find_spelling(name, scopes)
+    if taken is not None or services.storage.find(criteria, limit=1).memories:
+        raise Conflict(
+            f"the scope {taken or name!r} is in use: choose another name; a further key of the same"
+            f" person has the `scopes` {taken or name!r} and those that are shared"
+        )
+    scope = Scope(name=name, sensitivity=Sensitivity.PRIVATE)
+    expect = Expect(scopes={name: None}, unused=frozenset({name}))
+    return Commit(expect=expect, scopes=(scope,))
 
 
 def add_keys(
@@ -153,16 +296,9 @@ def revoke_key(services: Services, name_or_id: object) -> AccessKey:
         NotFound: no key has the name or the id.
     """
     _refuse_other_handles(services)
-    wanted = check_label(name_or_id, "key", max_chars=_MAX_NAME_CHARS)
     for attempt in attempts():
-        now = services.clock()
-        present = services.storage.access_keys()
-        key = present.get(wanted) or _find_by_name(present, wanted, now)
-        if key is None:
-            names = [known.name for known in present.values()]
-            near = get_close_matches(wanted, names, n=1, cutoff=0.0)
-            hint = f": the nearest is {near[0]!r}" if near else ": there are no keys"
-            raise NotFound(f"no access key has the name or the id {wanted!r}{hint}")
+        now, present = services.clock(), services.storage.access_keys()
+        key = choose_key(services, present, name_or_id)
         if key.revoked_at is not None:
             return key
         revoked = evolve(key, revoked_at=now)
@@ -214,6 +350,24 @@ def _make_denial(detail: str) -> AccessDenied:
     return AccessDenied(_NOT_ACCEPTED, detail=detail)
 
 
+def choose_key(
+    services: Services, present: Mapping[str, AccessKey], name_or_id: object
+) -> AccessKey:
+    """Return the key with an id or a name.
+
+    Raises:
+        NotFound: no key has it.
+    """
+    wanted = check_label(name_or_id, "key", max_chars=_MAX_NAME_CHARS)
+    key = present.get(wanted) or _find_by_name(present, wanted, services.clock())
+    if key is None:
+        names = [known.name for known in present.values()]
+        near = get_close_matches(wanted, names, n=1, cutoff=0.0)
+        hint = f": the nearest is {near[0]!r}" if near else ": there are no keys"
+        raise NotFound(f"no access key has the name or the id {wanted!r}{hint}")
+    return key
+
+
 def _find_by_name(keys: Mapping[str, AccessKey], name: str, now: datetime) -> AccessKey | None:
     """Return the key with the name: an active one, else one that is not revoked, the newest."""
     order = list(KeyState)
@@ -237,9 +391,11 @@ def _commit_key(
     key: AccessKey,
     present: Mapping[str, AccessKey],
     reason: str,
+    further: Commit | None = None,
 ) -> None:
     # All keys are expected as they were read, so that no other process takes the same name.
     commit = Commit(expect=Expect(access_keys=present), access_keys=(key,))
+    commit = commit if further is None else merge_commits(further, commit)
     services.storage.commit(
         with_entry(services, operation, commit, reason=reason, access_key=key.id)
     )

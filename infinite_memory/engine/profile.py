@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from attrs import evolve
 
-from infinite_memory.core.errors import InvalidInput, UnknownScope
+from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.checks import check_choice, check_context, check_field, check_label
 from infinite_memory.core.values.commit import Commit, Expect, ExpectKey, Put, merge_commits
 from infinite_memory.core.values.criteria import Criteria
@@ -21,8 +21,9 @@ from infinite_memory.core.values.draft import Draft
 from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.memory import GLOBAL, JsonValue, Kind, Memory, Origin, Status
 from infinite_memory.core.values.profile import SECTIONS, Profile, profile_key
-from infinite_memory.core.values.scope import fold_name
+from infinite_memory.core.values.scope import find_spelling, fold_name
 from infinite_memory.engine.after_commit import AfterCommit
+from infinite_memory.engine.conversation_scopes import create_missing_scopes
 from infinite_memory.engine.embed import embed_new
 from infinite_memory.engine.journal import with_entry
 from infinite_memory.engine.retry import attempts
@@ -45,33 +46,33 @@ _Facts: TypeAlias = Mapping[_Path, Sequence[Memory]]
 
 def get_profile(services: Services, user: str) -> Profile:
     """Return the profile of a user; see `Profiles.get`."""
-    user = _check_user(services, user)
+    user = _check_user(user)
     facts = _load_facts(services, user)
     services.note_read(memory for memories in facts.values() for memory in memories)
     return _build_profile(user, facts)
 
 
 def load_profile_facts(services: Services, user: str = DEFAULT_USER) -> list[Memory]:
-    """Return the current facts of a profile in the order of its sections, newest value only.
-
-    Without any if this store may not have `Global`, where profiles are kept.
-    """
-    confinement = services.confinement
-    if confinement is not None and not confinement.allows(GLOBAL):
-        return []
+    """Return the current facts of a profile in the order of its sections, newest value only."""
     facts = _load_facts(services, user)
     paths = sorted(facts, key=lambda path: (SECTIONS.index(path[0]), path))
     return [facts[path][-1] for path in paths]
 
 
+def find_profile_scope(services: Services) -> str:
+    """Return the scope that profiles are kept in, in the spelling that is stored."""
+    wanted = services.profile_scope
+    known = None if wanted == GLOBAL else find_spelling(wanted, services.storage.scopes())
+    return known or wanted
+
+
 def is_profile_fact(memory: Memory) -> bool:
-    """Return whether `memory` is a value of the profile of any user."""
-    return memory.scope == GLOBAL and _is_fact(memory, _TAG)
+    """Return whether `memory` is a value of the profile of any user, in any scope."""
+    return _is_fact(memory, _TAG)
 
 
 def users(services: Services) -> list[str]:
     """Return the ids of the users who have a profile, sorted."""
-    _check_confinement(services)
     return sorted({_read_owner_and_path(memory)[0] for memory in _find_facts(services, _TAG)})
 
 
@@ -88,7 +89,7 @@ def update_profile(
     Raises:
         InvalidInput: a value cannot be used; nothing was changed.
     """
-    user = _check_user(services, user)
+    user = _check_user(user)
     wanted, left_out = _check_changes(services, changes, skip_invalid=skip_invalid)
     made_by = check_choice(origin, Origin, "origin")
     for attempt in attempts():
@@ -127,12 +128,12 @@ def _plan_commit(
     origin: Origin,
 ) -> tuple[Placement, Commit]:
     """Return the commit that changes the facts to the values in `after`."""
-    now = services.clock()
+    now, home = services.clock(), find_profile_scope(services)
     scopes = services.storage.scopes()
     supersession = Supersession(services, now)
     for path, value in after.items():
         if path not in facts or _read_value(facts[path][-1]) != value:
-            draft = _make_draft(user, path, value, origin)
+            draft = evolve(_make_draft(user, path, value, origin), scope=home)
             supersession.place(build_memory(draft, services, scopes, now), timed=False)
     placed = supersession.placement()
     gone = [memory for path in facts if path not in after for memory in facts[path]]
@@ -157,15 +158,17 @@ def _plan_commit(
         for path in facts.keys() | after.keys()
         if path not in after or path not in facts or _read_value(facts[path][-1]) != after[path]
     ]
-    return placed, merge_commits(placed.commit, Commit(expect=Expect(keys=seen), puts=closed))
+    made = Commit() if home in scopes else create_missing_scopes([home], scopes, services)
+    changed = merge_commits(placed.commit, Commit(expect=Expect(keys=seen), puts=closed))
+    return placed, merge_commits(made, changed) if changed.changes else changed
 
 
 def _expect_key(services: Services, user: str, path: _Path, facts: Sequence[Memory]) -> ExpectKey:
     """Return the expected holders of a key: `facts`, and memories outside of the profile."""
-    key = profile_key(user, path)
-    holders = find_by_key(services.storage, [GLOBAL], key, frozenset({Status.CURRENT}))
+    key, scope = profile_key(user, path), find_profile_scope(services)
+    holders = find_by_key(services.storage, [scope], key, frozenset({Status.CURRENT}))
     foreign = {memory.id for memory in holders if not _is_fact(memory, _make_tag(user))}
-    return ExpectKey(scope=GLOBAL, key=key, ids=frozenset(foreign | {fact.id for fact in facts}))
+    return ExpectKey(scope=scope, key=key, ids=frozenset(foreign | {fact.id for fact in facts}))
 
 
 def _make_draft(user: str, path: _Path, value: JsonValue, origin: Origin) -> Draft:
@@ -178,7 +181,6 @@ def _make_draft(user: str, path: _Path, value: JsonValue, origin: Origin) -> Dra
     return Draft(
         text=_describe_value(user, path, value),
         kind=Kind.FACT,
-        scope=GLOBAL,
         key=key,
         tags=(_TAG, _make_tag(user)),
         origin=origin,
@@ -212,7 +214,7 @@ def _load_facts(services: Services, user: str) -> _Facts:
 
 def _find_facts(services: Services, tag: str) -> Iterator[Memory]:
     criteria = Criteria(
-        scopes=frozenset({GLOBAL}),
+        scopes=frozenset({find_profile_scope(services)}),
         tags=(tag,),
         kinds=frozenset({Kind.FACT}),
         statuses=frozenset({Status.CURRENT}),
@@ -319,17 +321,7 @@ def _append_text(before: JsonValue, text: str, name: str) -> JsonValue:
     return before if text in before else [*before, text]
 
 
-def _check_confinement(services: Services) -> None:
-    confinement = services.confinement
-    if confinement is not None and not confinement.allows(GLOBAL):
-        raise UnknownScope(
-            f"the profile is kept in {GLOBAL}, which is outside of the scopes that this store was"
-            f" opened for ({', '.join(confinement.names)}): add {GLOBAL} to them"
-        )
-
-
-def _check_user(services: Services, user: object) -> str:
-    _check_confinement(services)
+def _check_user(user: object) -> str:
     return check_label(user, "user", max_chars=_MAX_NAME_CHARS)
 
 

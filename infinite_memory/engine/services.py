@@ -14,7 +14,7 @@ from infinite_memory.core.config import Config
 from infinite_memory.core.observe.recorder import Recorder, current_operation
 from infinite_memory.core.values.entry import Actor
 from infinite_memory.core.values.ids import RandomBytes
-from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.memory import GLOBAL, Memory
 from infinite_memory.core.values.scope import Scope
 from infinite_memory.engine.active_model import Models
 from infinite_memory.engine.calls import Calls
@@ -36,13 +36,15 @@ if TYPE_CHECKING:
     from infinite_memory.search.completion import Completion
     from infinite_memory.search.embedding import CheckedEmbedder
     from infinite_memory.storage.confined import Confinement
+    from infinite_memory.storage.confined.ledger import Ledger
 
 
 @frozen(kw_only=True)
 class Services:
     """The parts of an open store.
 
-    `manages_keys` is False for the handle of a client, which may not manage access keys. `backend`
+    `manages_keys` is False for the handle of a client, unless it shows an access key with the right
+    `admin` for every scope: no other client may manage access keys. `backend`
     names the kind of storage, and `data_folder` is where its files are, None if it has none here.
     `find_project_scope` returns the scope of the repository at work, as it is made where it does
     not exist, None for none.
@@ -92,13 +94,31 @@ class Services:
 
         return Followers(self.storage)
 
+    @cached_property
+    def ledger(self) -> Ledger:
+        """What keeps count of how much scopes keep; every handle asks that of the whole store."""
+        from infinite_memory.storage.confined.ledger import Ledger
+
+        return Ledger(self.storage)
+
     @property
     def default_scope(self) -> str:
         """The scope of a memory whose caller names none; confined, a scope of this handle."""
-        configured, confinement = self.config.default_scope, self.confinement
-        if confinement is None or confinement.allows(configured):
-            return configured
-        return confinement.default_scope
+        return self._choose_scope(self.config.default_scope)
+
+    @property
+    def profile_scope(self) -> str:
+        """The scope of profiles: `Global`; confined, the person's own, or else the default."""
+        confinement = self.confinement
+        is_inside = confinement is None or confinement.allows(GLOBAL)
+        return self._choose_scope(GLOBAL if is_inside else self.config.default_scope)
+
+    def _choose_scope(self, usual: str) -> str:
+        confinement = self.confinement
+        if confinement is None:
+            return usual
+        own = confinement.own_scope
+        return own or (usual if confinement.allows(usual) else confinement.default_scope)
 
     @property
     def project(self) -> Scope | None:

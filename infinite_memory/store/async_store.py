@@ -194,6 +194,7 @@ class AsyncMemoryStore(Awaited[MemoryStore]):
     remember = awaited(MemoryStore.remember)
     remember_many = awaited(MemoryStore.remember_many)
     revise = awaited(MemoryStore.revise)
+    share = awaited(MemoryStore.share)
     forget = awaited(MemoryStore.forget)
     undo = awaited(MemoryStore.undo)
     dream = awaited(MemoryStore.dream)

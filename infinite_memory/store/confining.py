@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 
 from attrs import evolve
 
 from infinite_memory.core.observe.recorder import Recorder
-from infinite_memory.core.values.access.scope_pattern import EVERYTHING, check_scope_patterns
+from infinite_memory.core.values.access.key import Right
+from infinite_memory.core.values.access.scope_pattern import (
+    EVERYTHING,
+    check_scope_patterns,
+    find_own_scope,
+)
 from infinite_memory.core.values.checks import check_flag, check_label
 from infinite_memory.core.values.entry import Actor
 from infinite_memory.engine.calls import Calls
 from infinite_memory.engine.retrieval.recent_recalls import RecentRecalls
 from infinite_memory.storage.confined import ConfinedStorage, Confinement
+from infinite_memory.storage.confined.ledger import QuotaCheck
 from infinite_memory.storage.read_only import ReadOnlyStorage
 from infinite_memory.store.lifetime import Lifetime
 
@@ -34,7 +40,7 @@ def confine_lifetime(
     if check_flag(read_only, "read_only"):
         storage = ReadOnlyStorage(storage)
     if names is not None:
-        storage = ConfinedStorage(storage, names)
+        storage = ConfinedStorage(storage, names, _make_quota_check(parent, names, key))
         models = models.confine(storage)
     return parent.add(
         evolve(
@@ -46,12 +52,29 @@ def confine_lifetime(
                 process=_name_process(services.actor, name),
                 key=check_label(key, "key") if key else "",
             ),
-            manages_keys=False,
+            manages_keys=names is None and _may_manage_keys(parent, key),
             recent_recalls=RecentRecalls(),
             calls=Calls(within=services.calls),
             recorder=services.recorder if names is None else Recorder(within=services.recorder),
         )
     )
+
+
+def _may_manage_keys(parent: Lifetime, key: str) -> bool:
+    """Return whether a handle of the whole store is for the holder of a key with the right."""
+    if not key or not parent.services.manages_keys:
+        return False
+    shown = parent.services.storage.access_keys([key]).get(key)
+    return shown is not None and shown.allows(Right.ADMIN) and EVERYTHING in shown.scopes
+
+
+def _make_quota_check(parent: Lifetime, names: Sequence[str], key: str) -> QuotaCheck | None:
+    """Return what checks the quota of a person's key; the keys are in the whole store."""
+    scope = find_own_scope(names)
+    if not key or scope is None:
+        return None
+    root = parent.root.services
+    return QuotaCheck(storage=root.storage, ledger=root.ledger, key=key, scope=scope)
 
 
 def _narrow_scopes(names: tuple[str, ...], outer: Confinement | None) -> tuple[str, ...] | None:

@@ -49,6 +49,11 @@ class Lifetime:
             raise StoreClosed(_CLOSED)
         return self._open_services
 
+    @property
+    def root(self) -> Lifetime:
+        """The lifetime of the store that this handle was made from, through other handles too."""
+        return self if self._parent is None else self._parent.root
+
     def describe(self) -> str:
         """Return what is open and where, for a `repr`; nothing is read and no error raised."""
         services = self._open_services

@@ -105,8 +105,9 @@ class MemoryStore(StoreGroups):
         `scopes` are names and patterns as in `open`; none exists that does not exist here. The
         handle uses the same database, model and index. `client`, by default the client of this
         store, is named in the journal, and undoes only what it changed itself. With `read_only`
-        every change raises ReadOnly, but recalls count. The handle manages no access keys; `key` is
-        the id of the one it was made for.
+        every change raises ReadOnly, but recalls count. `key` is the id of the access key that the
+        handle is for: its quota holds, and with the right `admin` for every scope the handle
+        manages keys, which no other one does.
 
         Raises:
             InvalidInput: a scope or the name of the client cannot be used.
@@ -193,6 +194,23 @@ class MemoryStore(StoreGroups):
         from infinite_memory.engine.writes.revise import revise
 
         return revise(self._services, memory_id, revision=revision, changes=changes)
+
+    @count_call
+    def share(self, memory_id: str, *, to: str, copy: bool = False) -> Receipt:
+        """Move a memory into the scope `to`, so that others see it there; or store a `copy` there.
+
+        A memory that moves leaves its history and its links behind. A copy has an id of its own and
+        nothing that leads back: no sources, no links. One entry of the journal tells of it in both
+        scopes, and its `undo` takes it back.
+
+        Raises:
+            NotFound: there is no such memory.
+            InvalidInput: it is in that scope, or a copy would lack its attachments.
+            UnknownScope: there is no such scope here, and its name is near that of another.
+        """
+        from infinite_memory.engine.writes.share import share
+
+        return share(self._services, memory_id, to=to, copy=copy)
 
     @count_call
     def forget(self, memory_id: str, *, hard: bool = False) -> Receipt:

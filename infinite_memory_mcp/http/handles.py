@@ -60,11 +60,16 @@ class Handles:
         open_memory: OpenHandle,
         build_server: BuildServer,
         *,
+        note_key: Callable[[AccessKey], object],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Make handles from the stores of `open_memory` and the servers of `build_server`."""
+        """Make handles from the stores of `open_memory` and the servers of `build_server`.
+
+        `note_key` is told of the key of each request, as it was just read.
+        """
         self._open_memory = open_memory
         self._build_server = build_server
+        self._note_key = note_key
         self._clock = clock
         self._handles: dict[object, Handle] = {}
         self._making = anyio.Lock()
@@ -87,6 +92,8 @@ class Handles:
         """Return the handle of a key."""
         # The same key has fewer rights where a token of its owner says so.
         name = None if key is None else (key.id, key.rights)
+        if key is not None:
+            self._note_key(key)
         async with self._making:
             if name not in self._handles:
                 assert self._tasks is not None

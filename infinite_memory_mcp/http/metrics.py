@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from infinite_memory.core.errors import install_hint
+from infinite_memory_mcp.call_rates import KeyRates
 from infinite_memory_mcp.http.responses import Refusal
 from infinite_memory_mcp.lazy_store import LazyStore
 
@@ -19,12 +20,13 @@ _CLIENT = "prometheus_client"
 class MetricsPage:
     """Renders the metrics of a server. The client of Prometheus is loaded by the first request."""
 
-    def __init__(self, memory: LazyStore, *, is_confined: bool = False) -> None:
-        """Render the metrics of `memory` and of the handles made from it.
+    def __init__(self, memory: LazyStore, rates: KeyRates, *, is_confined: bool = False) -> None:
+        """Render the metrics of `memory`, of the handles made from it, and the calls in `rates`.
 
         A server that `is_confined` to scopes has no page, which would count the whole store.
         """
         self._memory = memory
+        self._rates = rates
         self._is_confined = is_confined
         self._lock = threading.Lock()
         self._exporter: Exporter | None = None
@@ -56,4 +58,4 @@ class MetricsPage:
             )
         from infinite_memory_mcp.observe.prometheus import Exporter  # noqa: PLC0415
 
-        return Exporter(self._memory)
+        return Exporter(self._memory, self._rates)

@@ -23,7 +23,7 @@ from infinite_memory.core.errors import InfiniteMemoryError, InvalidInput
 from infinite_memory.core.observe.recorder import Recorder
 from infinite_memory.core.observe.traces import flush_spans
 from infinite_memory.core.values.access.key import AccessKey, Right
-from infinite_memory_mcp.call_rates import CallRates
+from infinite_memory_mcp.call_rates import CallRates, KeyRates
 from infinite_memory_mcp.http.address import HttpOptions
 from infinite_memory_mcp.http.application import HttpApplication
 from infinite_memory_mcp.http.auth import KeyCheck, has_keys
@@ -99,7 +99,7 @@ def build_application(
 
     Whoever is in `sign_ins` signed in to its page.
     """
-    slots = FairSlots(_CALLS_AT_ONCE, seconds=options.call_seconds)
+    slots, rates = FairSlots(_CALLS_AT_ONCE, seconds=options.call_seconds), KeyRates()
 
     def build(handle: LazyStore, key: AccessKey | None) -> MCPServer[Any]:
         name = "" if key is None else key.id
@@ -109,11 +109,11 @@ def build_application(
             tool_filter=options.tool_filter,
             structured=options.structured,
             rights=RIGHTS if key is None else key.rights,
-            rates=CallRates("this server" if key is None else "this key"),
+            rates=CallRates("this server") if key is None else rates.of(key),
             run_call=partial(slots.run, name),
         )
 
-    handles = Handles(_open_for_keys(memory, options), build)
+    handles = Handles(_open_for_keys(memory, options), build, note_key=rates.of)
     tokens = resource = None
     if options.oauth is not None:
         from infinite_memory_mcp.http.oauth import ProtectedResource, TokenCheck  # noqa: PLC0415
@@ -128,8 +128,8 @@ def build_application(
         keys,
         HostCheck(options.address, options.host_names),
         slots,
-        MetricsPage(memory, is_confined=options.scopes is not None),
-        _make_page(memory, handles, keys, slots, options, sign_ins or SignIns()),
+        MetricsPage(memory, rates, is_confined=options.scopes is not None),
+        _make_page(memory, handles, keys, slots, rates, options, sign_ins or SignIns()),
         root_path=options.root_path,
         resource=resource,
     )
@@ -171,6 +171,7 @@ def _make_page(
     handles: Handles,
     keys: KeyCheck,
     slots: FairSlots,
+    rates: KeyRates,
     options: HttpOptions,
     sign_ins: SignIns,
 ) -> Page | None:
@@ -183,6 +184,7 @@ def _make_page(
         handles=handles,
         keys=keys,
         slots=slots,
+        rates=rates,
         sign_ins=sign_ins,
         is_whole=options.scopes is None,
         reads=tools.read_only,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import (
@@ -23,14 +24,22 @@ from prometheus_client.registry import Collector
 from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory.core.observe.recorder import CacheUse, Recorder, Series
 from infinite_memory.core.observe.timings import Durations
+from infinite_memory.core.values.access.key import KeyUsage
 from infinite_memory.engine.health import Health, HealthStatus
+from infinite_memory_mcp.call_rates import KeyRates
 from infinite_memory_mcp.lazy_store import LazyStore
+
+if TYPE_CHECKING:
+    from infinite_memory.store.memory_store import MemoryStore
 
 _PREFIX = "infinite_memory"
 # One bucket for every doubling; the percentiles of `get_metrics` use all of them.
 _EVERY = 4
 # To measure a large store takes a moment, and its size changes slowly.
 _FRESH_SECONDS = 10.0
+# The labels of a metric must not grow with the people.
+_MAX_KEYS = 100
+_KEPT = {"memories": "memories", "bytes": "bytes of texts", "attachment_bytes": "stored bytes"}
 _NOUNS = {
     Series.TOOLS: "tool",
     Series.OPERATIONS: "operation",
@@ -42,10 +51,15 @@ _NOUNS = {
 class Exporter:
     """Writes the metrics of a server and the health of its store. Any thread may call it."""
 
-    def __init__(self, memory: LazyStore, clock: Callable[[], float] = time.monotonic) -> None:
-        """Export the calls of `memory` and of the handles made from it."""
+    def __init__(
+        self,
+        memory: LazyStore,
+        rates: KeyRates,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Export the calls of `memory` and of the handles made from it, and those in `rates`."""
         self._registry = CollectorRegistry()
-        self._registry.register(_ServerCollector(memory, clock))
+        self._registry.register(_ServerCollector(memory, rates, clock))
         ProcessCollector(registry=self._registry)
 
     def render(self, accept: str | None) -> tuple[bytes, str]:
@@ -55,12 +69,14 @@ class Exporter:
 
 
 class _ServerCollector(Collector):
-    def __init__(self, memory: LazyStore, clock: Callable[[], float]) -> None:
+    def __init__(self, memory: LazyStore, rates: KeyRates, clock: Callable[[], float]) -> None:
         self._memory = memory
+        self._rates = rates
         self._clock = clock
         self._lock = threading.Lock()
         self._looked_at: float | None = None
         self._health: Health | None = None
+        self._usage: list[KeyUsage] = []
 
     def describe(self) -> Iterable[Metric]:
         """Return nothing: what is collected is known only when it is."""
@@ -73,7 +89,7 @@ class _ServerCollector(Collector):
         try:
             with self._memory.call() as store:
                 recorder = store._services.recorder
-                health = self._look_at_health(store.health)
+                health, usage = self._look_at(store)
         except InfiniteMemoryError:
             yield _make_gauge("up", "Whether the store can be read", 0)
         else:
@@ -81,16 +97,18 @@ class _ServerCollector(Collector):
             yield from _collect_timings(recorder, Series.ARMS)
             yield from _collect_timings(recorder, Series.TRIGGERS)
             yield from _collect_health(health)
+            yield from _collect_usage(usage, self._rates.admitted())
             caches |= recorder.caches()
         yield from _collect_caches(caches)
 
-    def _look_at_health(self, check: Callable[[], Health]) -> Health:
+    def _look_at(self, store: MemoryStore) -> tuple[Health, list[KeyUsage]]:
         with self._lock:
             now = self._clock()
             is_stale = self._looked_at is None or now - self._looked_at >= _FRESH_SECONDS
             if self._health is None or is_stale:
-                self._health, self._looked_at = check(), now
-            return self._health
+                self._usage = store.keys.usage(limit=_MAX_KEYS)
+                self._health, self._looked_at = store.health(), now
+            return self._health, self._usage
 
 
 def _collect_timings(recorder: Recorder, series: Series) -> Iterator[Metric]:
@@ -130,6 +148,24 @@ def _collect_health(health: Health) -> Iterator[Metric]:
     for name, (about, value) in values.items():
         if value is not None:
             yield _make_gauge(name, about, value)
+
+
+def _collect_usage(usage: Iterable[KeyUsage], calls: Mapping[str, int]) -> Iterator[Metric]:
+    """Yield what each person keeps, may keep and asked, by the name of the key."""
+    families = {
+        name: GaugeMetricFamily(f"{_PREFIX}_key_{name}", f"{about} of a person", labels=["key"])
+        for noun, about in _KEPT.items()
+        for name, about in ((noun, about), (f"max_{noun}", f"limit of {about}"))
+    }
+    asked = CounterMetricFamily(f"{_PREFIX}_key_calls", "Calls of a person", labels=["key"])
+    for each in usage:
+        for noun in _KEPT:
+            families[noun].add_metric([each.name], getattr(each.kept, noun))
+        for name, limit in each.quota.given().items():
+            if name in families:
+                families[name].add_metric([each.name], limit)
+        asked.add_metric([each.name], calls.get(each.id, 0))
+    yield from (*families.values(), asked)
 
 
 def _collect_caches(caches: Mapping[str, CacheUse]) -> Iterator[Metric]:

@@ -34,6 +34,9 @@ CLIENT = "page"
 OWNER = "owner"
 """The right of whoever signed in with a code, which the files of the home folder give."""
 
+KEYS = "keys"
+"""The right to manage access keys: of the owner, and of a key with `admin` for every scope."""
+
 METHODS: Mapping[str, str] = {
     name: right
     for right, names in {
@@ -52,7 +55,7 @@ METHODS: Mapping[str, str] = {
         "admin": "conversations.undo scopes.create scopes.update scopes.delete journal.reads"
         " health metrics verify backups.create backups.list backups.verify backups.restore"
         " backups.delete upkeep.optimize bulk.mask_secrets import",
-        OWNER: "keys.list keys.create keys.revoke",
+        KEYS: "keys.list keys.usage keys.create keys.limit keys.revoke",
     }.items()
     for name in names.split()
 }
@@ -161,7 +164,8 @@ def check_right(caller: Caller, name: str) -> None:
 def _measure(caller: Caller, work: Work, run: Callable[[MemoryStore], Any], start: int) -> bytes:
     """Run a call within its time, count it, and return its answer."""
     name, seconds = work.method, _LONG_SECONDS if work.method in LONG else None
-    memory = caller.whole if METHODS[name] == OWNER else caller.memory
+    is_of_owner = METHODS[name] == KEYS and caller.key is None
+    memory = caller.whole if is_of_owner else caller.memory
     begun, failure = time.perf_counter(), None
     try:
         with memory.call(CLIENT, changes=work.changes, seconds=seconds) as store:

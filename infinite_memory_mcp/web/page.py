@@ -21,7 +21,7 @@ from starlette.types import Receive, Scope, Send
 
 import infinite_memory
 from infinite_memory import AccessKey, InfiniteMemoryError, InvalidInput
-from infinite_memory_mcp.call_rates import CallRates
+from infinite_memory_mcp.call_rates import CallRates, KeyRates
 from infinite_memory_mcp.http.auth import KeyCheck, take_secret
 from infinite_memory_mcp.http.bodies import ClientLeft, header, read_body
 from infinite_memory_mcp.http.handles import Handle, Handles
@@ -30,6 +30,7 @@ from infinite_memory_mcp.http.slots import FairSlots
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.server import RIGHTS
 from infinite_memory_mcp.web.api import (
+    KEYS,
     METHODS,
     OWNER,
     Caller,
@@ -97,10 +98,11 @@ class Page:
     handles: Handles
     keys: KeyCheck
     slots: FairSlots
+    rates: KeyRates
     sign_ins: SignIns
     is_whole: bool
     reads: bool
-    _rates: dict[str, CallRates] = field(factory=dict, init=False)
+    _rates: CallRates = field(factory=lambda: CallRates("the page"), init=False)
     _positions: dict[str, tuple[int, int]] = field(factory=dict, init=False)
     _works: Works = field(factory=Works, init=False)
 
@@ -264,13 +266,14 @@ class Page:
     def _make_caller(
         self, key: AccessKey | None, memory: LazyStore, *, is_owner: bool, is_program: bool
     ) -> Caller:
-        name, whose = ("", "the page") if key is None else (key.id, "the page with this key")
-        rates = self._rates.setdefault(name, CallRates(whose))
+        rates = self._rates if key is None else self.rates.of(key)
         rights = RIGHTS if key is None else tuple(map(str, key.rights))
         if self.reads:
             rights = ("read",)
         elif is_owner and self.is_whole:
-            rights = (*rights, OWNER)
+            rights = (*rights, KEYS, OWNER)
+        elif key is not None and self.is_whole and "admin" in rights and "*" in key.scopes:
+            rights = (*rights, KEYS)
         return Caller(
             memory=memory,
             whole=self.memory,

@@ -84,6 +84,11 @@ ROWS: Mapping[str, list[Row]] = {
         ("in-1", "--revision", "1", "--scope", "zz-vault"),
         ("in-1", "--revision", "9", "--text", "other"),
     ],
+    "share": [
+        ("zz-id-1", "--to", "team"),
+        ("in-1", "--to", "zz-vault"),
+        ("in-1", "--to", "team", "--copy"),
+    ],
     "forget": [("zz-id-1",), ("zz-erased", "--hard", "--yes"), ("in-1",)],
     "profile": [(), ("show", "--user", "zz-user"), ("users",), ("update", '{"name": "a name"}')],
     "history": [("zz-id-1",), ("zz-key",), ("zz-key more",), ("job",), ("in-1",)],

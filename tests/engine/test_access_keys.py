@@ -294,6 +294,7 @@ def test_the_json_of_a_key_has_no_digest(store: MemoryStore) -> None:
         "created_by": "python",
         "expires_at": "2026-06-06T09:00:00Z",
         "revoked_at": None,
+        "quota": {},
     }
 
 

@@ -532,6 +532,9 @@ ROWS: Mapping[str, list[Call]] = {
     "keys.create": [lambda s: s.keys.create("laptop"), lambda s: s.keys.create("zz-key")],
     "keys.list": [lambda s: s.keys.list()],
     "keys.find": [lambda s: s.keys.find("zz-key"), lambda s: s.keys.find("nobody")],
+    "keys.limit": [lambda s: s.keys.limit("zz-key", max_bytes=1)],
+    "keys.usage": [lambda s: s.keys.usage()],
+    "keys.remove": [lambda s: s.keys.remove("zz-key", export_to=None)],
     "keys.revoke": [lambda s: s.keys.revoke("zz-key"), lambda s: s.keys.revoke("nobody")],
     "keys.check": [lambda s: s.keys.check(KEY), lambda s: s.keys.check("nothing")],
     "journal.__getitem__": [*(lambda s, n=n: s.journal[n] for n in ENTRIES)],
@@ -540,6 +543,12 @@ ROWS: Mapping[str, list[Call]] = {
         *(lambda s, n=name: s.journal.conflicts(scope=n) for name in (None, *SCOPES))
     ],
     "models.drop_others": [lambda s: s.models.drop_others()],
+    "share": [
+        lambda s: s.share("in-1", to="team"),
+        lambda s: s.share("in-1", to="team", copy=True),
+        lambda s: s.share("in-1", to="zz-vault"),
+        lambda s: s.share("zz-id-1", to="work", copy=True),
+    ],
     "forget": [
         *(lambda s, i=i: s.forget(i) for i in IDS),
         *(lambda s, i=i: s.forget(i, hard=True) for i in IDS),

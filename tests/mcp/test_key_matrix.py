@@ -46,6 +46,7 @@ PATTERNS: Mapping[str, Sequence[str]] = {
     "own": ("work", "team"),
     "pattern": ("work*", "Team*"),
     "nothing": ("nobody/*",),
+    "person": ("people/zoe", "work", "team"),
 }
 TOOLS = {
     spec.name: required_right(name, spec) for name, specs in TOOLSETS.items() for spec in specs
@@ -228,7 +229,7 @@ async def calls_for(server: Served, secret: str, *, right: str | None) -> AsyncI
 def untouchable(storage: Storage, scopes: str) -> list[str]:
     """Return what a store holds outside of the scopes of a key, as lines."""
     if scopes != "nothing":
-        return outside_of(storage)
+        return outside_of(storage, PATTERNS["person"])
     records = (change.record for change in storage.changes(0, limit=10_000).items)
     return sorted(
         repr(record)

@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse
 
 from infinite_memory import MemoryStore, StorageUnavailable
 from infinite_memory.testing.embedders import HashingEmbedder
+from infinite_memory_mcp.call_rates import KeyRates
 from infinite_memory_mcp.http.metrics import MetricsPage
 from infinite_memory_mcp.http.responses import Refusal
 from infinite_memory_mcp.lazy_store import LazyStore
@@ -120,7 +121,7 @@ def test_without_the_client_of_prometheus_the_page_says_what_to_install(
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
     with LazyStore(lambda: MemoryStore.open("memory://")) as memory:
         with pytest.raises(Refusal, match=r"pip install '\.\[prometheus\]'") as refused:
-            MetricsPage(memory).render(None)
+            MetricsPage(memory, KeyRates()).render(None)
         assert refused.value.status == 501
 
 
@@ -130,7 +131,7 @@ def test_the_conditions_of_triggers_are_counted_by_language() -> None:
             store.triggers.add("rules", "It works", {"any_of": ["ferry"]})
             store.triggers.add("code", "It fails", "context.participants.a.b")
             store.triggers.activate([{"role": "user", "content": "the ferry"}])
-        content, _ = MetricsPage(memory).render(None)
+        content, _ = MetricsPage(memory, KeyRates()).render(None)
     found = samples(content.decode())
     for language in ("rules", "javascript"):
         assert found["infinite_memory_trigger_duration_seconds_count", (language,)] == 1
@@ -142,5 +143,5 @@ def test_a_store_that_cannot_be_opened_is_down() -> None:
         raise StorageUnavailable("the server does not answer")
 
     with LazyStore(fail) as memory:
-        content, _ = MetricsPage(memory).render(None)
+        content, _ = MetricsPage(memory, KeyRates()).render(None)
     assert samples(content.decode())["infinite_memory_up", ()] == 0

@@ -17,7 +17,7 @@ from confined_pairs import outside_of
 from test_confined_tools import CONVERSATIONS, IDS, REPOSITORIES, SCOPES
 from test_key_matrix import PATTERNS, RIGHTS, Served, make_key, marks, serve_pair, untouchable
 
-from infinite_memory_mcp.web.api import METHODS, OWNER
+from infinite_memory_mcp.web.api import KEYS, METHODS
 
 pytestmark = pytest.mark.anyio
 Rows = Sequence[Mapping[str, Any]]
@@ -117,6 +117,8 @@ ROWS: Mapping[str, Rows] = {
     "verify": NOTHING,
     "keys.list": NOTHING,
     "keys.create": [{"name": "new"}],
+    "keys.usage": NOTHING,
+    "keys.limit": [{"name_or_id": "zz", "max_memories": 1}],
     "keys.revoke": [{"name_or_id": "zz"}],
     "import": NOTHING,
 }
@@ -126,7 +128,7 @@ DIFFERS = {"health", "metrics"}
 
 def list_calls() -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the calls of every method, those that read before those that change."""
-    for name in sorted(METHODS, key=lambda name: [*RIGHTS, OWNER].index(METHODS[name])):
+    for name in sorted(METHODS, key=lambda name: [*RIGHTS, KEYS].index(METHODS[name])):
         yield from ((name, row) for row in ROWS[name])
 
 

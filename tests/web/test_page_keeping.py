@@ -180,6 +180,30 @@ def test_the_owner_makes_a_key_sees_it_once_and_revokes_it(
         store.keys.check(secret)
 
 
+def test_the_owner_makes_a_key_for_a_person_and_limits_what_they_keep(
+    open_page: Callable[..., Page], owner: str, store: MemoryStore
+) -> None:
+    page = open_page(owner)
+    expect(page.locator(".view")).to_be_visible()
+    page.goto(f"{owner.partition('#')[0]}#/keep?part=keys")
+    page.get_by_label("Name").fill("anna")
+    page.get_by_label("It may").select_option("write")
+    page.get_by_label("It is").select_option("shared")
+    page.get_by_label("Scopes, with commas").fill("Studio")
+    page.get_by_role("button", name="Make the key").click()
+    key = store.keys.check(page.get_by_role("dialog").locator("code").inner_text())
+    assert list(key.scopes) == ["people/anna", "Studio"]
+    page.get_by_role("button", name="I have it").click()
+    store.remember("A note of hers", scope="people/anna")
+    page.reload()
+    expect(page.get_by_text("keeps 1 memory, 14 bytes")).to_be_visible()
+    page.get_by_role("button", name="Limit").click()
+    page.get_by_role("dialog").get_by_label("Memories").fill("5")
+    page.get_by_role("dialog").get_by_role("button", name="Limit").click()
+    expect(page.get_by_text("keeps 1 memory of at most 5 memories")).to_be_visible()
+    assert store.keys.list()[0].quota.max_memories == 5
+
+
 def test_who_may_not_manage_sees_nothing_of_it(
     open_page: Callable[..., Page], home: Path, server: HttpServer
 ) -> None:

@@ -65,6 +65,11 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
             'revise 7c1d2e3f --revision 1 --text "The deadline of Apollo is June 6"',
             "memories",
         ),
+        "share": CommandRow(
+            "Move a memory into a scope that others see, or copy it there.",
+            "share 7c1d2e3f --to team --copy",
+            "memories",
+        ),
         "not-useful": CommandRow(
             "Rank a memory lower for questions like this one.",
             'not-useful 7c1d2e3f "when is Apollo due?"',
@@ -94,8 +99,8 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
         "profile": CommandRow("Show or change the profile of a user.", "profile", "profile"),
         "scopes": CommandRow("List, create, change and delete scopes.", "scopes", "scopes"),
         "keys": CommandRow(
-            "Create, list and revoke the access keys of a server.",
-            'keys create laptop --rights read,write --scopes "team/*"',
+            "Create, list, limit and revoke the access keys of a server.",
+            'keys create anna --shared "team/*"',
             "keys",
         ),
     },
@@ -257,6 +262,8 @@ SUBCOMMAND_EXAMPLES: Mapping[str, str] = {
     "triggers disable": "triggers disable birthday",
     "keys create": 'keys create laptop --rights write --scopes "team/*" --expires "in 90 days"',
     "keys list": "keys list",
+    "keys limit": "keys limit anna --max-memories 10000 --calls-a-minute 60",
+    "keys remove": "keys remove anna --export anna.jsonl",
     "keys revoke": "keys revoke laptop",
     "backup list": "backup list",
     "backup verify": "backup verify 20260605T031500Z-1a2b3c4d.imarchive",

@@ -196,6 +196,9 @@ def plan_reversal(services: Services, entry: Entry) -> Reversal:
         raise Conflict(f"entry {entry.number} masked secrets for good: none can be brought back")
     if entry.action.access_key is not None:
         raise _refuse_key(services, entry, entry.action.access_key)
+    if entry.action.operation is Operation.SHARE:
+        changed = tuple(step for step in entry.action.memories if step.before != step.after)
+        entry = evolve(entry, action=evolve(entry.action, memories=changed))
     return _Planner(services, entry).plan()
 
 
@@ -212,6 +215,11 @@ def _refuse_key(services: Services, entry: Entry, key_id: str) -> Conflict:
         return Conflict(
             f"entry {entry.number} created the access key{name} ({key_id}), which its holder would"
             f" still have: to end it, run infinite-memory keys revoke {key_id}"
+        )
+    if entry.action.operation is Operation.LIMIT_KEY:
+        return Conflict(
+            f"entry {entry.number} changed the limits of the access key{name} ({key_id}): set them"
+            f" again with infinite-memory keys limit {key_id}"
         )
     return Conflict(
         f"entry {entry.number} revoked the access key{name} ({key_id}), which stays revoked: for a"

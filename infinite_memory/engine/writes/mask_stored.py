@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, field, frozen
 
 from infinite_memory.core.config import SecretPolicy
 from infinite_memory.core.errors import AccessDenied, StoreDamaged
+from infinite_memory.core.protocols import Storage
 from infinite_memory.core.secrets import MASK, Masker
 from infinite_memory.core.values.checks import check_labels
 from infinite_memory.core.values.commit import Commit, Erase, Expect, Put
@@ -81,15 +82,11 @@ class _Search:
     def has_secret(self, memory: Memory) -> bool:
         """Return whether any revision of a memory has a secret, whose value is noted."""
         try:
-            revisions = self.read(memory)
+            revisions = _read_revisions(self.services.storage, memory)
         except StoreDamaged as error:
             self.unreadable.append(str(error))
             return False
         return [self.mask(each) for each in revisions] != list(revisions)
-
-    def read(self, memory: Memory) -> Sequence[Memory]:
-        """Return the revisions of a memory, oldest first."""
-        return [memory] if memory.revision == 1 else self.services.storage.history(memory.id)
 
     def mask(self, memory: Memory) -> Memory:
         """Return a revision with masks, itself if it has no secret."""
@@ -122,33 +119,51 @@ class _Search:
 
 
 def _mask_batch(services: Services, search: _Search, ids: Sequence[str]) -> None:
+    reason = f"secrets in {format_count(len(ids), 'memory', 'memories')}"
+    rewrite_revisions(services, ids, search.mask, reason=reason)
+
+
+def rewrite_revisions(
+    services: Services, ids: Sequence[str], change: Callable[[Memory], Memory], *, reason: str
+) -> None:
+    """Put another value in the place of each revision of some memories, for good.
+
+    Raises:
+        Conflict: other clients kept changing the store.
+    """
     storage = services.storage
     for attempt in attempts():
         # Read first: a link that is made before the commit would go with what it joins.
         expect = Expect(entry_number=storage.journal_end().number + 1)
         records = storage.get(ids)
-        puts = [put for record in records.values() for put in _plan_puts(search, record)]
+        puts = [put for each in records.values() for put in _plan_puts(storage, each, change)]
         erases = [Erase(id=i, expected=each.memory.revision) for i, each in records.items()]
         usage, links = storage.usage(ids), storage.links(ids)
-        reason = f"secrets in {format_count(len(records), 'memory', 'memories')}"
         commit = Commit(expect=expect, erases=erases, puts=puts)
         commit = with_entry(services, Operation.MASK, commit, reason=reason)
         with attempt:
             # The links stay as they were, so the entry says nothing of them.
             storage.commit(evolve(commit, links=links))
             break
-    with AfterCommit("the usage of the memories that were masked"):
+    with AfterCommit("the usage of the memories that were written again"):
         storage.count_usage(usage)
     current = {put.memory.id: put for put in puts}.values()
     waiting = [put.memory for put in current if not put.embeddings and put.memory.is_indexed]
     embed_new(services, [each for each in waiting if each.status is not Status.FORGOTTEN])
 
 
-def _plan_puts(search: _Search, record: Record) -> Iterator[Put]:
-    """Yield the revisions of a memory with masks, each under the number that it had."""
+def _read_revisions(storage: Storage, memory: Memory) -> Sequence[Memory]:
+    """Return the revisions of a memory, oldest first."""
+    return [memory] if memory.revision == 1 else storage.history(memory.id)
+
+
+def _plan_puts(
+    storage: Storage, record: Record, change: Callable[[Memory], Memory]
+) -> Iterator[Put]:
+    """Yield the revisions of a memory after a change, each under the number that it had."""
     expected = 0
-    for memory in search.read(record.memory):
-        masked = search.mask(memory)
+    for memory in _read_revisions(storage, record.memory):
+        masked = change(memory)
         is_same = memory.revision == record.memory.revision and masked.text == memory.text
         embeddings = record.embeddings if is_same else ()
         yield Put(memory=masked, expected=expected, embeddings=embeddings)

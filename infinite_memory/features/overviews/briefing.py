@@ -298,8 +298,12 @@ def _find_scopes(services: Services, scope: str | None) -> tuple[str, frozenset[
         name = find_spelling(services.default_scope, scopes) or GLOBAL
     else:
         name = known_scope(scope, scopes, services).name
+    confinement = services.confinement
+    own = None if confinement is None else confinement.own_scope
+    # What is known of a person holds in every scope, as what is in `Global` does.
+    also = () if own is None else (find_spelling(own, scopes) or name,)
     return name, frozenset(
         each
-        for each in visible_from(name, scopes)
+        for each in (*visible_from(name, scopes), *also)
         if each == name or (scopes[each].active and scopes[each].sensitivity is Sensitivity.NORMAL)
     )

@@ -17,7 +17,11 @@ from infinite_memory.core.values.memory import GLOBAL, Kind, Memory, Status
 from infinite_memory.core.values.record import Usage
 from infinite_memory.core.values.scope import Sensitivity
 from infinite_memory.engine.load_memories import load_memories
-from infinite_memory.engine.profile import is_profile_fact, load_profile_facts
+from infinite_memory.engine.profile import (
+    find_profile_scope,
+    is_profile_fact,
+    load_profile_facts,
+)
 from infinite_memory.engine.retrieval.browse import load_page
 from infinite_memory.engine.retrieval.summaries import drop_outdated, find_covered
 from infinite_memory.engine.services import Services
@@ -142,8 +146,9 @@ def _load_added(services: Services, additions: Additions) -> dict[BriefingPart, 
 
 def _choose_of_user(view: _View, held: Sequence[Memory]) -> list[Memory]:
     """Return the profile, and what people say of themselves: who somebody is was told first."""
-    profile = load_profile_facts(view.services) if GLOBAL in view.visible else []
-    stated = [m for m in reversed(held) if m.scope == GLOBAL and m.kind is not Kind.DECISION]
+    home = find_profile_scope(view.services)
+    profile = load_profile_facts(view.services) if home in view.visible else []
+    stated = [m for m in reversed(held) if m.scope == home and m.kind is not Kind.DECISION]
     return [*profile, *(memory for memory in stated if speaks_of_self(memory.text))]
 
 
@@ -292,7 +297,8 @@ def _load_holding(view: _View) -> list[Memory]:
         *_load_memories(view.services, criteria, _MOST_HOLDING),
         *_load_memories(view.services, inherited, _MOST_HOLDING),
     ]
-    return [memory for memory in memories if not is_profile_fact(memory)]
+    home = find_profile_scope(view.services)
+    return [memory for memory in memories if memory.scope != home or not is_profile_fact(memory)]
 
 
 def _load_events(view: _View, kinds: frozenset[Kind]) -> list[Memory]:

@@ -58,7 +58,7 @@ def ingest_spool(
     spool = Spool(services.config.home)
     # A confined handle may not have the scope of a session, a handle for a client may only read,
     # and a store in memory keeps nothing.
-    is_whole = services.confinement is None and services.manages_keys
+    is_whole = services.confinement is None and services.manages_keys and not services.actor.key
     is_suited = is_whole and not isinstance(services.storage, InMemoryStorage)
     if not is_suited or (spool.is_empty and not find_waiting(services)):
         return Ingested()

@@ -8,9 +8,19 @@ from uuid import NAMESPACE_OID, uuid5
 from attrs import evolve, field, frozen
 
 from infinite_memory.core.errors import AccessDenied, Conflict, UnknownScope
-from infinite_memory.core.values.access.scope_pattern import ScopePattern, check_scope_patterns
+from infinite_memory.core.values.access.scope_pattern import (
+    ScopePattern,
+    check_scope_patterns,
+    find_own_scope,
+)
 from infinite_memory.core.values.entry import Action, Entry, JournalEnd, ScopeStep, entry_digest
-from infinite_memory.core.values.scope import Scope, ScopeTable, fold_name, names_spelled
+from infinite_memory.core.values.scope import (
+    Scope,
+    ScopeTable,
+    Sensitivity,
+    fold_name,
+    names_spelled,
+)
 
 
 def changed_by_others(subject: str) -> Conflict:
@@ -65,6 +75,11 @@ class Confinement:
         return [spelled for name in self.names for spelled in names_spelled(name, scopes)]
 
     @property
+    def own_scope(self) -> str | None:
+        """The scope of the person for whom the store is confined, None for none."""
+        return find_own_scope(self.names)
+
+    @property
     def default_scope(self) -> str:
         """The scope of a memory for which none is given: the first name, or one that matches."""
         patterns = list(map(ScopePattern, self.names))
@@ -108,10 +123,21 @@ class Confinement:
         return str(uuid5(NAMESPACE_OID, f"{identity}\n{self._join_sorted_names()}"))
 
     def mask_scope(self, scope: Scope) -> Scope:
-        """Return `scope` without a parent that is outside."""
-        if scope.parent is None or self.allows(scope.parent):
-            return scope
-        return evolve(scope, parent=None)
+        """Return `scope` as it is shown: without a parent outside, and open if it is one's own."""
+        if scope.parent is not None and not self.allows(scope.parent):
+            scope = evolve(scope, parent=None)
+        if scope.sensitivity is Sensitivity.PRIVATE and self._is_own(scope):
+            scope = evolve(scope, sensitivity=Sensitivity.NORMAL)
+        return scope
+
+    def unmask_scope(self, scope: Scope, stored: Scope) -> Scope:
+        """Return `scope`, which was shown as `stored` is masked, with what the mask hides."""
+        if scope.parent is None and stored.parent and not self.allows(stored.parent):
+            scope = evolve(scope, parent=stored.parent)
+        return evolve(scope, sensitivity=stored.sensitivity) if self._is_own(scope) else scope
+
+    def _is_own(self, scope: Scope) -> bool:
+        return self.own_scope is not None and scope.folded_name == fold_name(self.own_scope)
 
     def hides_change(self, action: Action) -> bool:
         """Return whether `action` changes nothing about scopes but parents that are outside."""

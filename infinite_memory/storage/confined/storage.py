@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from datetime import datetime
+from functools import partial
 
 from attrs import evolve
 
@@ -15,13 +16,14 @@ from infinite_memory.core.protocols import Storage, limit_to_brief_calls
 from infinite_memory.core.values.access.key import AccessKey
 from infinite_memory.core.values.commit import Commit
 from infinite_memory.core.values.criteria import Criteria
-from infinite_memory.core.values.entry import Entry, JournalEnd
+from infinite_memory.core.values.entry import Entry, JournalEnd, Operation
 from infinite_memory.core.values.link import Link
 from infinite_memory.core.values.memory import Memory, Status
 from infinite_memory.core.values.record import Change, Changes, Page, Record, Size, Usage
 from infinite_memory.core.values.scope import Scope, ScopeTable
 from infinite_memory.storage.attachments import select_erased_with
 from infinite_memory.storage.confined.confinement import Confinement, touched_ids, touched_scopes
+from infinite_memory.storage.confined.ledger import QuotaCheck
 from infinite_memory.storage.confined.writes import Translation, mentioned_ids, needs_scopes
 from infinite_memory.storage.damage import RecordDamaged, silence_damage_log
 from infinite_memory.storage.hash_chain import EntryDamaged
@@ -49,14 +51,19 @@ class ConfinedStorage:
     commit that erases the memory then erases the summary too, which nothing here reveals.
     """
 
-    def __init__(self, inner: Storage, scopes: Iterable[str]) -> None:
+    def __init__(
+        self, inner: Storage, scopes: Iterable[str], quota: QuotaCheck | None = None
+    ) -> None:
         """Show only `scopes` of `inner`, names or patterns; a scope need not exist yet.
+
+        What a commit adds is checked by the `quota` of an access key.
 
         Raises:
             InvalidInput: `scopes` is empty, or a name or a pattern cannot be used.
         """
         self._inner = inner
         self.confinement = Confinement(scopes)
+        self._quota = quota
         self._lock = threading.Lock()
         self._erased_here: set[str] = set()
         self._erased_outside: set[str] = set()
@@ -77,6 +84,7 @@ class ConfinedStorage:
             AccessDenied: it is about access keys, which belong to the whole store.
             IdTaken: the id for a new memory belongs to a memory outside.
             Conflict: it names an active model that has memories outside to embed.
+            QuotaExceeded: the access key of this storage may not keep so much.
         """
         check_commit(commit)
         self._check_active_model(commit.active_model)
@@ -87,12 +95,19 @@ class ConfinedStorage:
             self._erased_here |= {erase.id for erase in translated.erases} - outside
             self._erased_outside |= outside
         try:
-            return self._inner.commit(translated)
+            return self._commit_within_quota(translated)
         except (Conflict, RecordDamaged) as error:
             refused = error
         # A writer outside may have taken an id meanwhile: if so, raise IdTaken, no details.
         self._translate_commit(commit)
         raise refused
+
+    def _commit_within_quota(self, commit: Commit) -> int:
+        if self._quota is None or not commit.puts:
+            return self._inner.commit(commit)
+        with self._quota.lock:
+            self._quota.check(commit)
+            return self._inner.commit(commit)
 
     @silence_damage_log()
     def get(
@@ -378,7 +393,7 @@ class ConfinedStorage:
         existing = self._find_existing(
             {memory_id for entry in entries for memory_id in touched_ids(entry.action)}
         )
-        for entry in entries:
+        for entry in map(partial(_hide_copied, existing=existing), entries):
             if self._is_visible(entry, existing):
                 yield entry
 
@@ -392,6 +407,8 @@ class ConfinedStorage:
         return evolve(entry, action=evolve(entry.action, memories=tuple(shown)))
 
     def _is_visible(self, entry: Entry, existing: Collection[str]) -> bool:
+        if entry.action.access_key is not None:
+            return False  # with the scope of a person, which its key came with
         ids, names = set(touched_ids(entry.action)), set(touched_scopes(entry.action))
         if ids or names:
             inside = all(map(existing.__contains__, ids)) and all(
@@ -406,6 +423,15 @@ class ConfinedStorage:
             earlier = self._inner.journal(before=undone + 1, limit=1)
             return any(self._choose_visible([entry for entry in earlier if entry.number == undone]))
         return False
+
+
+def _hide_copied(entry: Entry, existing: Collection[str]) -> Entry:
+    """Return the entry of a copy without the memory that was copied, if that does not exist."""
+    if entry.action.operation is not Operation.SHARE:
+        return entry
+    steps = entry.action.memories
+    shown = tuple(step for step in steps if step.before != step.after or step.id in existing)
+    return evolve(entry, action=evolve(entry.action, memories=shown))
 
 
 def measure(storage: Storage) -> Size:

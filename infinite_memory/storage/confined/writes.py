@@ -74,7 +74,7 @@ class Translation:
             erased_links=[key for key in commit.erased_links if self._is_inside(key)],
             links=[link for link in commit.links if self._is_inside(link.key)],
             erased_scopes=[self._check_name(name) for name in commit.erased_scopes],
-            scopes=[self._add_hidden_parent(scope) for scope in commit.scopes],
+            scopes=[self._add_hidden(scope) for scope in commit.scopes],
             access_keys=(),
             active_model=commit.active_model,
             past_entries=(),
@@ -124,16 +124,13 @@ class Translation:
     def _make_missing_error(self, memory_id: str, expected: int) -> Conflict:
         return changed_by_others(f"{memory_id!r} (expected revision {expected}, found none)")
 
-    def _add_hidden_parent(self, scope: Scope) -> Scope:
-        """Return `scope` as it must be stored: with its hidden parent, if it has one."""
+    def _add_hidden(self, scope: Scope) -> Scope:
+        """Return `scope` as it must be stored: with what it has and is not shown."""
         self.confinement.check(scope.name)
         if scope.parent is not None:
             self.confinement.check(scope.parent)
-            return scope
         stored = self.scopes.get(scope.name)
-        if stored is None or self.confinement.mask_scope(stored) == stored:
-            return scope
-        return evolve(scope, parent=stored.parent)
+        return scope if stored is None else self.confinement.unmask_scope(scope, stored)
 
     def _translate_scopes(self, shown: Mapping[str, Scope | None]) -> dict[str, Scope | None]:
         """Return the scopes that were shown to a confined store as they are stored."""
@@ -181,4 +178,4 @@ class Translation:
         return evolve(action, scopes=steps)
 
     def _translate_scope(self, scope: Scope | None) -> Scope | None:
-        return None if scope is None else self._add_hidden_parent(scope)
+        return None if scope is None else self._add_hidden(scope)

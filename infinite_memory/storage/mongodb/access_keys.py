@@ -9,7 +9,7 @@ from bson.int64 import Int64
 from pymongo.client_session import ClientSession
 from pymongo.database import Database
 
-from infinite_memory.core.values.access.key import AccessKey, Right
+from infinite_memory.core.values.access.key import AccessKey, Quota, Right
 from infinite_memory.core.values.codec import from_micros, to_micros
 from infinite_memory.storage.damage import ACCESS_KEY, DamageLog, name_of
 from infinite_memory.storage.mongodb.documents import Document, fits, sealed
@@ -25,6 +25,7 @@ def encode_access_key(key: AccessKey) -> Document:
     Raises:
         InvalidInput: MongoDB cannot keep a value of the key.
     """
+    quota = {name: Int64(number) for name, number in key.quota.given().items()}
     moments = {name: getattr(key, name) for name in _TIMES}
     return sealed(
         _KIND,
@@ -36,6 +37,7 @@ def encode_access_key(key: AccessKey) -> Document:
             "rights": [right.value for right in key.rights],
             "scopes": list(key.scopes),
             "created_by": key.created_by,
+            **({"quota": quota} if quota else {}),
             **{
                 name: None if moment is None else Int64(to_micros(moment))
                 for name, moment in moments.items()
@@ -61,6 +63,7 @@ def decode_access_key(document: Document) -> AccessKey | None:
         created_at=from_micros(document["created_at"]),
         expires_at=expires_at,
         revoked_at=revoked_at,
+        quota=Quota(**{name: int(number) for name, number in document.get("quota", {}).items()}),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from infinite_memory.core.errors import InvalidInput
-from infinite_memory.core.values.access.key import AccessKey, Right
+from infinite_memory.core.values.access.key import AccessKey, Quota, Right
 from infinite_memory.core.values.codec import from_micros, to_micros
 from infinite_memory.storage.damage import ACCESS_KEY, DamageLog, name_of
 from infinite_memory.storage.integrity import seal, seal_fits
@@ -33,7 +33,9 @@ def put_access_key(connection: apsw.Connection, key: AccessKey) -> None:
     Raises:
         InvalidInput: a text holds a character that no database can keep: a lone surrogate.
     """
-    rights = json.dumps([right.value for right in key.rights])
+    # What the holder may, and how much of it: a row without limits is as it always was.
+    quota = key.quota.given()
+    rights = json.dumps([*(right.value for right in key.rights), *([quota] if quota else [])])
     scopes = json.dumps(list(key.scopes), ensure_ascii=False)
     texts = (key.id, key.name, rights, scopes, key.created_by)
     try:
@@ -85,15 +87,18 @@ def _fits_checksum(row: tuple[Any, ...]) -> bool:
 
 
 def _decode_key(row: tuple[Any, ...]) -> AccessKey:
-    key_id, name, digest, rights, scopes, created_by, created_at, expires_at, revoked_at, _ = row
+    key_id, name, digest, may, scopes, created_by, created_at, expires_at, revoked_at, _ = row
+    rights: list[Any] = json.loads(may)
+    quota = rights.pop() if isinstance(rights[-1], dict) else {}
     return AccessKey(
         id=key_id.decode(),
         name=name.decode(),
         digest=digest,
-        rights=tuple(map(Right, json.loads(rights))),
+        rights=tuple(map(Right, rights)),
         scopes=tuple(json.loads(scopes.decode())),
         created_at=from_micros(created_at),
         created_by=created_by.decode(),
         expires_at=None if expires_at is None else from_micros(expires_at),
         revoked_at=None if revoked_at is None else from_micros(revoked_at),
+        quota=Quota(**quota),
     )

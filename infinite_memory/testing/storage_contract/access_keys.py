@@ -11,7 +11,7 @@ from attrs import evolve
 
 from infinite_memory.core.errors import Conflict, InvalidInput
 from infinite_memory.core.protocols import Storage
-from infinite_memory.core.values.access.key import AccessKey, Right
+from infinite_memory.core.values.access.key import AccessKey, Quota, Right
 from infinite_memory.core.values.commit import Commit, Expect
 from infinite_memory.core.values.entry import Operation
 from infinite_memory.testing.storage_contract.base import NOW, StorageTests, put
@@ -40,6 +40,7 @@ class AccessKeyTests(StorageTests):
             created_by="somebody",
             expires_at=NOW + timedelta(days=9, microseconds=1),
             revoked_at=NOW + timedelta(days=3),
+            quota=Quota(max_memories=1, max_bytes=2**53, calls_a_minute=3),
         )
         assert storage.access_keys() == {}
         before = storage.position()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 import click
 
 from infinite_memory.apps.cli.completions import complete_keys
+from infinite_memory.apps.cli.exits import ExitCode
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import (
     common_options,
@@ -14,16 +17,49 @@ from infinite_memory.apps.cli.options import (
     wants_json,
     whole_store_options,
 )
-from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, emit_table, remark
-from infinite_memory.core.values.access.key import AccessKey, KeyState, access_key_json
+from infinite_memory.apps.cli.output import (
+    Line,
+    emit_json,
+    emit_lines,
+    emit_table,
+    is_terminal,
+    remark,
+)
+from infinite_memory.core.values.access.key import (
+    AccessKey,
+    KeyState,
+    Quota,
+    RemovedPerson,
+    access_key_json,
+)
+from infinite_memory.core.values.messages import format_count, format_size
 from infinite_memory.core.values.timestamps import show_moment
+
+_LIMITS = {
+    "max_memories": "How many memories the person may keep",
+    "max_bytes": "How many bytes of texts the person may keep",
+    "max_attachment_bytes": "How many bytes of stored files the person may keep",
+    "calls_a_minute": "How many calls a minute a server takes with the key",
+}
+
+
+def _limit_options(command: Callable[..., None]) -> Callable[..., None]:
+    for name, about in reversed(_LIMITS.items()):
+        option = click.option(
+            f"--{name.replace('_', '-')}",
+            type=click.IntRange(min=0),
+            metavar="NUMBER",
+            help=f"{about}; 0 is any number.",
+        )
+        command = option(command)
+    return command
 
 
 @click.group("keys", invoke_without_command=True)
 @common_options
 @click.pass_context
 def keys_command(context: click.Context) -> None:
-    """Create, list and revoke access keys: who may use a server, for what, and until when."""
+    """Create, list, limit and revoke access keys: who may use a server, and for what."""
     refuse_scopes(context, "keys")
     if context.invoked_subcommand is None:
         _list(context)
@@ -34,35 +70,56 @@ def keys_command(context: click.Context) -> None:
 @click.option(
     "--rights",
     metavar="RIGHTS",
-    default="read",
-    show_default=True,
-    help="read, write or admin; write includes read, and admin includes both.",
+    help="read, write or admin; write includes read, and admin includes both. By default the key"
+    " of a person writes, and another one reads.",
+)
+@click.option(
+    "--shared",
+    metavar="NAMES",
+    help="The scopes that a person shares with others, beside the one of their own: names, or"
+    " patterns such as team/*, with commas between them.",
 )
 @click.option(
     "--scopes",
     metavar="NAMES",
-    default="*",
-    show_default=True,
-    help="The only scopes that exist for the key: names, or patterns such as team/*, with commas"
-    " between them.",
+    help="All scopes that exist for the key, and no scope of its own. Without it and --shared, a"
+    " key with the right admin is for every scope.",
 )
 @click.option(
     "--expires",
     metavar="WHEN",
     help='The last day or moment of the key: "2026-12-31", "in 30 days". By default it never ends.',
 )
+@_limit_options
 @whole_store_options
 @click.pass_context
 def create(
-    context: click.Context, name: str, *, rights: str, scopes: str, expires: str | None
+    context: click.Context,
+    /,
+    name: str,
+    *,
+    rights: str | None,
+    shared: str | None,
+    scopes: str | None,
+    expires: str | None,
+    **limits: int | None,
 ) -> None:
-    """Create a key called NAME, and print its secret, which cannot be shown again."""
+    """Create a key for the person NAME, and print its secret, which cannot be shown again.
+
+    It makes a private scope, people/NAME: what they store without a scope goes there, and so do
+    their profile, reminders and short-term memory. With --scopes, NAME is only the name of the key.
+    """
+    granted = None if rights is None else _split_names(rights)
+    if scopes is None and shared is None and "admin" not in (granted or ()):
+        shared = ""
     with open_store(context) as store:
         new = store.keys.create(
             name,
-            rights=_split_names(rights),
-            scopes=_split_names(scopes),
+            rights=granted,
+            scopes=None if scopes is None else _split_names(scopes),
+            shared=None if shared is None else _split_names(shared),
             expires_at=None if expires is None else store.times.read_end(expires),
+            **limits,
         )
         zone = store.config.time_zone
     if wants_json(context):
@@ -79,11 +136,31 @@ def create(
 
 
 @keys_command.command("list")
+@click.option("--usage", is_flag=True, help="List what each person keeps, and may keep.")
 @common_options
 @click.pass_context
-def list_keys(context: click.Context) -> None:
+def list_keys(context: click.Context, *, usage: bool) -> None:
     """List the keys, the oldest first, with those that have expired or were revoked."""
-    _list(context)
+    if usage:
+        _list_usage(context)
+    else:
+        _list(context)
+
+
+@keys_command.command("limit")
+@click.argument("name", shell_complete=complete_keys)
+@_limit_options
+@common_options
+@click.pass_context
+def limit(context: click.Context, /, name: str, **limits: int | None) -> None:
+    """Change how much the holder of the key NAME may keep and ask; what is left out stays."""
+    refuse_scopes(context, "keys limit")
+    with open_store(context) as store:
+        key = store.keys.limit(name, **limits)
+    if wants_json(context):
+        emit_json(access_key_json(key, datetime.now(UTC)))
+        return
+    emit_lines([Line([(f"The key {key.name}: {_show_limits(key.quota)}.", "")])])
 
 
 @keys_command.command("revoke")
@@ -101,6 +178,53 @@ def revoke(context: click.Context, name: str) -> None:
         return
     moment = "" if key.revoked_at is None else f" at {show_moment(key.revoked_at, zone)}"
     emit_lines([Line([(f"The key {key.name} ({key.id}) was revoked{moment}.", "")])])
+
+
+@keys_command.command("remove")
+@click.argument("name", shell_complete=complete_keys)
+@click.option(
+    "--export",
+    "path",
+    metavar="FILE",
+    required=True,
+    help="Write first what is theirs to this file, in JSON lines.",
+)
+@click.option("--yes", is_flag=True, help="Do not ask first.")
+@common_options
+@click.pass_context
+def remove(context: click.Context, name: str, *, path: str, yes: bool) -> None:
+    """Remove the person NAME: export what is theirs, erase it for good, and show what is left."""
+    refuse_scopes(context, "keys remove")
+    if not yes:
+        if not is_terminal(sys.stdin):
+            raise click.UsageError("this erases for good: give --yes, or run it on a terminal")
+        click.confirm(f"Erase everything of {name} for good?", err=True, abort=True)
+    with open_store(context) as store:
+        removed = store.keys.remove(name, export_to=path)
+    if wants_json(context):
+        emit_json(removed.to_dict())
+    else:
+        emit_lines(Line([(sentence, "")]) for sentence in _describe_removal(removed))
+    if removed.leftovers or removed.pending:
+        raise SystemExit(ExitCode.NO)
+
+
+def _describe_removal(removed: RemovedPerson) -> Iterator[str]:
+    yield f"Exported to {removed.export}." if removed.export else "There was nothing to export."
+    yield (
+        f"Erased {format_count(removed.erased, 'memory', 'memories')} of {removed.name} for good,"
+        f" and the past of {removed.blanked:,} that others have now."
+    )
+    yield (
+        f"Read {format_count(removed.scanned_files, 'file', 'files')},"
+        f" {format_size(removed.scanned_bytes)}, for {removed.looked_for:,} pieces of what was"
+        f" erased: {'nothing is left.' if not removed.leftovers else 'these hold some:'}"
+    )
+    yield from (f"  {path}" for path in removed.leftovers)
+    yield from (f"To be done: {sentence}" for sentence in removed.pending)
+    if removed.backups:
+        yield "Backups that may hold it, to be deleted with `infinite-memory backup delete`:"
+        yield from (f"  {name}" for name in removed.backups)
 
 
 def _list(context: click.Context) -> None:
@@ -129,6 +253,37 @@ def _list(context: click.Context) -> None:
             for key in keys
         ],
     )
+
+
+def _list_usage(context: click.Context) -> None:
+    refuse_scopes(context, "keys list")
+    with open_store(context) as store:
+        usage = store.keys.usage()
+    if wants_json(context):
+        emit_json({"usage": [each.to_dict() for each in usage]})
+        return
+    if not usage:
+        remark("No active key is that of a person: infinite-memory keys create NAME makes one.")
+        return
+    emit_table(
+        ("Id", "Name", "Memories", "Bytes", "Attachments", "Limits"),
+        [
+            (
+                each.id,
+                each.name,
+                f"{each.kept.memories:,}",
+                format_size(each.kept.bytes),
+                format_size(each.kept.attachment_bytes),
+                _show_limits(each.quota),
+            )
+            for each in usage
+        ],
+    )
+
+
+def _show_limits(quota: Quota) -> str:
+    given = quota.given().items()
+    return ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in given) or "no limit"
 
 
 def _split_names(text: str) -> list[str]:

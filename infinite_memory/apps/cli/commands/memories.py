@@ -161,6 +161,25 @@ def revise_command(
             emit_lines([sentence, *key_lines(receipt, store)])
 
 
+@click.command("share")
+@click.argument("memory_id", metavar="ID", shell_complete=complete_ids)
+@click.option(
+    "--to", metavar="SCOPE", required=True, shell_complete=complete_scopes, help="The scope."
+)
+@click.option("--copy", is_flag=True, help="Store a copy there, and keep the memory where it is.")
+@common_options
+@click.pass_context
+def share_command(context: click.Context, memory_id: str, *, to: str, copy: bool) -> None:
+    """Move the memory ID into a scope that others see, or copy it there."""
+    with open_store(context) as store:
+        receipt = store.share(store.ids.resolve(memory_id), to=to, copy=copy)
+    if wants_json(context):
+        emit_json(receipt.to_dict())
+    else:
+        done = f"Stored a copy in {receipt.scope} as" if copy else f"Moved to {receipt.scope}:"
+        emit_lines([Line([(f"{done} {receipt.id}.", "")])])
+
+
 _TABLE_CHARS, _PIPE_CHARS = 120, 2000
 
 

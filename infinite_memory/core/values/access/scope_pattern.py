@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from attrs import field, frozen
 
@@ -14,9 +14,29 @@ from infinite_memory.core.values.scope import fold_name
 EVERYTHING = "*"
 """The pattern that every name matches."""
 
+_PEOPLE = "people/"
+_NOT_IN_NAMES = re.compile(r"[*,/]+")
 _MAX_CHARS = 128
 _MAX_PATTERNS = 256
 _DEFAULT_PART = "general"
+
+
+def find_own_scope(scopes: Sequence[str]) -> str | None:
+    """Return the scope of a person whose scopes these are: the first, if it is below `people`."""
+    first = scopes[0]
+    return first if fold_name(first).startswith(_PEOPLE) and "*" not in first else None
+
+
+def name_own_scope(person: str) -> str:
+    """Return the name of the scope of a person; `-` stands for what no name of a scope has.
+
+    Raises:
+        InvalidInput: nothing else is in the name of the person.
+    """
+    name = _NOT_IN_NAMES.sub("-", person)
+    if not name.strip("- "):
+        raise InvalidInput(f"name {person!r} cannot name a scope: give a name with a letter")
+    return _PEOPLE + name
 
 
 def check_scope_pattern(text: object) -> str:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from attrs import frozen
 
-from infinite_memory.core.values.access.key import AccessKey, Right
+from infinite_memory.core.values.access.key import AccessKey, Quota, Right, check_quota
 from infinite_memory.core.values.codec import iso, to_json
 from infinite_memory.core.values.entry import Action, Entry
 from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType, MemoryField
@@ -296,6 +296,7 @@ def _decode_access_key(content: bytes) -> AccessKey:
         created_by=read_text(fields, "created_by"),
         expires_at=None if fields["expires_at"] is None else read_time(fields, "expires_at"),
         revoked_at=None if fields["revoked_at"] is None else read_time(fields, "revoked_at"),
+        quota=Quota(**check_quota(dict(fields.get("quota", {})))),
     )
 
 

@@ -8,7 +8,7 @@ import { count } from "./format.js";
 const STAY = 9000;
 
 /** What no undo reverses. */
-const FINAL = new Set(["erase", "mask", "begin", "create key", "revoke key"]);
+const FINAL = new Set(["erase", "mask", "begin", "create key", "limit key", "revoke key"]);
 
 /** Say something for a while at the foot of the page. `actions` is a list of `{label, run}`. */
 export function toast(text, { actions = [], isError = false, stay = STAY } = {}) {

@@ -15,9 +15,9 @@ const FAR = 600;
 
 /** What an operation did, as the words after its client; "{}" is how many memories. */
 const VERBS = {
-  remember: "stored {}", revise: "changed {}", forget: "forgot {}", erase: "erased {} for good", link: "linked {}", scope: "changed the scope", profile: "changed the profile", undo: "took back a change",
+  remember: "stored {}", revise: "changed {}", share: "shared {}", forget: "forgot {}", erase: "erased {} for good", link: "linked {}", scope: "changed the scope", profile: "changed the profile", undo: "took back a change",
   merge: "brought back {} from a backup", import: "brought in {}", upkeep: "tidied up", dream: "linked what belongs together", trigger: "allowed a condition", mask: "masked secrets", begin: "began the journal",
-  "create key": "made an access key", "revoke key": "ended an access key",
+  "create key": "made an access key", "limit key": "limited an access key", "revoke key": "ended an access key",
 };
 const READS = { search: "was shown by a search", get: "read", browse: "listed", briefing: "was told at its start" };
 

@@ -250,14 +250,31 @@ function drawScope({ name, description, sensitivity, active, parent }, number, m
 
 async function drawKeys(may) {
   const keys = await call("keys.list");
+  const usage = new Map((await call("keys.usage")).map((each) => [each.id, each]));
   const now = new Date();
   const state = (key) => (key.revoked_at ? "revoked" : key.expires_at && new Date(key.expires_at) <= now ? "expired" : null);
   const rows = [...keys].reverse().sort((one, other) => Boolean(state(one)) - Boolean(state(other)));
   return [section("Access keys", {}, h("p", { class: "hint" }, "A program on another machine shows a key to use this memory. What the key does not name does not exist for it."),
     rows.length > 0 && lines(rows.map((key) => line([h("b", null, key.name), " ", state(key) && tag(state(key), { kind: "warn" })],
-      [h("span", null, `may ${key.rights.at(-1)}`), h("span", null, key.scopes.includes("*") ? "sees everything" : `sees ${key.scopes.join(", ")}`), h("span", null, "made ", moment(key.created_at))],
+      [h("span", null, `may ${key.rights.at(-1)}`), h("span", null, key.scopes.includes("*") ? "sees everything" : `sees ${key.scopes.join(", ")}`), usage.has(key.id) && h("span", null, describeUsage(usage.get(key.id))), h("span", null, "made ", moment(key.created_at))].filter(Boolean),
+      may("keys.limit") && usage.has(key.id) && button("Limit", () => limit(usage.get(key.id)), { kind: "bare" }),
       may("keys.revoke") && !state(key) && working("Revoke", () => revoke(key), { kind: "bare" }))))),
   may("keys.create") && section("A new key", {}, drawKeyForm())];
+}
+
+function describeUsage({ kept, quota }) {
+  const most = quota.max_memories ? ` of at most ${count(quota.max_memories, "memory", "memories")}` : "";
+  return `keeps ${count(kept.memories, "memory", "memories")}${most}, ${saySize(kept.bytes + kept.attachment_bytes)}`;
+}
+
+const LIMITS = [["max_memories", "Memories"], ["max_bytes", "Bytes of texts"], ["max_attachment_bytes", "Bytes of files"], ["calls_a_minute", "Calls a minute"]];
+
+async function limit({ id, name, quota }) {
+  const inputs = LIMITS.map(([key, label]) => [key, label, h("input", { id: `limit-${key}`, type: "number", min: "0", value: String(quota[key]) })]);
+  const fields = inputs.flatMap(([key, label, input]) => [h("label", { for: `limit-${key}` }, label), input]);
+  if (await ask(`How much may “${name}” keep and ask?`, [h("p", null, "0 is any number."), h("div", { class: "fields" }, fields)], { yes: "Limit" })) {
+    await change("keys.limit", { name_or_id: id, ...Object.fromEntries(inputs.map(([key, , input]) => [key, Number(input.value)])) }, `${name} is limited.`, { final: true });
+  }
 }
 
 async function revoke({ id, name }) {
@@ -270,16 +287,19 @@ function drawKeyForm() {
   const name = h("input", { id: "key-name", required: true, placeholder: "laptop" });
   const right = h("select", { id: "key-right" }, [["read", "Read"], ["write", "Read and write"], ["admin", "Everything, also keys and backups"]].map(([value, label]) => h("option", { value }, label)));
   const scopes = h("input", { id: "key-scopes", value: "*", spellcheck: "false" });
+  const whose = h("select", { id: "key-whose" }, [["scopes", "For a program: it sees the scopes below"], ["shared", "For a person: a memory of their own, and the scopes below"]].map(([value, label]) => h("option", { value }, label)));
   const form = h("form", { class: "fields", oninput: () => { form.dataset.busy = ""; }, onsubmit: async (event) => {
     event.preventDefault();
     delete form.dataset.busy;
     const wanted = scopes.value.split(",").map((each) => each.trim()).filter(Boolean);
-    const made = await change("keys.create", { name: name.value.trim(), rights: [right.value], ...(wanted.length && { scopes: wanted }) }, "The key is made.", { final: true });
+    const isPerson = whose.value === "shared";
+    const seen = isPerson ? { shared: wanted.filter((each) => each !== "*") } : wanted.length ? { scopes: wanted } : {};
+    const made = await change("keys.create", { name: name.value.trim(), rights: [right.value], ...seen }, "The key is made.", { final: true });
     if (!made?.secret) return;
     const secret = h("code", { class: "secret" }, made.secret);
     await ask(`The key “${made.key.name}”`, [h("p", null, "Copy it now: it is kept nowhere, and is not shown again."), h("p", null, secret),
       button("Copy", () => navigator.clipboard.writeText(made.secret).then(() => toast("Copied.")).catch(complain), { kind: "quiet" })], { yes: "I have it", no: "Close" });
   } }, h("label", { for: "key-name" }, "Name"), name, h("label", { for: "key-right" }, "It may"), right,
-  h("label", { for: "key-scopes" }, "Scopes, with commas; * is all of them"), scopes, h("div", { class: "row" }, h("button", { class: "primary" }, "Make the key")));
+  h("label", { for: "key-whose" }, "It is"), whose, h("label", { for: "key-scopes" }, "Scopes, with commas; * is all of them"), scopes, h("div", { class: "row" }, h("button", { class: "primary" }, "Make the key")));
   return form;
 }

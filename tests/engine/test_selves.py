@@ -1,0 +1,203 @@
+"""A self: the scope of a person, in which everything is that the holder of their key keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from stopped_clock import StoppedClock
+
+from infinite_memory import Conflict, InvalidInput, MemoryStore, NotFound, UnknownScope
+from infinite_memory.core.values.access.key import AccessKey
+from infinite_memory.core.values.scope import Scope, Sensitivity
+from infinite_memory.testing.embedders import HashingEmbedder
+
+NOW = datetime(2026, 6, 5, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def clock() -> StoppedClock:
+    return StoppedClock(NOW)
+
+
+@pytest.fixture
+def store(clock: StoppedClock) -> Iterator[MemoryStore]:
+    with MemoryStore.open("memory://", embedder=HashingEmbedder(), clock=clock) as opened:
+        yield opened
+
+
+def hold(store: MemoryStore, key: AccessKey) -> MemoryStore:
+    """Return the store as the holder of a key has it from a server."""
+    return store.confine(scopes=key.scopes, client=key.name, key=key.id)
+
+
+def make(store: MemoryStore, name: str, *shared: str) -> MemoryStore:
+    return hold(store, store.keys.create(name, shared=shared).key)
+
+
+def test_the_key_of_a_person_has_a_private_scope_beside_those_that_are_shared(
+    store: MemoryStore,
+) -> None:
+    new = store.keys.create("Anna", shared=["team/*", "Global"])
+    assert new.key.scopes == ("people/Anna", "team/*", "Global")
+    assert new.key.own_scope == "people/Anna"
+    assert [str(right) for right in new.key.rights] == ["read", "write"]
+    made = Scope(name="people/Anna", sensitivity=Sensitivity.PRIVATE)
+    assert store.scopes["people/anna"] == made
+    (entry,) = store.journal.entries(limit=1)
+    assert [step.after for step in entry.action.scopes] == [made]
+    with pytest.raises(Conflict, match="created the access key"):
+        store.undo(entry.number)
+    assert store.keys.create("alone", shared=()).key.scopes == ("people/alone",)
+
+
+@pytest.mark.parametrize(
+    ("name", "scope"),
+    [
+        ("Anna, Bob", "people/Anna- Bob"),
+        ("team*/anna", "people/team-anna"),
+        ("all", "people/all"),
+        ("Zoë ✓", "people/Zoë ✓"),
+    ],
+)
+def test_a_letter_that_no_scope_may_have_becomes_a_dash(
+    store: MemoryStore, name: str, scope: str
+) -> None:
+    key = store.keys.create(name, shared=()).key
+    assert (key.name, key.own_scope) == (name, scope)
+    assert hold(store, key).remember("a note").scope == scope
+
+
+def test_a_scope_in_use_is_never_given_to_another_person(store: MemoryStore) -> None:
+    store.keys.create("anna", shared=())
+    store.keys.revoke("anna")
+    with pytest.raises(Conflict, match=r"the scope 'people/anna' is in use.*further key"):
+        store.keys.create("Anna", shared=())
+    store.remember("a note", id="a", scope="people/bob")
+    store.forget("a")
+    with pytest.raises(Conflict, match="the scope 'people/bob' is in use"):
+        store.keys.create("bob", shared=())
+    for values, sentence in (
+        ({"name": "*,/"}, "cannot name a scope"),
+        ({"shared": ["*"]}, "a key for every scope has none of its own"),
+        ({"shared": 7}, "shared must be a list"),
+        ({"shared": [], "scopes": ["team"]}, "either `scopes`"),
+    ):
+        with pytest.raises(InvalidInput, match=sentence):
+            store.keys.create(**{"name": "carl", "shared": (), **values})
+    assert [key.name for key in store.keys.list()] == ["anna"]
+    assert "people/carl" not in {scope.name for scope in store.scopes}
+
+
+def test_a_further_key_of_a_person_is_for_the_same_scope(store: MemoryStore) -> None:
+    anna = make(store, "anna")
+    phone = store.keys.create("phone", rights="write", scopes=["people/anna"]).key
+    assert phone.own_scope == "people/anna"
+    anna.remember("the code of the door is 7171")
+    assert [hit.memory.text for hit in hold(store, phone).search("door")] == [
+        "the code of the door is 7171"
+    ]
+
+
+def test_what_is_stored_without_a_scope_is_hers_and_found_without_one(store: MemoryStore) -> None:
+    anna = make(store, "anna", "team", "Global")
+    store.remember("the deadline is Monday", scope="team")
+    assert anna.remember("my deadline is Sunday").scope == "people/anna"
+    assert anna.remember("for all of us", scope="team").scope == "team"
+    found = {hit.memory.scope for hit in anna.search("deadline")}
+    assert found == {"people/anna", "team"}
+    assert {hit.memory.scope for hit in store.search("deadline")} == {"team"}
+    assert [hit.memory.text for hit in store.search("deadline", scope="people/anna")] == [
+        "my deadline is Sunday"
+    ]
+
+
+def test_a_profile_a_briefing_and_reminders_are_her_own(
+    store: MemoryStore, clock: StoppedClock
+) -> None:
+    store.profile.update({"name": "Owner"})
+    anna, bob = make(store, "anna", "team", "Global"), make(store, "bob", "team")
+    anna.profile.update({"name": "Anna", "preferences": {"drink": "tea"}})
+    bob.profile.update({"name": "Bob"})
+    names = [each.profile.get().fields["name"] for each in (store, anna, bob)]
+    assert names == ["Owner", "Anna", "Bob"]
+    assert anna.profile.users() == ["user"]
+
+    anna.remember("water the ferns", kind="reminder", happened_at=NOW + timedelta(hours=2))
+    bob.remember("pay the plumber", kind="reminder", happened_at=NOW + timedelta(hours=2))
+    anna.triggers.add("greet", "say hello to Anna", {"any_of": ["hello"]})
+    said = [{"role": "user", "content": "I like blue balloons"}]
+    anna.conversations.add_short_term(said, "talk")
+    for person, known in ((anna, 1), (bob, 0), (store, 0)):
+        assert person.conversations.search_short_term(said, "talk").searched == known
+    for person, own, others in ((anna, "ferns", "plumber"), (bob, "plumber", "ferns")):
+        told = person.briefing().text
+        assert own in told
+        assert others not in told
+        assert ("Anna" in told) is (person is anna)
+        assert own in str(person.triggers.due())
+        assert others not in str(person.triggers.due())
+    assert {memory.scope for memory in anna.triggers.list()} == {"people/anna"}
+    assert bob.triggers.list() == ()
+
+
+def test_a_briefing_of_a_shared_scope_tells_who_one_is(store: MemoryStore) -> None:
+    anna, bob = make(store, "anna", "team"), make(store, "bob", "team")
+    anna.profile.update({"name": "Anna"})
+    anna.remember("the deadline is Monday", scope="team", kind="decision")
+    assert "Anna" in anna.briefing("team").text
+    assert "Monday" in bob.briefing("team").text
+    assert "Anna" not in bob.briefing("team").text
+
+
+def test_two_selves_never_see_each_other(store: MemoryStore) -> None:
+    anna, bob = make(store, "anna", "team"), make(store, "bob", "team")
+    kept = anna.remember("my salary is 100", id="salary")
+    with pytest.raises(NotFound):
+        bob.get("salary")
+    for scope in ("people/anna", ["team", "people/anna"]):
+        with pytest.raises(UnknownScope):
+            bob.search("salary", scope=scope)
+    with pytest.raises(UnknownScope):
+        bob.remember("a note", scope="people/anna")
+    assert list(bob.search("salary", scope="ALL")) == []
+    assert "anna" not in str([scope.name for scope in bob.scopes])
+    assert bob.journal.entries() == []
+    assert anna.get("salary").scope == kept.scope
+
+
+def test_her_scope_stays_private_whatever_she_changes(store: MemoryStore) -> None:
+    anna = make(store, "anna")
+    assert anna.scopes["people/anna"].sensitivity is Sensitivity.NORMAL
+    anna.scopes.update("people/anna", description="mine")
+    anna.scopes.update("people/anna", sensitivity="normal", keywords=["anna"])
+    kept = store.scopes["people/anna"]
+    assert (kept.description, kept.keywords) == ("mine", ("anna",))
+    assert kept.sensitivity is Sensitivity.PRIVATE
+    anna.undo()
+    assert store.scopes["people/anna"].sensitivity is Sensitivity.PRIVATE
+
+
+def test_a_key_without_a_self_keeps_what_it_had(store: MemoryStore) -> None:
+    store.profile.update({"name": "Owner"})
+    store.scopes.create("health", sensitivity="private")
+    key = store.keys.create("laptop", scopes=["team", "health", "Global"]).key
+    handle = hold(store, key)
+    assert key.own_scope is None
+    assert handle.remember("a note about the test").scope == "Global"
+    assert handle.profile.get().fields == {"name": "Owner"}
+    handle.remember("the blood test", scope="health")
+    assert {hit.memory.scope for hit in handle.search("test")} == {"Global"}
+
+
+def test_without_global_the_profile_is_in_the_default_scope(store: MemoryStore) -> None:
+    store.profile.update({"name": "Owner"})
+    handle = store.confine(scopes=["team/*"])
+    assert handle.profile.get().fields == {}
+    handle.profile.update({"name": "Us"})
+    assert handle.profile.get().fields == {"name": "Us"}
+    assert {memory.scope for memory in handle.browse().memories} == {"team/general"}
+    assert store.profile.get().fields == {"name": "Owner"}
+    handle.undo()
+    assert handle.profile.get().fields == {}
