@@ -93,34 +93,47 @@ def _ids(segment: Segment) -> list[str]:
 class CandidateContract:
     """Tests that hold for every implementation of `CandidateEngine`."""
 
-    def make_engine(self, embedder: Embedder) -> Engine:
+    @classmethod
+    def make_engine(cls, embedder: Embedder) -> Engine:
         """Make an empty engine under test, for a store of its own."""
         raise NotImplementedError("define make_engine in the class that derives")
 
-    @pytest.fixture
-    def embedder(self) -> HashingEmbedder:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def embedder(cls) -> HashingEmbedder:
         """Return a quick embedder."""
         return HashingEmbedder()
 
-    @pytest.fixture
-    def documents(self, embedder: HashingEmbedder) -> list[Document]:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def documents(cls, embedder: HashingEmbedder) -> list[Document]:
         """Return the documents that both engines have."""
         return describe_texts(embedder, 150)
 
-    @pytest.fixture
-    def engine(self, embedder: HashingEmbedder, documents: list[Document]) -> Iterator[Engine]:
-        """Return the engine under test with the documents."""
-        engine = self.make_engine(embedder)
+    @pytest.fixture(scope="class")
+    @classmethod
+    def engine(cls, embedder: HashingEmbedder, documents: list[Document]) -> Iterator[Engine]:
+        """Return the engine under test with the documents, for tests that change nothing."""
+        engine = cls.make_engine(embedder)
         assert engine.take_in(documents, [], after=0, position=7)
         yield engine
         engine.close()
 
-    @pytest.fixture
-    def exact(self, embedder: HashingEmbedder, documents: list[Document]) -> Engine:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def exact(cls, embedder: HashingEmbedder, documents: list[Document]) -> Engine:
         """Return the built-in index with the documents."""
         exact = BuiltInCandidates(embedder.dimensions)
         exact.take_in(documents, [], after=0, position=7)
         return exact
+
+    @pytest.fixture
+    def changing(self, embedder: HashingEmbedder, documents: list[Document]) -> Iterator[Engine]:
+        """Return an engine of its own with the documents."""
+        engine = self.make_engine(embedder)
+        assert engine.take_in(documents, [], after=0, position=7)
+        yield engine
+        engine.close()
 
     @pytest.mark.parametrize("selection", _SELECTIONS)
     def test_the_best_by_words_and_the_counts_are_those_of_the_selected(
@@ -164,38 +177,38 @@ class CandidateContract:
                 _assert_equal(found, doc, expected)
 
     def test_a_change_replaces_and_removes(
-        self, engine: Engine, documents: list[Document], embedder: HashingEmbedder
+        self, changing: Engine, documents: list[Document], embedder: HashingEmbedder
     ) -> None:
         everything = Selection(criteria=Criteria())
         moved = evolve(documents[3], scope="elsewhere")
-        assert engine.take_in([moved], ["m4", "nobody"], after=7, position=9)
-        assert engine.position() == 9
-        counts = engine.match_words({}, everything, limit=1)
+        assert changing.take_in([moved], ["m4", "nobody"], after=7, position=9)
+        assert changing.position() == 9
+        counts = changing.match_words({}, everything, limit=1)
         assert counts.memories == len(documents) - 1
         there = Selection(criteria=Criteria(scopes=frozenset({"elsewhere"})))
-        assert _ids(engine.columns(["m3", "m4", "m5"], there)) == ["m3"]
-        near = engine.nearest(embedder.embed(["tea"]), everything, limit=200)
+        assert _ids(changing.columns(["m3", "m4", "m5"], there)) == ["m3"]
+        near = changing.nearest(embedder.embed(["tea"]), everything, limit=200)
         assert "m4" not in near
 
     def test_a_change_after_another_cursor_changes_nothing(
-        self, engine: Engine, documents: list[Document]
+        self, changing: Engine, documents: list[Document]
     ) -> None:
-        assert not engine.take_in([], ["m1"], after=6, position=8)
-        assert not engine.take_in(documents, [], after=0, position=20)
-        assert engine.position() == 7
+        assert not changing.take_in([], ["m1"], after=6, position=8)
+        assert not changing.take_in(documents, [], after=0, position=20)
+        assert changing.position() == 7
         everything = Selection(criteria=Criteria())
-        assert "m1" in _ids(engine.columns(["m1"], everything))
+        assert "m1" in _ids(changing.columns(["m1"], everything))
 
-    def test_a_cleared_engine_begins_anew(self, engine: Engine, documents: list[Document]) -> None:
-        engine.clear()
+    def test_a_cleared_engine_begins_anew(self, changing: Engine, documents: list[Document]) -> None:
+        changing.clear()
         everything = Selection(criteria=Criteria())
-        assert engine.position() == 0
-        assert engine.match_words(_SHARES, everything, limit=3).memories == 0
-        assert engine.take_in(documents[:2], [], after=0, position=2)
-        assert engine.match_words(_SHARES, everything, limit=3).memories == 2
-        engine.scrub()
-        engine.close()
-        assert engine.position() == 2
+        assert changing.position() == 0
+        assert changing.match_words(_SHARES, everything, limit=3).memories == 0
+        assert changing.take_in(documents[:2], [], after=0, position=2)
+        assert changing.match_words(_SHARES, everything, limit=3).memories == 2
+        changing.scrub()
+        changing.close()
+        assert changing.position() == 2
 
 
 def _assert_equal(found: Segment, doc: int, expected: Segment) -> None:

@@ -11,7 +11,7 @@ from infinite_memory.testing.search_contract import SearchContract
 
 def make_search(storage: Storage, embedder: Embedder) -> CandidateSearch:
     engine = BuiltInCandidates(embedder.dimensions)
-    return CandidateSearch(storage, embedder, engine, lambda: SearchIndex(storage, embedder))
+    return CandidateSearch(storage, embedder, engine, SearchIndex(storage, embedder))
 
 
 class TestTail(SearchContract):
@@ -31,4 +31,4 @@ class TestEngine(SearchContract):
                 return super().search(question)
 
         engine = BuiltInCandidates(embedder.dimensions)
-        return Fed(storage, embedder, engine, lambda: SearchIndex(storage, embedder))
+        return Fed(storage, embedder, engine, SearchIndex(storage, embedder))

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from hashlib import blake2b
 from typing import Any
 
@@ -24,6 +25,7 @@ from infinite_memory.core.protocols import Embedder
 from infinite_memory.core.protocols.candidates import Selection, WordMatches
 from infinite_memory.core.values.address import masked
 from infinite_memory.core.values.codec import to_micros
+from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.search.candidates.counts import Counts, weigh_terms
 from infinite_memory.search.document import (
     KINDS,
@@ -121,7 +123,7 @@ class PostgresCandidates:
             query = weigh_terms(shares, counts)
             ids: list[str] = []
             rare = sorted((counts.documents[term], term) for term in query.terms)
-            scored, driving = 0, []
+            scored, driving = 0, list[int]()
             for documents, term in rare:
                 if documents and (not driving or scored + documents <= _SCORED):
                     scored, driving = scored + documents, [*driving, _signed(term)]
@@ -171,7 +173,8 @@ class PostgresCandidates:
             f"WITH c AS MATERIALIZED (SELECT * FROM {self._memories} WHERE id = ANY(%s)"
             f" AND {where}) SELECT id FROM c UNION SELECT b.id FROM c, LATERAL ({beside}) b"
             f" WHERE c.conversation <> '' AND c.important >= 0 UNION SELECT m.id FROM c JOIN"
-            f" (SELECT id, canonical_hash FROM {self._memories} WHERE {where}) m USING (canonical_hash)"
+            f" (SELECT id, canonical_hash FROM {self._memories} WHERE {where}) m"
+            " USING (canonical_hash)"
         )
         with self._connection() as connection:
             rows = connection.execute(asked, (list(ids), *values * 4))
@@ -314,7 +317,7 @@ class PostgresCandidates:
 
         What the caller has itself is counted anew each time, and taken away.
         """
-        kept = Selection(criteria=_lasting(selection), within=selection.within)
+        kept = Selection(criteria=_lasting(selection.criteria), within=selection.within)
         (position,) = connection.execute(
             "SELECT position FROM infinite_memory WHERE name = %s", (self._name,)
         ).fetchone() or (0,)
@@ -356,8 +359,8 @@ class PostgresCandidates:
         self, connection: psycopg.Connection[Any], where: str, values: Sequence[object]
     ) -> Counts:
         memories, pending, length = connection.execute(
-            "SELECT count(*), count(*) FILTER (WHERE passages = 0), coalesce(sum(length), 0)::bigint"
-            f" FROM {self._memories} WHERE {where}",
+            "SELECT count(*), count(*) FILTER (WHERE passages = 0),"
+            f" coalesce(sum(length), 0)::bigint FROM {self._memories} WHERE {where}",
             values,
         ).fetchone() or (0, 0, 0)
         return Counts(memories=memories, pending=pending, length=length)
@@ -400,7 +403,8 @@ class PostgresCandidates:
         return connection.execute(
             f"WITH s AS MATERIALIZED (SELECT id FROM {self._memories} WHERE {where}) SELECT id,"
             " max(-(vector <#> %s) / CASE WHEN alone = %s THEN 1 ELSE %s END) AS cosine"
-            f" FROM s JOIN {self._passages} USING (id) GROUP BY id ORDER BY cosine DESC, id LIMIT %s",
+            f" FROM s JOIN {self._passages} USING (id) GROUP BY id"
+            " ORDER BY cosine DESC, id LIMIT %s",
             (*values, vector, alone, length, limit),
         ).fetchall()
 
@@ -421,7 +425,8 @@ class PostgresCandidates:
                 connection.execute(f"SET LOCAL hnsw.ef_search = {wide}")
                 rows = connection.execute(
                     f"SELECT id, -(vector <#> %s) FROM {self._passages} JOIN {self._memories}"
-                    f" USING (id) WHERE alone = {alone} AND {where} ORDER BY vector <#> %s LIMIT %s",
+                    f" USING (id) WHERE alone = {alone} AND {where}"
+                    " ORDER BY vector <#> %s LIMIT %s",
                     (vector, *values, vector, wide),
                 ).fetchall()
             found += [(memory_id, cosine / (length or 1)) for memory_id, cosine in rows]
@@ -541,10 +546,14 @@ def _passage_rows(document: Document) -> Iterator[tuple[object, ...]]:
         yield document.id, number, start, stop, _is_alone(vector), vector
 
 
-def _lasting(selection: Selection) -> Any:
-    """Return the criteria without what differs at every question."""
-    plain = evolve(selection.criteria, tense=None, when=None, missing=(), leading=None)
-    return evolve(plain, active=frozenset(), named=frozenset(), unended_at=None, begun_at=None)
+def _lasting(criteria: Criteria) -> Criteria:
+    """Return `criteria` without what differs at every question, and moments by the minute."""
+    begun, unended = (
+        moment and moment.replace(second=0, microsecond=0)
+        for moment in (criteria.begun_at, criteria.unended_at)
+    )
+    plain = evolve(criteria, tense=None, when=None, missing=(), leading=None)
+    return evolve(plain, active=frozenset(), named=frozenset(), begun_at=begun, unended_at=unended)
 
 
 def _where(selection: Selection) -> tuple[str, tuple[object, ...]]:
@@ -555,39 +564,33 @@ def _where(selection: Selection) -> tuple[str, tuple[object, ...]]:
 
 def _conditions(selection: Selection) -> Iterator[tuple[str, tuple[object, ...]]]:
     """Yield the conditions of a selection, with their values."""
-    criteria = selection.criteria
-    if selection.without:
-        yield "NOT id = ANY(%s)", (list(selection.without),)
-    if criteria.scopes is not None:
-        yield "scope = ANY(%s)", (list(criteria.scopes),)
-    if criteria.kinds is not None:
-        yield "kind = ANY(%s)", ([n for n, kind in enumerate(KINDS) if kind in criteria.kinds],)
-    if not criteria.topic_summaries:
-        yield "kind <> %s", (TOPIC_SUMMARY,)
-    if criteria.statuses is not None:
-        yield "status = ANY(%s)", ([STATUSES.index(status) for status in criteria.statuses],)
-    if criteria.conversation_id is not None:
-        yield "conversation = %s", (criteria.conversation_id,)
-    if criteria.tags:
-        yield "labels @> %s::bigint[]", ([_signed(hash_tag(tag)) for tag in criteria.tags],)
-    if criteria.since is not None:
-        yield "happened >= %s", (to_micros(criteria.since),)
-    if criteria.until is not None:
-        yield "happened < %s", (to_micros(criteria.until),)
-    if criteria.as_of is not None:
-        moment = to_micros(criteria.as_of)
-        yield "held_from <= %s AND held_to > %s", (moment, moment)
-    if criteria.begun_at is not None:
-        yield "(held_from <= %s OR held_from <= stored)", (to_micros(criteria.begun_at),)
-    if criteria.unended_at is not None:
-        yield "held_to > %s", (to_micros(criteria.unended_at),)
-    if selection.within is not None:
-        start, end = selection.within.start, selection.within.end
-        bounds = (
-            -NEVER if start is None else to_micros(start),
-            NEVER if end is None else to_micros(end),
-        )
-        yield (
-            "(happened >= %s AND happened < %s OR held_from >= %s AND held_from < %s)",
-            bounds * 2,
-        )
+    criteria, within = selection.criteria, selection.within
+    kinds, statuses, tags = criteria.kinds or (), criteria.statuses or (), criteria.tags
+    table: dict[str, tuple[object, Sequence[object]]] = {
+        "NOT id = ANY(%s)": (selection.without or None, [list(selection.without)]),
+        "scope = ANY(%s)": (criteria.scopes, [list(criteria.scopes or ())]),
+        "kind = ANY(%s)": (criteria.kinds, [[n for n, k in enumerate(KINDS) if k in kinds]]),
+        "kind <> %s": (None if criteria.topic_summaries else True, [TOPIC_SUMMARY]),
+        "status = ANY(%s)": (criteria.statuses, [[STATUSES.index(s) for s in statuses]]),
+        "conversation = %s": (criteria.conversation_id, [criteria.conversation_id]),
+        "labels @> %s::bigint[]": (tags or None, [[_signed(hash_tag(tag)) for tag in tags]]),
+        "happened >= %s": (criteria.since, [_micros(criteria.since, -NEVER)]),
+        "happened < %s": (criteria.until, [_micros(criteria.until, NEVER)]),
+        "held_from <= %s AND held_to > %s": (criteria.as_of, [_micros(criteria.as_of, 0)] * 2),
+        "(held_from <= %s OR held_from <= stored)": (
+            criteria.begun_at,
+            [_micros(criteria.begun_at, 0)],
+        ),
+        "held_to > %s": (criteria.unended_at, [_micros(criteria.unended_at, 0)]),
+        "(happened >= %s AND happened < %s OR held_from >= %s AND held_from < %s)": (
+            within,
+            [_micros(within.start, -NEVER), _micros(within.end, NEVER)] * 2 if within else [],
+        ),
+    }
+    for condition, (given, values) in table.items():
+        if given is not None:
+            yield condition, tuple(values)
+
+
+def _micros(moment: datetime | None, default: int) -> int:
+    return default if moment is None else to_micros(moment)

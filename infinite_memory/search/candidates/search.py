@@ -49,18 +49,17 @@ class CandidateSearch:
     """Finds memories by an engine, and the newest changes by itself. Every method is thread-safe.
 
     The engine follows the feed of the storage: what it lacks is searched here, so that a search
-    finds all that was acknowledged before it. While the engine is away, the index that `instead`
-    makes answers, and says so.
+    finds all that was acknowledged before it. While the engine is away, the index `instead` answers
+    and says so.
     """
 
     def __init__(
-        self, storage: Storage, embedder: Embedder, engine: Engine, instead: Callable[[], Search]
+        self, storage: Storage, embedder: Embedder, engine: Engine, instead: Search
     ) -> None:
         self._storage = storage
         self._embedder = CheckedEmbedder(embedder)
         self._engine = engine
-        self._make_instead = instead
-        self._instead: Search | None = None
+        self._instead = instead
         self._lock = threading.Lock()
         self._tail: _Tail | None = None
         self._feeding: threading.Thread | None = None
@@ -125,9 +124,11 @@ class CandidateSearch:
         """Empty the engine, which then takes in the store anew."""
         self._engine.clear()
 
-    def confine(self, storage: Storage, allows: Callable[[str], bool]) -> ConfinedCandidates:
-        """Return a search of the scopes alone that `allows` names, over the same engine."""
-        return ConfinedCandidates(self, storage, allows)
+    def confine(
+        self, storage: Storage, allows: Callable[[str], bool], instead: Search
+    ) -> ConfinedCandidates:
+        """Return a search of what `storage` shows, the scopes that `allows` names."""
+        return ConfinedCandidates(self, storage, allows, instead)
 
     def _confine(self, criteria: Criteria) -> Criteria:
         return criteria
@@ -148,12 +149,9 @@ class CandidateSearch:
         return {i: record.memory.text for i, record in self._storage.get(ids).items()}
 
     def _answer_instead(self, error: StorageUnavailable) -> Search:
-        if self._instead is None and sum(self._storage.measure().memories.values()) > _MOST_INSTEAD:
+        if sum(self._storage.measure().memories.values()) > _MOST_INSTEAD:
             raise error
-        with self._lock:
-            if self._instead is None:
-                self._instead = self._make_instead()
-            return self._instead
+        return self._instead
 
     def _refresh(self) -> _Tail:
         """Return every change committed before this call that the engine may lack."""
@@ -233,10 +231,15 @@ class ConfinedCandidates(CandidateSearch):
     """A search of some scopes alone, over the engine and the tail of the search of all."""
 
     def __init__(
-        self, whole: CandidateSearch, storage: Storage, allows: Callable[[str], bool]
+        self,
+        whole: CandidateSearch,
+        storage: Storage,
+        allows: Callable[[str], bool],
+        instead: Search,
     ) -> None:
         """Show of `whole` what `storage` shows."""
-        super().__init__(storage, whole._embedder, whole._engine, lambda: whole)
+        super().__init__(storage, whole._embedder, whole._engine, instead)
+        # It may have measured the background of its model.
         self._embedder = whole._embedder
         self._whole = whole
         self._allows = allows
@@ -254,6 +257,3 @@ class ConfinedCandidates(CandidateSearch):
 
     def _feed_engine(self) -> None:
         self._whole._feed_engine()
-
-    def _answer_instead(self, error: StorageUnavailable) -> Search:
-        return self._whole._answer_instead(error)
