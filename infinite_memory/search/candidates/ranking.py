@@ -28,7 +28,7 @@ from infinite_memory.search.candidates.counts import (
     weigh_terms,
 )
 from infinite_memory.search.conversation.explanation import make_explain
-from infinite_memory.search.cosine import QueryVector, approximate_cosines
+from infinite_memory.search.cosine import QueryVector, cosines
 from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.former import cover_superseded, find_inherited_totals, raise_successors
 from infinite_memory.search.names import (
@@ -281,7 +281,7 @@ def _calibrate(
     """Return the curve for a question that is compared with all memories of `whole`."""
     cosine = scores[0].cosine
     if query is not None:
-        sampled = [approximate_cosines(query, *part) for part in whole.sample]
+        sampled = [cosines(query, s, f.docs_at(np.arange(len(f)))) for s, f in whole.sample]
         cosine = np.concatenate([cosine[:0], *sampled])
     everything = DocFilter(size=whole.counts.memories)
     return calibrate([evolve(scores[0], doc_filter=everything, cosine=cosine)], weights, words)
