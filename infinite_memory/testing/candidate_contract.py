@@ -199,7 +199,9 @@ class CandidateContract:
         everything = Selection(criteria=Criteria())
         assert "m1" in _ids(changing.columns(["m1"], everything))
 
-    def test_a_cleared_engine_begins_anew(self, changing: Engine, documents: list[Document]) -> None:
+    def test_a_cleared_engine_begins_anew(
+        self, changing: Engine, documents: list[Document]
+    ) -> None:
         changing.clear()
         everything = Selection(criteria=Criteria())
         assert changing.position() == 0

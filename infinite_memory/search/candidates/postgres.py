@@ -50,6 +50,7 @@ _SCORED = 10_000
 # So few selected memories are compared one by one, and the index is made for more.
 _COMPARED = 20_000
 _MOST_NEAREST = 1000
+_PART = 1024
 _KEPT_SECONDS = 60.0
 _AWAY_SECONDS = 2.0
 _CLOSING_SECONDS = 5.0
@@ -207,7 +208,8 @@ class PostgresCandidates:
             types = ["text", "int4", "int4", "int4", "bool", "vector"]
             passages = (row for entry in entries for row in _passage_rows(entry))
             _copy(connection, self._passages, (*_PASSAGE, "vector"), types, passages)
-        if len(entries) > 1 and self._tending.acquire(blocking=False):
+        # While a whole store is taken in, the index of the vectors would slow each of its parts.
+        if len(entries) < _PART and self._tending.acquire(blocking=False):
             threading.Thread(target=self._tend, name="infinite-memory-tend", daemon=True).start()
         return True
 
