@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -200,3 +204,33 @@ def test_two_stores_share_a_database_and_nothing_else(
     assert texts(one, "who likes what?", threshold=0) == ["Alice likes green tea"]
     assert texts(other, "who likes what?", threshold=0) == ["Bob likes black coffee"]
     assert len(rows(database)) == 2
+
+
+def test_a_server_that_is_killed_and_started_again_goes_on(tmp_path: Path) -> None:
+    pgserver = pytest.importorskip("pgserver")
+    folder = Path(tempfile.mkdtemp(prefix="memory-postgres-"))
+    folder.chmod(0o755)
+    server = pgserver.get_server(folder / "data", cleanup_mode=None)
+    config = Config(home=tmp_path, search={"engine": server.get_uri()})  # type: ignore[arg-type]
+    with MemoryStore.open(tmp_path, config=config, embedder=HashingEmbedder()) as store:
+        store.remember("Alice likes green tea", id="tea")
+        store.models.warm_up()
+        store.remember("Bob likes black coffee", id="coffee")
+        os.kill(int((folder / "data/postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+        hits = store.search("who likes what?", threshold=0)
+        assert {hit.memory.id for hit in hits} == {"tea", "coffee"}
+        assert "the built-in index answers" in str(hits.note)
+        store.remember("Carol likes water", id="water")
+        # The program keeps a server that it started: this one is no more.
+        pgserver.PostgresServer._instances.pop(folder / "data")
+        (folder / "data/postmaster.pid").unlink()
+        server = pgserver.get_server(folder / "data", cleanup_mode="stop")
+        until = time.monotonic() + 30
+        while store.search("who likes what?").note is not None and time.monotonic() < until:
+            time.sleep(0.2)
+        hits = store.search("who likes what?", threshold=0)
+        assert {hit.memory.id for hit in hits} == {"tea", "coffee", "water"}
+        store.models.warm_up()
+    assert [number for number, _ in rows(server.get_uri()).values()] == [3]
+    server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)

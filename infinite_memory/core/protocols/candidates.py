@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from infinite_memory.core.values.time_range import TimeRange
 
 
-__all__ = ["CandidateEngine", "Candidates", "Selection", "WordMatches"]
+__all__ = ["CandidateEngine", "Candidates", "Counts", "Selection", "WordMatches"]
 
-Columns = TypeVar("Columns")
 Columns_co = TypeVar("Columns_co", covariant=True)
 Entry_contra = TypeVar("Entry_contra", contravariant=True)
 
@@ -36,20 +35,29 @@ class Selection:
     within: TimeRange | None = None
 
 
+@frozen(kw_only=True)
+class Counts:
+    """How many memories are selected, `pending` of them without a vector.
+
+    `length` is the sum of their lengths in terms. `documents` counts those with each term, exactly
+    where they are few.
+    """
+
+    memories: int = 0
+    pending: int = 0
+    length: int = 0
+    documents: Mapping[int, int] = {}
+
+
 @frozen(kw_only=True, eq=False)
 class WordMatches(Generic[Columns_co]):
-    """The best memories by words, and the counts of all selected memories.
+    """The ids of the best memories by words, best first, and the counts of all selected ones.
 
-    `ids` come best first. `memories` are selected, `pending` of them without a vector; `length` is
-    the sum of their lengths in terms. `documents` counts those with each term, exactly where they
-    are few. `sample` are the columns of memories drawn by lot, of all if there are not many more.
+    `sample` are the columns of memories drawn by lot, of all if there are not many more.
     """
 
     ids: tuple[str, ...]
-    memories: int
-    pending: int
-    length: int
-    documents: Mapping[int, int]
+    counts: Counts
     sample: Columns_co
 
 

@@ -11,9 +11,8 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from infinite_memory.core.protocols.candidates import Selection, WordMatches
+from infinite_memory.core.protocols.candidates import Counts, Selection, WordMatches
 from infinite_memory.search.candidates.counts import (
-    Counts,
     count_selected,
     score_words,
     weigh_terms,
@@ -56,10 +55,7 @@ class BuiltInCandidates:
         chosen = [(part, f.contains(np.arange(len(part)))) for part, f in parts]
         return WordMatches(
             ids=tuple(i for _, i in sorted(found, key=_order)[:limit]),
-            memories=counts.memories,
-            pending=counts.pending,
-            length=counts.length,
-            documents=counts.documents,
+            counts=counts,
             sample=merge(chosen) if chosen else build([], dimensions=self._dimensions),
         )
 

@@ -5,22 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from attrs import frozen
 from numpy.typing import NDArray
 
+from infinite_memory.core.protocols.candidates import Counts
 from infinite_memory.search.bm25 import SPELLED_SHARE, QueryTerms, count_terms, saturate_counts
 from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.segment import Segment
-
-
-@frozen(kw_only=True)
-class Counts:
-    """How many memories are selected, and have each term; see `WordMatches`."""
-
-    memories: int = 0
-    pending: int = 0
-    length: int = 0
-    documents: Mapping[int, int] = {}
 
 
 def count_selected(
@@ -43,17 +33,12 @@ def count_selected(
 
 def weigh_terms(shares: Mapping[int, float], counts: Counts) -> QueryTerms:
     """Return the terms of a question with the weights that `bm25` gives them by these counts."""
-    weights = {
-        term: share
-        * float(
-            np.log1p(
-                (counts.memories - counts.documents.get(term, 0) + 0.5)
-                / (counts.documents.get(term, 0) + 0.5)
-            )
-        )
-        for term, share in shares.items()
-        if counts.memories and (counts.documents.get(term) or share != SPELLED_SHARE)
-    }
+    weights: dict[int, float] = {}
+    for term, share in shares.items() if counts.memories else ():
+        number = counts.documents.get(term, 0)
+        if number or share != SPELLED_SHARE:
+            rarity = float(np.log1p((counts.memories - number + 0.5) / (number + 0.5)))
+            weights[term] = share * rarity
     return QueryTerms(
         terms=tuple(weights),
         weights=np.array(list(weights.values()), np.float32),

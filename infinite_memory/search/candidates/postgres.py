@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from infinite_memory.core.errors import StorageUnavailable, requiring
 from infinite_memory.core.protocols import Embedder
-from infinite_memory.core.protocols.candidates import Selection, WordMatches
+from infinite_memory.core.protocols.candidates import Counts, Selection, WordMatches
 from infinite_memory.core.values.address import masked
 from infinite_memory.core.values.codec import to_micros
 from infinite_memory.core.values.criteria import Criteria
-from infinite_memory.search.candidates.counts import Counts, weigh_terms
+from infinite_memory.search.candidates.counts import weigh_terms
 from infinite_memory.search.document import (
     KINDS,
     NEVER,
@@ -50,7 +50,7 @@ _SCORED = 10_000
 # So few selected memories are compared one by one, and the index is made for more.
 _COMPARED = 20_000
 _MOST_NEAREST = 1000
-_PART = 1024
+_PART = 2000
 _KEPT_SECONDS = 60.0
 _AWAY_SECONDS = 2.0
 _CLOSING_SECONDS = 5.0
@@ -141,14 +141,7 @@ class PostgresCandidates:
                     (query.mean_length, driving, *values, *_flat(pairs), limit),
                 )
                 ids = [row[0] for row in rows]
-        return WordMatches(
-            ids=tuple(ids),
-            memories=counts.memories,
-            pending=counts.pending,
-            length=counts.length,
-            documents=counts.documents,
-            sample=found.sample,
-        )
+        return WordMatches(ids=tuple(ids), counts=counts, sample=found.sample)
 
     def nearest(
         self, vectors: NDArray[np.float32], selection: Selection, *, limit: int
@@ -292,8 +285,12 @@ class PostgresCandidates:
             except psycopg.OperationalError:
                 self._away_until = time.monotonic() + _AWAY_SECONDS
                 raise
-        self._prepare(connection)
-        register_vector(connection)
+        try:
+            self._prepare(connection)
+            register_vector(connection)
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def _prepare(self, connection: psycopg.Connection[Any]) -> None:

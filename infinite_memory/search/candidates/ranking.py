@@ -14,7 +14,7 @@ from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from infinite_memory.core.protocols import Storage
-from infinite_memory.core.protocols.candidates import Candidates, Selection
+from infinite_memory.core.protocols.candidates import Candidates, Counts, Selection
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.hits import LIKELY
 from infinite_memory.core.values.link import LinkType
@@ -22,7 +22,6 @@ from infinite_memory.core.values.question import Arm, Question, Ranking
 from infinite_memory.search.bm25 import QueryTerms, _term_shares
 from infinite_memory.search.calibration import Calibration, calibrate
 from infinite_memory.search.candidates.counts import (
-    Counts,
     count_selected,
     score_words,
     weigh_terms,
@@ -78,7 +77,7 @@ class _Population:
 
     criteria: Criteria
     counts: Counts
-    sample: tuple[_Part, ...]
+    sample: Sequence[_Part]
 
 
 @frozen(kw_only=True, eq=False)
@@ -123,18 +122,14 @@ class Gatherer:
         """Return the best memories of the engine by words, and all that are selected."""
         matches = self.engine.match_words(shares, selection, limit=limit)
         newest = [(p.segment, p.eligible(selection.criteria)) for p in self.tail.segment_readers]
-        of_engine = Counts(
-            memories=matches.memories,
-            pending=matches.pending,
-            length=matches.length,
-            documents=matches.documents,
-        )
         drawn = [(matches.sample, DocFilter(size=len(matches.sample)))]
         return matches.ids, _Population(
             criteria=selection.criteria,
-            counts=count_selected(of_engine, newest, shares),
+            counts=count_selected(matches.counts, newest, shares),
             # Of many memories a few were drawn, among which all of the tail would be too many.
-            sample=(*drawn, *newest) if len(matches.sample) >= matches.memories else tuple(drawn),
+            sample=(*drawn, *newest)
+            if len(matches.sample) >= matches.counts.memories
+            else tuple(drawn),
         )
 
     def find_successors(self, ids: Iterable[str]) -> set[str]:
