@@ -49,12 +49,12 @@ _COMMON = 64
 _SCORED = 10_000
 # So few selected memories are compared one by one, and the index is made for more.
 _COMPARED = 20_000
-_MOST_NEAREST = 1000
+_LOOKED_AT = 500
 _PART = 2000
 _KEPT_SECONDS = 60.0
 _AWAY_SECONDS = 2.0
 _CLOSING_SECONDS = 5.0
-_SIGN = 1 << 63
+_SIGN, _UNSIGNED = 1 << 63, (1 << 64) - 1
 
 _COLUMNS = {
     "id": "text PRIMARY KEY",
@@ -110,6 +110,7 @@ class PostgresCandidates:
         self._away_until = 0.0
         self._is_prepared = False
         self._tending = threading.Lock()
+        self._position = 0
         self._populations: dict[tuple[int, Selection], _Population] = {}
 
     def match_words(
@@ -118,6 +119,8 @@ class PostgresCandidates:
         """Return the best `limit` memories by BM25, and the counts of the selected memories."""
         with self._connection() as connection:
             found = self._count(connection, selection)
+            if not found.counts.memories:
+                return WordMatches(ids=(), counts=found.counts, sample=found.sample)
             counts = evolve(
                 found.counts, documents=self._count_terms(connection, shares, selection, found)
             )
@@ -180,7 +183,8 @@ class PostgresCandidates:
             row = connection.execute(
                 "SELECT position FROM infinite_memory WHERE name = %s", (self._name,)
             ).fetchone()
-            return 0 if row is None else int(row[0])
+            self._position = 0 if row is None else int(row[0])
+            return self._position
 
     def take_in(
         self, entries: Sequence[Document], gone: Collection[str], *, after: int, position: int
@@ -288,6 +292,7 @@ class PostgresCandidates:
         try:
             self._prepare(connection)
             register_vector(connection)
+            connection.execute(f"SET hnsw.ef_search = {_LOOKED_AT}")
         except BaseException:
             connection.close()
             raise
@@ -317,10 +322,7 @@ class PostgresCandidates:
         What the caller has itself is counted anew each time, and taken away.
         """
         kept = Selection(criteria=_lasting(selection.criteria), within=selection.within)
-        (position,) = connection.execute(
-            "SELECT position FROM infinite_memory WHERE name = %s", (self._name,)
-        ).fetchone() or (0,)
-        now, found = time.monotonic(), self._populations.get((position, kept))
+        now, found = time.monotonic(), self._populations.get((self._position, kept))
         if found is None or now - found.at > _KEPT_SECONDS:
             everything = evolve(selection, without=frozenset())
             where, values = _where(everything)
@@ -335,7 +337,7 @@ class PostgresCandidates:
             )
             if len(self._populations) > 32:
                 self._populations = {}
-            self._populations[position, kept] = found
+            self._populations[self._position, kept] = found
         if not selection.without:
             return found
         where, values = _where(evolve(selection, without=frozenset()))
@@ -419,15 +421,11 @@ class PostgresCandidates:
         found: list[tuple[str, float]] = []
         for alone in (False, True) if self._second_length else (False,):
             length = self._second_length if alone != _is_alone(vector) else None
-            with connection.transaction():
-                wide = min(2 * limit, _MOST_NEAREST)
-                connection.execute(f"SET LOCAL hnsw.ef_search = {wide}")
-                rows = connection.execute(
-                    f"SELECT id, -(vector <#> %s) FROM {self._passages} JOIN {self._memories}"
-                    f" USING (id) WHERE alone = {alone} AND {where}"
-                    " ORDER BY vector <#> %s LIMIT %s",
-                    (vector, *values, vector, wide),
-                ).fetchall()
+            rows = connection.execute(
+                f"SELECT id, -(vector <#> %s) FROM {self._passages} JOIN {self._memories}"
+                f" USING (id) WHERE alone = {alone} AND {where} ORDER BY vector <#> %s LIMIT %s",
+                (vector, *values, vector, 2 * limit),
+            ).fetchall()
             found += [(memory_id, cosine / (length or 1)) for memory_id, cosine in rows]
         if len(found) < limit:
             # The index looks at the nearest of all, of which the selection may have left few.
@@ -440,6 +438,7 @@ class PostgresCandidates:
         rows = connection.execute(
             f"SELECT {', '.join(names)} FROM {self._memories} WHERE id = ANY(%s) ORDER BY id",
             (list(ids),),
+            binary=True,
         ).fetchall()
         passages: dict[str, list[tuple[int, int, bytes]]] = {}
         for memory_id, *passage in connection.execute(
@@ -458,15 +457,16 @@ class PostgresCandidates:
     def _describe(
         self, row: dict[str, Any], passages: Sequence[tuple[int, int, bytes]]
     ) -> Document:
-        terms = np.array(row.pop("terms"), np.int64).view(np.uint64).tolist()
-        labels = np.array(row.pop("labels"), np.int64).view(np.uint64).tolist()
         sent = b"".join(vector[4:] for _, _, vector in passages)
         del row["length"]
         return Document(
-            terms=dict(zip(terms, row.pop("counts"), strict=True)),
-            labels=frozenset(labels),
+            terms={
+                term & _UNSIGNED: count
+                for term, count in zip(row.pop("terms"), row.pop("counts"), strict=True)
+            },
+            labels=frozenset(label & _UNSIGNED for label in row.pop("labels")),
             is_question=bool(row.pop("is_question")),
-            canonical_hash=row.pop("canonical_hash") % (1 << 64),
+            canonical_hash=row.pop("canonical_hash") & _UNSIGNED,
             spans=np.array([p[:2] for p in passages], np.int32).reshape(-1, 2),
             vectors=np.frombuffer(sent, ">f4").astype(np.float32).reshape(-1, self._dimensions),
             **row,
