@@ -205,6 +205,7 @@ class PostgresCandidates:
             types = ["text", "int4", "int4", "int4", "bool", "vector"]
             passages = (row for entry in entries for row in _passage_rows(entry))
             _copy(connection, self._passages, (*_PASSAGE, "vector"), types, passages)
+        self._position = position
         # While a whole store is taken in, the index of the vectors would slow each of its parts.
         if len(entries) < _PART and self._tending.acquire(blocking=False):
             threading.Thread(target=self._tend, name="infinite-memory-tend", daemon=True).start()
