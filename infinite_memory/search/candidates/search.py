@@ -155,7 +155,8 @@ class CandidateSearch:
 
     def _refresh(self) -> _Tail:
         """Return every change committed before this call that the engine may lack."""
-        position, taken = self._storage.position(), self._engine.position()
+        # In this order: what another process hands on meanwhile is not ahead of the store.
+        taken, position = self._engine.position(), self._storage.position()
         if taken > position:
             _log.warning(
                 "the search engine had seen %d changes of %d: it is emptied", taken, position
