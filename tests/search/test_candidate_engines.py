@@ -17,7 +17,7 @@ class TestBuiltIn(CandidateContract):
         return BuiltInCandidates(embedder.dimensions)
 
 
-@pytest.mark.process
+@pytest.mark.thorough
 class TestPostgres(CandidateContract):
     url: str
 

@@ -18,7 +18,7 @@ import pytest
 from infinite_memory import Config, MemoryStore
 from infinite_memory.testing.embedders import HashingEmbedder
 
-pytestmark = pytest.mark.process
+pytestmark = pytest.mark.thorough
 psycopg = pytest.importorskip("psycopg")
 
 _WRITER = """
