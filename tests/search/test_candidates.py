@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from infinite_memory import times
 from infinite_memory.core.protocols import Embedder, Search, Storage
 from infinite_memory.core.values.commit import Commit, Erase
 from infinite_memory.core.values.criteria import Criteria, Depth
@@ -16,7 +19,7 @@ from infinite_memory.search.candidates.search import CandidateSearch
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.search_contract import SearchContract, put_text, question
-from tests.search.test_search_contract import EMBEDDER, TEXTS, assert_alike, changes
+from tests.search.test_search_contract import EMBEDDER, START, TEXTS, assert_alike, changes
 
 
 def make_search(storage: Storage, embedder: Embedder) -> CandidateSearch:
@@ -97,3 +100,18 @@ def test_candidates_are_ranked_as_the_index_ranks_all(
         assert steps[0].around == pytest.approx(steps[1].around, abs=2e-4)
     near = search.nearest(EMBEDDER.embed_query(text), criteria, limit=5)
     assert near == index.nearest(EMBEDDER.embed_query(text), criteria, limit=5)
+
+
+@pytest.mark.parametrize("fed", [False, True])
+def test_a_time_in_the_question_counts_where_something_happened_then(fed: bool) -> None:
+    storage, now = InMemoryStorage(), START + timedelta(days=400)
+    index, search = SearchIndex(storage, EMBEDDER), make_search(storage, EMBEDDER)
+    text = "did Alice drink tea last week?"
+    asked = question(text, explain=True, time=times.find_range(text, now=now, zone="UTC"))
+    for then in (START, now - timedelta(days=7)):
+        put_text(storage, EMBEDDER, str(then), f"Alice likes tea of {then.day}", happened_at=then)
+        if fed:
+            search.warm_up()
+        found, expected = search.search(asked), index.search(asked)
+        assert_alike(found, expected)
+        assert (found.time, found.empty_time) == (expected.time, expected.empty_time)

@@ -8,6 +8,7 @@ on all memories comes from counts: the weights of words, and the calibration of 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -61,6 +62,9 @@ from infinite_memory.search.scoring import (
 from infinite_memory.search.segment import Segment
 from infinite_memory.search.text.analyzer import spelled_names
 from infinite_memory.search.text.question_terms import split_terms
+
+if TYPE_CHECKING:
+    from infinite_memory.core.values.time_range import Reading
 
 _WANTED = 200
 """How many candidates each arm gives, if no longer page is asked for."""
@@ -147,11 +151,11 @@ def rank_candidates(gatherer: Gatherer, question: Question, *, background: float
     weights, words = DEFAULT_WEIGHTS, question.text if Arm.WORDS in question.arms else ""
     telling, minor = split_terms(words)
     shares = _term_shares(telling, spelled_names(words), minor)
-    vectors, names, note, populations = _gather(gatherer, question, shares, weights)
+    question, empty_time, told = _drop_empty_time(gatherer, question, shares)
+    vectors, names, note, populations = _gather(gatherer, question, shares, weights, told)
     parts = gatherer.reader.segment_readers
     segments = [part.segment for part in parts]
     eligible = [part.eligible(question.criteria) for part in parts]
-    question, empty_time = drop_empty_time(question, segments, eligible)
     whole = populations[0]
     if not any(map(len, eligible)):
         return Ranking(note=note, empty_time=empty_time, eligible=whole.counts.memories)
@@ -181,22 +185,40 @@ def rank_candidates(gatherer: Gatherer, question: Question, *, background: float
     )
 
 
+def _drop_empty_time(
+    gatherer: Gatherer, question: Question, shares: Mapping[int, float]
+) -> tuple[Question, Reading | None, Sequence[str]]:
+    """Return what `drop_empty_time` does of all memories, and ids of the best in that time."""
+    if question.time is None:
+        return question, None, ()
+    newest = [(p.segment, p.eligible(question.criteria)) for p in gatherer.tail.segment_readers]
+    kept, empty_time = drop_empty_time(question, *_unzip(newest))
+    within = evolve(gatherer.select(question.criteria), within=question.time.range)
+    matches = gatherer.engine.match_words(shares, within, limit=_WANTED)
+    if matches.counts.memories:
+        kept, empty_time = question, None
+    return kept, empty_time, matches.ids
+
+
 def _gather(
-    gatherer: Gatherer, question: Question, shares: Mapping[int, float], weights: Weights
+    gatherer: Gatherer,
+    question: Question,
+    shares: Mapping[int, float],
+    weights: Weights,
+    told: Sequence[str],
 ) -> tuple[Sequence[NDArray[np.float32]], frozenset[str], str | None, list[_Population]]:
     """Read what the question needs; return its vectors, the names in it, a note and counts.
 
+    `told` are the ids of memories of the time that the question names.
     The first of the counts are of the memories that meet the criteria, and the second, if any, of
     those that they superseded.
     """
     criteria, limit = question.criteria, max(_WANTED, 2 * (question.offset + question.limit))
     ids, whole = gatherer.read_words(shares, gatherer.select(criteria), limit)
     asked = [(gatherer.select(criteria), limit)]
-    wanted, populations = {*ids, *_named_ids(question)}, [whole]
+    wanted, populations = {*ids, *told, *_named_ids(question)}, [whole]
     if question.time is not None:
-        within = evolve(gatherer.select(criteria), within=question.time.range)
-        wanted.update(gatherer.read_words(shares, within, limit)[0])
-        asked.append((within, limit))
+        asked.append((evolve(gatherer.select(criteria), within=question.time.range), limit))
     gatherer.read(wanted, criteria)
     names, text = _find_names(gatherer, question, whole)
     vectors, note = _embed_question(text, question, gatherer.embed, sentences=weights.sentences > 0)
