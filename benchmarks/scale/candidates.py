@@ -66,7 +66,7 @@ def compare(stores: Sequence[MemoryStore], asked: Sequence[tuple[str, str, froze
             hits = store.search(text, scope=scope, limit=_TEN)
             column.append(time.perf_counter() - start)
             answers.append([hit.memory.id for hit in hits])
-            assert hits.note is None, hits.note
+            assert "the built-in index answers" not in (hits.note or ""), hits.note
         ours, theirs = answers
         if ours:
             alike.append(len(set(ours) & set(theirs)) / len(ours))
