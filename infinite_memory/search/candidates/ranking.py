@@ -19,7 +19,7 @@ from infinite_memory.core.protocols.candidates import Candidates, Counts, Select
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.hits import LIKELY
 from infinite_memory.core.values.link import LinkType
-from infinite_memory.core.values.question import Arm, Question, Ranking
+from infinite_memory.core.values.question import Question, Ranking
 from infinite_memory.search.bm25 import QueryTerms, _term_shares
 from infinite_memory.search.calibration import Calibration, calibrate
 from infinite_memory.search.candidates.counts import (
@@ -148,9 +148,10 @@ class Gatherer:
 
 def rank_candidates(gatherer: Gatherer, question: Question, *, background: float) -> Ranking:
     """Return the best candidates for `question`; its counts of matches are the least there are."""
-    weights, words = DEFAULT_WEIGHTS, question.text if Arm.WORDS in question.arms else ""
-    telling, minor = split_terms(words)
-    shares = _term_shares(telling, spelled_names(words), minor)
+    weights = DEFAULT_WEIGHTS
+    # By its words a search by meaning alone finds the speakers whom the question names.
+    telling, minor = split_terms(question.text)
+    shares = _term_shares(telling, spelled_names(question.text), minor)
     question, empty_time, told = _drop_empty_time(gatherer, question, shares)
     vectors, names, note, populations = _gather(gatherer, question, shares, weights, told)
     parts = gatherer.reader.segment_readers
@@ -165,7 +166,7 @@ def rank_candidates(gatherer: Gatherer, question: Question, *, background: float
     terms = weigh_terms(shares if weights.words else {}, whole.counts)
     scores = _score(segments, eligible, query, terms, names, background, weights)
     context = _score_candidates(scores, terms, weights, queries, question.text, gatherer.texts)
-    curve = _calibrate(scores, whole, query, weights, len(telling))
+    curve = _calibrate(scores, whole, query, weights, len(telling) if weights.words else 0)
     reasons = make_explain(scores, context, weights, query, is_outline=question.outline)
     lifted, reasons = lift_totals(scores, question, reasons, weights, curve.total(LIKELY))
     for past in populations[1:]:
