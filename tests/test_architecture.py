@@ -163,6 +163,7 @@ STORAGE_CONTRACT = "infinite_memory.testing.storage_contract"
 # What the author of a backend imports. Harnesses for our own parts belong in `tests/harness`.
 TESTING = {
     "infinite_memory.testing",
+    "infinite_memory.testing.candidate_contract",
     "infinite_memory.testing.embedder_contract",
     "infinite_memory.testing.embedders",
     "infinite_memory.testing.search_contract",

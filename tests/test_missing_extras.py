@@ -90,6 +90,13 @@ def change_codex(_: MemoryStore, __: Path) -> object:
     return set_table("", ("mcp_servers", "memory"), {"command": "x"})
 
 
+def open_with_engine(_: MemoryStore, folder: Path) -> object:
+    for name in ("engine.retrieval.search_engine", "search.candidates.postgres"):
+        sys.modules.pop(f"infinite_memory.{name}", None)
+    config = Config(home=folder, search={"engine": "postgresql://db/memory"})  # type: ignore[arg-type]
+    return MemoryStore.open(folder, config=config, embedder=HashingEmbedder())
+
+
 CALLS: dict[str, dict[str, Call]] = {
     "re2": {"a condition": add_trigger({"regex": "te[ae]"}), "a pattern": forget_by_pattern},
     "dateutil": {"a condition": add_trigger({"recurs": "FREQ=WEEKLY;BYDAY=MO"})},
@@ -106,6 +113,8 @@ CALLS: dict[str, dict[str, Call]] = {
     "cryptography": {
         "a backup": lambda store, folder: store.backups.create(folder / "x", passphrase=PASSPHRASE)
     },
+    "psycopg": {"a search engine": open_with_engine},
+    "pgvector": {"a search engine": open_with_engine},
     "tomlkit": {
         "connect": change_codex,
         "disconnect": lambda *_: remove_table("[a]\nb = {c = 1}\n", ("a", "b")),

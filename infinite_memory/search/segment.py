@@ -21,7 +21,8 @@ from infinite_memory.search.quantization import RowsInFile, quantize
 Ints = NDArray[np.int64]
 Codes = NDArray[np.intp]
 _MOST = np.iinfo(np.uint16).max
-_TELLING_DIMENSIONS = 32
+TELLING_DIMENSIONS = 32
+"""Of a vector that the first of two models knows, some of the first 32 numbers are not 0."""
 _hash_id = lru_cache(maxsize=10_000)(hash_id)
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
@@ -295,7 +296,7 @@ def are_second_alone(
 
     They have zeros in place of the first part. Of any other vector some of 32 numbers are not 0.
     """
-    return np.asarray(~high[:, :_TELLING_DIMENSIONS][rows].any(axis=1), np.bool_)
+    return np.asarray(~high[:, :TELLING_DIMENSIONS][rows].any(axis=1), np.bool_)
 
 
 def _posting_counts(document: Document) -> list[int]:

@@ -208,7 +208,12 @@ def _open_models(
     ) -> Model:
         from infinite_memory.engine.model_building import build_model
 
-        return build_model(storage, embedder, folder, whole, search=search)
+        model = build_model(storage, embedder, folder, whole, search=search)
+        if config.search.engine is None or search is not None:
+            return model
+        from infinite_memory.engine.retrieval.search_engine import search_by_engine
+
+        return search_by_engine(model, storage, config.search.engine, whole)
 
     def open_former(active: str) -> AbstractContextManager[Embedder] | None:
         from infinite_memory.engine.model_building import open_former_model

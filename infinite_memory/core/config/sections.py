@@ -481,15 +481,23 @@ class OAuth(Section):
         return self
 
 
+def _check_engine(url: str | None) -> str | None:
+    if url is not None and not url.startswith(("postgresql://", "postgres://")):
+        raise ValueError("give postgresql://USER:PASSWORD@HOST/DATABASE")
+    return None if url is None else Address(url)
+
+
 class SearchDefaults(Section):
     """What a search uses where its caller gives no value, except an exhaustive search.
 
     `limit` is the number of hits. Hits that score below `threshold` are left out; None means the
-    built-in threshold, which never leaves out the first five.
+    built-in threshold, which never leaves out the first five. `engine` is the address of a
+    PostgreSQL database that finds the candidates in place of the built-in index.
     """
 
     limit: Annotated[int, Field(ge=1, le=100)] = 10
     threshold: Annotated[float, Field(ge=0, le=1)] | None = None
+    engine: Annotated[str | None, AfterValidator(_check_engine)] = None
 
 
 class Logging(Section):

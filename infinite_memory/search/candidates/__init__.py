@@ -1,0 +1,1 @@
+"""Searches in which an engine finds candidates, and the ranking chooses from them."""
