@@ -22,7 +22,7 @@ from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.settings import package_version
 from infinite_memory_mcp.toolsets.backups import find_backup
 from infinite_memory_mcp.web.arguments import list_parameters, read_arguments
-from infinite_memory_mcp.web.fitting import encode_answer
+from infinite_memory_mcp.web.fitting import WholeText, encode_answer
 from infinite_memory_mcp.web.works import LONG, Work
 
 if TYPE_CHECKING:
@@ -197,6 +197,8 @@ def _run(caller: Caller, store: MemoryStore, work: Work, given: dict[str, Any]) 
         return own(caller, store, **read_arguments(own, given))
     if name == "graph.export":
         return _export_graph(store, read_arguments(store.graph.export, given))
+    if name == "get" and given.pop("whole", False) is True:
+        return WholeText(to_plain(store.get(**read_arguments(store.get, given))))
     group, _, last = name.rpartition(".")
     method = getattr(getattr(store, group) if group else store, last)
     arguments = read_arguments(method, given)
@@ -298,7 +300,7 @@ def _export_graph(store: MemoryStore, options: Mapping[str, Any]) -> Any:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "graph.json"
         store.graph.export(path, **{"limit": _MAX_NODES, **options, "format": "json"})
-        return json.loads(read_regular(path))
+        return json.loads(read_regular(path, max_bytes=path.stat().st_size))
 
 
 _OWN: Mapping[str, Callable[..., Any]] = {

@@ -14,9 +14,15 @@ MAX_BYTES = 200_000
 
 _AROUND_BYTES = 1000
 _ROOM = MAX_BYTES - _AROUND_BYTES
+# The most characters of an answer to whoever asks for a whole text.
+_WHOLE_CHARS = 4_000_000
 # The most characters of a text and entries of a list, from generous to what always fits.
 _STEPS = ((30_000, 1000), (8000, 500), (2000, 200), (500, 100), (120, 50), (40, 12), (20, 3))
 _MANY_ENTRIES = 100
+
+
+class WholeText(dict[str, Any]):
+    """An object of which somebody asked for the whole text: it comes in far larger pieces."""
 
 
 def encode_answer(value: Any, *, start: int, further: Mapping[str, Any]) -> bytes:
@@ -44,7 +50,7 @@ def _fit_entries(value: list[Any] | dict[str, Any], start: int) -> dict[str, Any
     taken: list[Any] = []
     size = 0
     for entry in islice(entries, start, None):
-        fitted = entry if _fits(entry, _ROOM // 8) else _fit(entry, _ROOM // 8)
+        fitted = _fit(entry, _ROOM // 8)
         size += len(_encode(fitted)) + 2
         if size > _ROOM and taken:
             break
@@ -56,8 +62,10 @@ def _fit_entries(value: list[Any] | dict[str, Any], start: int) -> dict[str, Any
 
 def _fit_text(value: dict[str, Any], start: int) -> dict[str, Any]:
     """Return an object with the part of its text that begins at `start`."""
-    text = value["text"]
-    fitted = _fit({**value, "text": text[start:]}, _ROOM)
+    text, is_whole = value["text"], isinstance(value, WholeText)
+    most = _WHOLE_CHARS if is_whole else MAX_BYTES
+    part = {**value, "text": text[start : start + most]}
+    fitted = part if is_whole else _fit(part, _ROOM)
     end = start + len(fitted["text"])
     if start or end < len(text):
         fitted["cut"] = {**fitted.get("cut", {}), "text": len(text)}

@@ -231,6 +231,26 @@ async def test_no_answer_is_longer_than_its_size_and_all_can_be_read(page: PageS
     assert all(len(hit["text"]) < hit["cut"]["text"] for hit in hits)
 
 
+async def test_whoever_asks_for_a_whole_text_gets_it_in_large_pieces(page: PageServer) -> None:
+    text = "é" * 500_000
+    page.store.remember(text, id="long")
+    browser = Browser(page.app)
+    whole = (await browser.ask("get", memory_id="long", whole=True)).json()
+    assert (whole["value"]["text"], "next" in whole) == (text, False)
+    rest = await browser.ask("get", memory_id="long", whole=True, **{"from": 499_999})
+    assert rest.json()["value"]["text"] == "é"
+    # It is for a text alone.
+    assert (await browser.fail("browse", limit=5, whole=True))[0] == 400
+
+
+async def test_a_graph_with_very_long_texts_is_sent_in_its_size(page: PageServer) -> None:
+    for number in range(3):
+        page.store.remember(f"{number} " + "ship after ship " * 60_000, id=f"log-{number}")
+    answer = await Browser(page.app).ask("graph.export", statuses=["current"])
+    assert (answer.status_code, len(answer.content) <= MAX_BYTES) == (200, True)
+    assert {node["id"] for node in answer.json()["value"]["nodes"]} == {"log-0", "log-1", "log-2"}
+
+
 async def test_a_list_is_read_in_pages(page: PageServer) -> None:
     names = {f"scope-{number:04}-{'x' * 100}" for number in range(5000)}
     for name in sorted(names):

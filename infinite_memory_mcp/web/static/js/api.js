@@ -82,6 +82,17 @@ export async function importFile(file, { dryRun = true, ...options } = {}) {
   return (await post(`/api/import?${query}`, file, { type: "application/octet-stream" })).value;
 }
 
+/** All entries of a list or an object that the server sends in pages, such as five thousand scopes. */
+export async function callAll(method, parameters = {}) {
+  let { value, next } = await callPage(method, parameters);
+  while (next) {
+    const page = await callPage(method, { ...parameters, from: next });
+    value = Array.isArray(value) ? [...value, ...page.value] : { ...value, ...page.value };
+    next = page.next;
+  }
+  return value;
+}
+
 /** Sign in by `{code}` or `{key}`. */
 export const signIn = async (how) => localStorage.setItem(SESSION, (await post("/sign-in", JSON.stringify(how))).value);
 

@@ -3,14 +3,26 @@
 import { h } from "./dom.js";
 import { sayMoment } from "./format.js";
 
-const MOST = 900;
+const MOST = 1600;
 const isSame = (one, other) => one.trim() === other.trim();
 
-/** Return `[["same" | "gone" | "new", text], ...]`; texts of very many words are one change. */
+/** Return `[["same" | "gone" | "new", text], ...]`; where very many words differ, they are one change. */
 export function compareWords(before, after) {
   const one = before.match(/\s*\S+/g) ?? [];
   const other = after.match(/\s*\S+/g) ?? [];
-  if (one.length > MOST || other.length > MOST) return before === after ? [["same", before]] : [["gone", before], ["new", after]];
+  // What both begin and end with needs no comparison of each word with each.
+  const least = Math.min(one.length, other.length);
+  let first = 0;
+  while (first < least && isSame(one[first], other[first])) first++;
+  let last = 0;
+  while (last < least - first && isSame(one.at(-1 - last), other.at(-1 - last))) last++;
+  const middle = (words) => words.slice(first, words.length - last);
+  const ends = (kind, words) => (words.length ? [[kind, words.join("")]] : []);
+  return [...ends("same", other.slice(0, first)), ...compareMiddle(middle(one), middle(other), ends), ...ends("same", last ? other.slice(-last) : [])];
+}
+
+function compareMiddle(one, other, ends) {
+  if (one.length > MOST || other.length > MOST) return [...ends("gone", one), ...ends("new", other)];
   // The longest common subsequence, from its end.
   const longest = Array.from({ length: one.length + 1 }, () => new Uint16Array(other.length + 1));
   for (let i = one.length - 1; i >= 0; i--) {

@@ -7,10 +7,17 @@ const time = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digi
 const full = new Intl.DateTimeFormat("en-GB", { weekday: "long", day: "numeric", month: "long", year: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" });
 const numbers = new Intl.NumberFormat("en-GB");
 
-const midnight = (date) => new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();
+/** The moment that a text says; a day without a time begins at the viewer's midnight. */
+const read = (moment) => new Date(/^\d{4}-\d\d-\d\d$/.test(moment) ? `${moment}T00:00` : moment);
+
+/** The viewer's midnight that begins the day of a date, or of one some days later. */
+export const midnight = (date, days = 0) => new Date(date.getFullYear(), date.getMonth(), date.getDate() + days);
+
+/** The viewer's day of a date, as "2026-11-28". */
+export const isoDay = (date) => [date.getFullYear(), date.getMonth() + 1, date.getDate()].map((part) => String(part).padStart(2, "0")).join("-");
 
 /** How many days lie between today and a moment: -1 is yesterday. */
-export const daysFromToday = (moment) => Math.round((midnight(new Date(moment)) - midnight(new Date())) / DAY);
+export const daysFromToday = (moment) => Math.round((midnight(read(moment)) - midnight(new Date())) / DAY);
 
 /** A day in short words: "Today", "Yesterday", "Thu 5 Nov", "5 Nov 2024". */
 export function sayDay(moment) {
@@ -18,7 +25,7 @@ export function sayDay(moment) {
   if (days === 0) return "Today";
   if (days === -1) return "Yesterday";
   if (days === 1) return "Tomorrow";
-  return (Math.abs(days) < 300 ? day : dayAndYear).format(new Date(moment)).replace(",", "");
+  return (Math.abs(days) < 300 ? day : dayAndYear).format(read(moment)).replace(",", "");
 }
 
 /** A moment in short words: the time of day counts within a week only. */
@@ -29,17 +36,17 @@ export function sayMoment(moment) {
 /** The same words in the middle of a sentence: "until today". */
 export const within = (say) => (moment) => say(moment).replace(/^(Today|Yesterday|Tomorrow)\b/, (word) => word.toLowerCase());
 
-export const sayTime = (moment) => time.format(new Date(moment));
+export const sayTime = (moment) => time.format(read(moment));
 
 /** A whole moment, for a title. */
-export const sayWhole = (moment) => full.format(new Date(moment));
+export const sayWhole = (moment) => full.format(read(moment));
 
 const STEPS = [[60, "second"], [60, "minute"], [24, "hour"], [30, "day"], [12, "month"], [Infinity, "year"]];
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 
 /** How long ago, or ahead, a moment is: "3 minutes ago". */
 export function sayAgo(moment) {
-  let amount = (new Date(moment) - Date.now()) / 1000;
+  let amount = (read(moment) - Date.now()) / 1000;
   if (Math.abs(amount) < 10) return "just now";
   for (const [size, unit] of STEPS) {
     if (Math.abs(amount) < size) return relative.format(Math.round(amount), unit);

@@ -4,7 +4,7 @@ import { call } from "../api.js";
 import { change, complain, isDoneAgain, isFinal, markUndone, takeBack, undo } from "../changes.js";
 import { ask, button, byDay, choices, empty, endlessList, head, memoryLink, moment, tag } from "../components.js";
 import { fill, h } from "../dom.js";
-import { count, sayClient, sayDay, sayNumber, sayScope, sayTime, sayWord, shorten } from "../format.js";
+import { count, isoDay, midnight, sayClient, sayDay, sayNumber, sayScope, sayTime, sayWord, shorten } from "../format.js";
 
 export const title = "Activity";
 
@@ -12,6 +12,7 @@ const PAGE = 40;
 const DAYS = 7;
 const SHOWN_TEXTS = 12;
 const FAR = 600;
+const SESSIONS = 100;
 
 /** What an operation did, as the words after its client; "{}" is how many memories. */
 const VERBS = {
@@ -113,9 +114,8 @@ const unfold = (ids) => h("details", { ontoggle: (event) => {
 // --- What was shown ---
 
 async function drawShown(root, { session, client, choose }) {
-  const days = Array.from({ length: DAYS }, (_, back) => new Date(Date.now() - back * 86_400_000));
-  const local = (day) => `${day.getFullYear()}-${String(day.getMonth() + 1).padStart(2, "0")}-${String(day.getDate()).padStart(2, "0")}`;
-  const found = await Promise.all(days.map((day) => call("projects.insights", { timeframe: local(day) }).then(({ shown }) => shown)));
+  const days = Array.from({ length: DAYS }, (_, back) => midnight(new Date(), -back));
+  const found = await Promise.all(days.map((day) => call("projects.insights", { timeframe: isoDay(day) }).then(({ shown }) => shown)));
   const rows = found.map((shown, at) => h("tr", null, h("th", { scope: "row" }, sayDay(days[at])),
     [shown.sessions, shown.memories, shown.used, shown.tokens].map((number) => h("td", null, number ? sayNumber(number) : "–"))));
   if (found.every(({ sessions }) => !sessions)) root.append(empty("Nothing was shown unasked in the last week", "What a connected assistant is told at its start and at a prompt is counted here, with how much of it was used."));
@@ -145,21 +145,21 @@ function drawRead(read) {
 // --- Sessions ---
 
 async function drawSessions(root, { session }) {
-  const conversations = (await call("conversations.list", { limit: 100 })).filter(({ messages }) => messages > 0);
+  const conversations = (await call("conversations.list", { limit: SESSIONS })).filter(({ messages }) => messages > 0);
   if (!conversations.length) {
     root.append(empty("No session was taken in yet", "What is said to connected assistants is listed here by session, and can be taken back as a whole."));
     return;
   }
   const mayUndo = session.methods.includes("conversations.undo");
   let day = null;
-  root.append(h("div", { class: "cards" }, conversations.map((each) => {
+  fill(root, null, [h("div", { class: "cards" }, conversations.map((each) => {
     const isNew = sayDay(each.last) !== day;
     day = sayDay(each.last);
     return [isNew && h("h2", { class: "day" }, day), h("article", { class: "entry" }, moment(each.last, sayTime),
       h("div", { class: "entry-body" }, h("p", { class: "words", dir: "auto" }, shorten(each.heading || each.id, 160)),
         h("p", { class: "meta" }, h("span", null, count(each.messages, "message")), h("span", null, sayScope(each.scope)))),
       mayUndo && button("Take back", () => takeBackSession(each), { kind: "bare", symbol: "undo", "aria-label": `Take back the session ${shorten(each.heading || each.id, 40)}` }))];
-  })));
+  })), conversations.length === SESSIONS && h("p", { class: "hint" }, "These are the newest hundred.")]);
 }
 
 async function takeBackSession({ id }) {

@@ -1,10 +1,10 @@
 // One box: what an assistant would get for a question, as one types.
 
-import { call } from "../api.js";
+import { call, callAll } from "../api.js";
 import { card, empty, endlessList, failure, moment, waiting, walkable, button, memoryLink } from "../components.js";
 import { chip } from "../chips.js";
 import { h, icon } from "../dom.js";
-import { count, sayDay, sayScope, sayWord, shorten, within } from "../format.js";
+import { count, midnight, sayDay, sayScope, sayWord, shorten, within } from "../format.js";
 import { drawExplanation, drawMissing, unfold } from "../why.js";
 
 export const title = "Ask";
@@ -17,10 +17,18 @@ const FILTERS = ["scope", "kind", "tag", "person", "when", "as_of", "replaced"];
 
 let running = null;
 
+/** The days that are counted from the viewer's own, of which the clock of the server knows nothing. */
+const WHEN = { today: [0, 1], yesterday: [-1, 0], "since yesterday": [-1, 2] };
+
+function readWhen(when) {
+  const [since, until] = (WHEN[when] ?? []).map((days) => midnight(new Date(), days).toISOString());
+  return since ? { since, until } : { when };
+}
+
 /** The conditions of a call, from the parameters of the address. */
 function readConditions({ scope, kind, tag, when, as_of: asOf, replaced }) {
   return {
-    ...(scope && { scope }), ...(kind && { kinds: [kind] }), ...(tag && { tags: [tag] }), ...(when && { when }),
+    ...(scope && { scope }), ...(kind && { kinds: [kind] }), ...(tag && { tags: [tag] }), ...(when && readWhen(when)),
     ...(asOf && { as_of: /^\d{4}-\d\d-\d\d$/.test(asOf) ? new Date(`${asOf}T23:59:59`).toISOString() : asOf }),
     ...(replaced && { mode: "history" }),
   };
@@ -75,9 +83,9 @@ export async function render(root, parameters) {
     const within = now.scope ? { scope: now.scope } : {};
     chips.replaceChildren(
       button("Filter", () => chips.classList.toggle("open"), { kind: "chips-more" }),
-      make("scope", "Scope", { hint: "Name of a scope", say: sayScope, suggest: async () => sortCounts(await call("scopes.count_memories")) }),
+      make("scope", "Scope", { hint: "Name of a scope", say: sayScope, suggest: async () => sortCounts(await callAll("scopes.count_memories")) }),
       make("kind", "Kind", { hint: "Kind", say: sayWord, suggest: () => KINDS.map((kind) => [kind]) }),
-      make("tag", "Tag", { hint: "Name of a tag", suggest: async () => sortCounts(await call("scopes.count_tags", within)) }),
+      make("tag", "Tag", { hint: "Name of a tag", suggest: async () => sortCounts(await callAll("scopes.count_tags", within)) }),
       make("person", "Person", { hint: "A name", isFree: true, suggest: listPeople }),
       make("when", "When", { hint: "last week, in March, since May 2", isFree: true, suggest: () => ["today", "yesterday", "this week", "last week", "last month"].map((words) => [words]) }),
       make("as_of", "As it was on", { hint: "A day", type: "date", isFree: true, say: (day) => sayDay(`${day}T12:00`) }),

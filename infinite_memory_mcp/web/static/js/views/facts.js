@@ -1,6 +1,6 @@
 // What holds, by subject: about the user, about people and things, about projects.
 
-import { call } from "../api.js";
+import { call, callAll } from "../api.js";
 import { change } from "../changes.js";
 import { button, card, choices, empty, endlessList, head, section } from "../components.js";
 import { fill, h } from "../dom.js";
@@ -23,7 +23,7 @@ export async function render(root, { subject = "", scope = "", tag = "", session
     // A key of some scopes has no profile: it belongs to the scope of everybody.
     may("profile.get") ? call("profile.get").catch(() => null) : null,
     call("browse", { kinds: KINDS, mode: "strict", limit: READ }),
-    call("scopes.count_tags"), call("scopes.count_memories")]);
+    callAll("scopes.count_tags"), callAll("scopes.count_memories")]);
   const groups = groupBySubject(page.memories);
   const hasProfile = profile && Object.keys(profile.profile).length > 0;
   fill(root, null, [
@@ -170,10 +170,12 @@ async function drawSubject(root, { subject, scope, tag, may }) {
     return;
   }
   const { highlights, summaries, more, only_near: isNear } = await call("what_do_i_know", { topic: subject, budget: 3000 });
-  const found = (await Promise.all(highlights.map(({ id }) => call("get", { memory_id: id }).catch(() => null)))).filter(Boolean);
+  // Each is read once it is near the window.
+  const unread = highlights.map(({ id }) => id);
+  const next = async () => (await Promise.all(unread.splice(0, 20).map((id) => call("get", { memory_id: id }).catch(() => null)))).filter(Boolean);
   fill(root, null, [
-    head(name, found.length && !isNear ? `${count(found.length + more, "memory", "memories")} about it.` : null, back),
+    head(name, unread.length && !isNear ? `${count(unread.length + more, "memory", "memories")} about it.` : null, back),
     summaries.length > 0 && section("In short", {}, summaries.map((each) => h("p", { class: "words", dir: "auto" }, each.text))),
-    found.length > 0 && section(isNear ? "Only near" : "What is known", {}, h("div", { class: "cards" }, found.map((memory) => drawFact(memory, may)))),
-    !found.length && empty("Nothing is known about it", "Try another word, or ask.", button("To Ask", () => { location.hash = `#/ask?q=${encodeURIComponent(subject)}`; }))]);
+    unread.length > 0 && section(isNear ? "Only near" : "What is known", {}, endlessList((memory) => drawFact(memory, may), next, { label: subject })),
+    !highlights.length && empty("Nothing is known about it", "Try another word, or ask.", button("To Ask", () => { location.hash = `#/ask?q=${encodeURIComponent(subject)}`; }))]);
 }

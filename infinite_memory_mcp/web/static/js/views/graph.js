@@ -1,9 +1,10 @@
 // The memories as a picture: what belongs together stands together. Each mark leads on.
 
-import { call } from "../api.js";
+import { call, callAll } from "../api.js";
+import { chip } from "../chips.js";
 import { button, empty, head, memoryLink, meta, section } from "../components.js";
 import { fill, h, svg } from "../dom.js";
-import { count, sayNumber, sayWord, shorten } from "../format.js";
+import { count, sayNumber, sayScope, sayWord, shorten } from "../format.js";
 
 export const title = "Graph";
 
@@ -20,16 +21,16 @@ const LISTED = 60;
 const TYPES = ["semantic", "temporal", "context", "intent", "supersedes", "derived_from", "near_duplicate_of", "conversation", "project", "topic", "location", "meaning"];
 
 export async function render(root, { id = "", scope = "" }) {
-  const counts = await call("scopes.count_memories");
+  const counts = await callAll("scopes.count_memories");
   const total = scope ? counts[scope] ?? 0 : Object.values(counts).reduce((sum, number) => sum + number, 0);
   const read = await readGraph(id, scope, total);
   // What nothing joins says nothing in a picture, and neither does what says the same.
   const edges = read.edges.filter(({ type }) => type !== "near_duplicate_of");
   const joined = new Set(edges.flatMap(({ source, target }) => [source, target]));
   const graph = { edges, nodes: read.nodes.filter((node) => joined.has(node.id) || node.id === id) };
-  const names = Object.entries(counts).filter(([, number]) => number).sort(([, one], [, other]) => other - one).slice(0, 100).map(([name]) => name);
-  const choose = names.length > 1 && h("select", { "aria-label": "Scope", onchange: (event) => { location.hash = event.target.value ? `#/graph?scope=${encodeURIComponent(event.target.value)}` : "#/graph"; } },
-    h("option", { value: "" }, "Every scope"), names.map((name) => h("option", { value: name, selected: name === scope }, name)));
+  const rows = Object.entries(counts).filter(([, number]) => number).sort(([, one], [, other]) => other - one);
+  const choose = rows.length > 1 && chip({ label: "Scope", value: scope, hint: "Name of a scope", say: sayScope, suggest: () => rows,
+    choose: (name) => { location.hash = name ? `#/graph?scope=${encodeURIComponent(name)}` : "#/graph"; } });
   const middle = graph.nodes.find((node) => node.id === id);
   fill(root, null, [
     head("Graph", sayWhat(graph, middle, total), id && h("a", { href: "#/graph" }, "The whole"), choose),

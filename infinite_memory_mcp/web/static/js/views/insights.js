@@ -1,6 +1,6 @@
 // How the work on repositories went, in numbers and small charts.
 
-import { call } from "../api.js";
+import { call, callAll } from "../api.js";
 import { choices, empty, head, memoryLink, section } from "../components.js";
 import { h, svg } from "../dom.js";
 import { count, sayDay, sayNumber, sayScope, sayWord, shorten } from "../format.js";
@@ -23,7 +23,7 @@ function sayMinutes(minutes) {
 export async function render(root, { repository = "", timeframe = "", session }) {
   const [insights, counts] = await Promise.all([
     call("projects.insights", { ...(repository && { repository }), ...(timeframe && { timeframe }) }),
-    session.methods.includes("scopes.count_memories") ? call("scopes.count_memories") : {}]);
+    session.methods.includes("scopes.count_memories") ? callAll("scopes.count_memories") : {}]);
   const go = (changes) => {
     const filled = Object.entries({ repository, timeframe, ...changes }).filter(([, value]) => value);
     location.hash = `#/insights?${new URLSearchParams(filled)}`;

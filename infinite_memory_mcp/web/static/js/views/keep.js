@@ -1,6 +1,6 @@
 // What keeps a memory safe and in order: health, backups, what comes in and goes out, upkeep, scopes and keys.
 
-import { call, importFile } from "../api.js";
+import { call, callAll, importFile } from "../api.js";
 import { change, complain, toast, undo } from "../changes.js";
 import { ask, button, choices, empty, failure, head, memoryLink, moment, section, tag, waiting } from "../components.js";
 import { fill, h } from "../dom.js";
@@ -221,7 +221,7 @@ const drawCycle = ({ entry, at, scope, looked_at: looked, links, topics, undone_
 // --- Scopes ---
 
 async function drawScopes(may) {
-  const [scopes, counts] = await Promise.all([call("scopes"), call("scopes.count_memories")]);
+  const [scopes, counts] = await Promise.all([callAll("scopes"), callAll("scopes.count_memories")]);
   const list = h("div");
   const field = h("input", { type: "search", "aria-label": "Find a scope", placeholder: "Find a scope", oninput: draw });
   function draw() {

@@ -1,14 +1,17 @@
 // One memory: what it says, how it came and changed, what belongs to it, and what one can do about it.
 
-import { call, callPage } from "../api.js";
+import { ApiError, call, callPage } from "../api.js";
 import { change, complain, isDoneAgain, isFinal, markUndone, takeBack, toast, undo } from "../changes.js";
 import { ask, button, card, empty, marks, memoryLink, moment, section, tag } from "../components.js";
 import { drawDifferences, listChanges } from "../differences.js";
 import { fill, h } from "../dom.js";
-import { count, sayClient, sayDay, sayMoment, sayOperation, sayScope, sayWord, shortId, shorten, within } from "../format.js";
+import { count, isoDay, sayClient, sayDay, sayMoment, sayNumber, sayOperation, sayScope, sayWord, shortId, shorten, within } from "../format.js";
 import { drawNeighbours } from "../neighbours.js";
 
 export const title = "One memory";
+
+/** A text of more characters is too long for a field and for a request. */
+const EDITABLE = 300_000;
 
 /** What a call answers, or `otherwise` if this key may not make it or it fails: a part must not take the page along. */
 const attempt = (method, parameters, otherwise) => call(method, parameters).catch(() => otherwise);
@@ -32,7 +35,7 @@ export async function render(root, { id, session }) {
     memory.status === "forgotten" ? [] : attempt("graph.related", { ids: [id], limit: 12 }, []),
     attempt("usage", { memory_id: id }, null),
     may("journal.reads") ? attempt("journal.reads", { memory_id: id, limit: 20 }, []) : [],
-    memory.key && memory.status === "current" && may("journal.conflicts") ? attempt("journal.conflicts", {}, []) : [],
+    memory.key && memory.status === "current" && may("journal.conflicts") ? attempt("journal.conflicts", { scope: memory.scope }, []) : [],
     Promise.all(memory.sources.slice(0, 8).map((source) => attempt("get", { memory_id: source }, null))),
   ]);
   const place = h("div", { class: "work" });
@@ -50,20 +53,52 @@ export async function render(root, { id, session }) {
     drawEntries(entries, may)]);
 }
 
-/** The text; what the server has cut is read on, page by page. */
+/** The whole text of a memory, of which the server sends a part at a time; `say(characters)` hears how far it is. */
+async function readWhole({ id, revision, cut, text }, say = () => {}) {
+  if (!cut?.text) return text;
+  const parts = [];
+  let from = 0;
+  do {
+    const { value, next } = await callPage("get", { memory_id: id, whole: true, ...(from && { from }) });
+    if (value.revision !== revision) throw new ApiError("Conflict", "somebody changed this memory meanwhile: open it again");
+    parts.push(value.text);
+    from = next;
+    say(from ?? cut.text);
+  } while (from);
+  return parts.join("");
+}
+
+/** Hand over a text as a file. */
+function save(text, name) {
+  const href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  h("a", { href, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 60_000);
+}
+
+/** The text; what the server has cut is read on, page by page, or saved as a file. */
 function drawText(memory, next) {
   const words = h("p", { class: memory.text.length > 280 ? "words long" : "words", dir: "auto" }, memory.text || "(empty)");
   if (!next) return words;
   let from = next;
   const total = memory.cut?.text ?? 0;
-  const more = button(`Read on, of ${count(total, "character")}`, async () => {
+  const label = () => `Read on: ${sayNumber(from)} of ${count(total, "character")} are here`;
+  const more = button(label(), async () => {
+    more.disabled = true;
     const page = await callPage("get", { memory_id: memory.id, from }).catch(complain);
+    more.disabled = false;
     if (!page?.value) return;
     words.append(page.value.text);
     from = page.next;
-    if (!from) more.remove();
+    if (from) more.textContent = label();
+    else more.remove();
   }, { kind: "quiet" });
-  return [words, more];
+  const whole = button("Save all of it as a file", async () => {
+    whole.disabled = true;
+    const say = (done) => { whole.textContent = `Reading, ${Math.floor((100 * done) / total)} %`; };
+    await readWhole(memory, say).then((text) => save(text, `${shortId(memory.id)}.txt`), complain);
+    Object.assign(whole, { disabled: false, textContent: "Save all of it as a file" });
+  }, { kind: "bare" });
+  return [words, h("div", { class: "row" }, more, whole)];
 }
 
 function drawFacts(memory, usage, entries) {
@@ -94,9 +129,15 @@ function drawConflict({ id }, conflicts) {
 /** The buttons of what one can do about a memory; a form opens in `place`, and `may(method)` says what this key may. */
 export function drawActions(memory, { may, place }) {
   const isForgotten = memory.status === "forgotten";
-  const open = (draw) => () => {
-    place.replaceChildren(draw(memory, () => place.replaceChildren()));
-    place.querySelector("textarea, input")?.focus();
+  const open = (draw) => async () => {
+    try {
+      const isWhole = draw === drawEditor && memory.cut?.text <= EDITABLE;
+      const shown = isWhole ? { ...memory, text: await readWhole(memory), cut: null } : memory;
+      place.replaceChildren(draw(shown, () => place.replaceChildren()));
+      place.querySelector("textarea, input")?.focus();
+    } catch (error) {
+      complain(error);
+    }
   };
   const isOver = memory.valid_to && new Date(memory.valid_to) <= new Date();
   return [
@@ -106,7 +147,7 @@ export function drawActions(memory, { may, place }) {
     may("forget") && !isForgotten && button("Forget", () => change("forget", { memory_id: memory.id }, "Forgotten: no answer has it any more."), { symbol: "trash", title: "No answer has it any more; it can be brought back" }),
     isForgotten && may("revise") && button("Bring it back", () => change("revise", { memory_id: memory.id, revision: memory.revision, status: "current" }, "It is back."), { symbol: "undo" }),
     may("forget") && button("Forget for good", () => erase(memory), { kind: "bare danger-text", title: "Erase it; nothing brings it back" }),
-    button("Copy", () => navigator.clipboard.writeText(memory.text).then(() => toast("Copied."), complain), { kind: "bare" }),
+    !(memory.cut?.text > EDITABLE) && button("Copy", () => readWhole(memory).then((text) => navigator.clipboard.writeText(text)).then(() => toast("Copied."), complain), { kind: "bare" }),
   ];
 }
 
@@ -147,13 +188,16 @@ function drawBoth(theirs, changes, sentence, close) {
 function drawEditor(memory, close) {
   const text = h("textarea", { id: "edit-text", value: memory.text, rows: Math.min(14, 3 + memory.text.length / 70), readonly: Boolean(memory.cut) });
   const tags = h("input", { id: "edit-tags", value: memory.tags.join(", "), size: 40 });
-  const save = () => revise(memory, {
-    ...(text.value !== memory.text && { text: text.value }),
+  // A field has other line ends than a text may have; what nobody touched is not sent.
+  const before = text.value;
+  const store = () => revise(memory, {
+    ...(text.value !== before && { text: text.value }),
     tags: tags.value.split(",").map((each) => each.trim()).filter(Boolean),
   }, "Saved. The former text stays in the history.", close);
-  text.addEventListener("keydown", (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && save());
-  return drawForm("Edit", [h("label", { for: "edit-text" }, memory.cut ? "Text (too long to be edited here)" : "Text"), text, h("label", { for: "edit-tags" }, "Tags, with commas"), tags],
-    button("Save", save, { kind: "primary", title: "Ctrl and Enter" }), close);
+  text.addEventListener("keydown", (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && store());
+  return drawForm("Edit", [h("label", { for: "edit-text" }, "Text"), text,
+    memory.cut && h("p", { class: "hint" }, "It is too long to be edited here. On the machine of the memory a file takes its place: ", h("code", null, `infinite-memory revise ${shortId(memory.id)} --text - < FILE`)), h("label", { for: "edit-tags" }, "Tags, with commas"), tags],
+    button("Save", store, { kind: "primary", title: "Ctrl and Enter" }), close);
 }
 
 function drawWrong(memory, close) {
@@ -175,8 +219,7 @@ function drawWrong(memory, close) {
 }
 
 function drawEnd(memory, close) {
-  const now = new Date();
-  const today = new Date(now - now.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
+  const today = isoDay(new Date());
   const day = h("input", { id: "end-day", type: "date", value: today });
   const text = h("textarea", { id: "now-text", rows: 2, placeholder: "May stay empty" });
   async function end() {
@@ -221,10 +264,12 @@ function drawHistory(memory, history) {
     const before = history[at - 1];
     const others = before?.id === revision.id ? listChanges(before, revision) : [];
     const isSame = before?.text === revision.text;
+    const isCut = revision.cut?.text || before?.cut?.text;
     return h("li", null,
       h("p", { class: "meta" }, drawTime(revision, memory),
         at === history.length - 1 && tag("now", { kind: "accent" })),
       !isSame && h("p", { class: "words" }, before ? drawDifferences(before.text, revision.text) : revision.text),
+      isCut && h("p", { class: "under" }, isSame ? "Its beginning is the same; the texts are too long to be compared as a whole." : "Only the beginning is compared."),
       others.length > 0 && h("p", { class: "under" }, others.join("; ")));
   });
   return section("History", {}, h("ol", { class: "steps" }, steps.reverse()));

@@ -1,10 +1,10 @@
 // Today: what is due, what comes, what was told since yesterday, and where one stopped.
 
 import { call } from "../api.js";
-import { change } from "../changes.js";
+import { change, complain } from "../changes.js";
 import { button, card, empty, head, memoryLink, meta, moment, section, tag, walkable } from "../components.js";
 import { fill, h } from "../dom.js";
-import { count, sayAgo, sayClient, sayDay, sayMoment, sayTime, sayWord, shorten } from "../format.js";
+import { count, daysFromToday, isoDay, midnight, sayAgo, sayClient, sayDay, sayMoment, sayTime, sayWord, shorten } from "../format.js";
 
 export const title = "Today";
 
@@ -12,6 +12,7 @@ const AHEAD = 14 * 86_400;
 const DAY = 86_400_000;
 const MOST_PROJECTS = 6;
 const MOST_TOLD = 5;
+const PATIENCE = 300;
 const WHOLE_DAY = new Intl.DateTimeFormat("en-GB", { weekday: "long", day: "numeric", month: "long" });
 
 // The parts of a briefing that this page does not show in another way, in its order.
@@ -21,19 +22,20 @@ const attempt = (method, parameters, otherwise) => call(method, parameters).catc
 
 export async function render(root, { session }) {
   const may = (method) => session.methods.includes(method);
-  const yesterday = new Date();
-  yesterday.setDate(yesterday.getDate() - 1);
-  yesterday.setHours(0, 0, 0, 0);
-  const [coming, briefing, told, entries, counts, conflicts] = await Promise.all([
+  const yesterday = midnight(new Date(), -1);
+  const unsettled = h("div");
+  const [coming, today, briefing, told, entries, counts] = await Promise.all([
     call("triggers.coming", { within: AHEAD }),
+    call("times.read_start", { words: isoDay(new Date()) }),
     attempt("briefing", { budget: 1500 }, { sections: [] }),
     attempt("browse", { since: yesterday.toISOString(), until: new Date(Date.now() + 60_000).toISOString(), limit: 60 }, { memories: [] }),
     attempt("journal.entries", { limit: 100 }, []),
     attempt("scopes.count_memories", {}, {}),
-    attempt("journal.conflicts", {}, []),
+    Promise.race([loadUnsettled(unsettled), new Promise((resolve) => { setTimeout(resolve, PATIENCE); })]),
   ]);
   const projects = await readProjects(counts);
-  const of = (...places) => coming.days.filter(({ when }) => places.includes(when));
+  const days = coming.days.map((day) => placeDay(day, new Date(today) - midnight(new Date())));
+  const of = (...places) => days.filter(({ when }) => places.includes(when));
   const due = of("overdue", "today");
   const done = of("done");
   const ahead = of("ahead");
@@ -44,13 +46,29 @@ export async function render(root, { session }) {
     due.length > 0 && section("Due", {}, h("ul", { class: "days" }, due.map((day) => drawDue(day, may)))),
     done.length > 0 && section("Probably done", {}, h("ul", { class: "days" }, done.map((day) => drawDone(day, may)))),
     ahead.length > 0 && section("Coming", {}, h("ul", { class: "days" }, ahead.slice(0, 20).map((day) => drawAhead(day, may)))),
-    conflicts.length > 0 && section("Two say different things", { aside: h("a", { href: "#/settle" }, "Settle") },
-      h("ul", { class: "lines" }, conflicts.slice(0, 3).map((group) => h("li", null, group.map(({ text }) => shorten(text, 70)).join(" — or — "))))),
+    unsettled,
     drawTold(stored, entries),
     projects.length > 0 && section("Projects", {}, h("div", { class: "tiles" }, projects.map(drawProject))),
     briefing.sections.filter(({ part }) => PARTS[part]).map(drawPart),
     isEmpty(due, ahead, stored, briefing) && empty("A quiet day", "Nothing is due and nothing was told since yesterday. What you tell your assistant appears here.")]);
   walkable(root, ".words a, .days a, .days button, .lines a");
+}
+
+/**
+ * A day where the viewer is. A whole day begins at the midnight of the store, which is `ahead` milliseconds after that of
+ * the viewer, and is the same date for both; a clock that is changed in between moves it by an hour.
+ */
+function placeDay(day, ahead) {
+  const at = day.is_timed ? day.at : midnight(new Date(new Date(day.at) - ahead + DAY / 2)).toISOString();
+  const isDue = ["overdue", "today", "ahead"].includes(day.when);
+  return { ...day, at, when: isDue ? ["overdue", "today", "ahead"][1 + Math.sign(daysFromToday(at))] : day.when };
+}
+
+/** Facts that contradict each other come when they are found: that goes through every fact with a key. */
+async function loadUnsettled(place) {
+  const conflicts = await attempt("journal.conflicts", {}, []);
+  if (conflicts.length) place.append(section("Two say different things", { aside: h("a", { href: "#/settle" }, "Settle") },
+    h("ul", { class: "lines" }, conflicts.slice(0, 3).map((group) => h("li", null, group.map(({ text }) => shorten(text, 70)).join(" — or — "))))));
 }
 
 const isEmpty = (...parts) => parts.every((part) => (part.sections ?? part).length === 0);
@@ -83,13 +101,17 @@ function drawDue(day, may) {
 const setDone = (day, state, sentence) => change("triggers.done", { memory_id: day.id, state }, sentence);
 
 /** Move a reminder to the same time of another day. */
-function putOff(day, days) {
-  const to = new Date();
+async function putOff(day, days) {
+  const to = midnight(new Date(), days);
   const at = new Date(day.at);
-  to.setDate(to.getDate() + days);
-  if (day.is_timed) to.setHours(at.getHours(), at.getMinutes(), 0, 0);
-  else to.setHours(0, 0, 0, 0);
-  return change("revise", { memory_id: day.id, revision: day.revision, valid_from: to.toISOString() }, `It comes again: ${sayMoment(to)}.`);
+  if (day.is_timed) to.setHours(at.getHours(), at.getMinutes());
+  try {
+    // A whole day begins where the store is.
+    const from = day.is_timed ? to.toISOString() : await call("times.read_start", { words: isoDay(to) });
+    await change("revise", { memory_id: day.id, revision: day.revision, valid_from: from }, `It comes again: ${(day.is_timed ? sayMoment : sayDay)(to)}.`);
+  } catch (error) {
+    complain(error);
+  }
 }
 
 function drawDone(day, may) {
