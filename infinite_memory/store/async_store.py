@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import Any, Self
 
 from infinite_memory.core.config import Config
+from infinite_memory.core.values.access.key import AccessKey
 from infinite_memory.core.values.checks import check_count
 from infinite_memory.store.async_groups import (
     AsyncAttachments,
@@ -171,7 +172,7 @@ class AsyncMemoryStore(Awaited[MemoryStore]):
         scopes: str | Iterable[str],
         client: str | None = None,
         read_only: bool = False,
-        key: str = "",
+        key: AccessKey | str = "",
     ) -> Self:
         """Return a handle for a client; see `MemoryStore.confine`. It has threads of its own."""
         make = partial(

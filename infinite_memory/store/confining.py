@@ -8,7 +8,7 @@ from hashlib import blake2b
 from attrs import evolve
 
 from infinite_memory.core.observe.recorder import Recorder
-from infinite_memory.core.values.access.key import Right
+from infinite_memory.core.values.access.key import AccessKey, Right
 from infinite_memory.core.values.access.scope_pattern import (
     EVERYTHING,
     check_scope_patterns,
@@ -25,7 +25,12 @@ from infinite_memory.store.lifetime import Lifetime
 
 
 def confine_lifetime(
-    parent: Lifetime, *, scopes: str | Iterable[str], client: str | None, read_only: bool, key: str
+    parent: Lifetime,
+    *,
+    scopes: str | Iterable[str],
+    client: str | None,
+    read_only: bool,
+    key: AccessKey | str,
 ) -> Lifetime:
     """Open a handle over the store of `parent`; see `MemoryStore.confine`.
 
@@ -34,13 +39,14 @@ def confine_lifetime(
         StoreClosed: the store is closed.
     """
     services = parent.services
+    key_id = key.id if isinstance(key, AccessKey) else check_label(key, "key") if key else ""
     names = _narrow_scopes(check_scope_patterns(scopes), services.confinement)
     name = services.actor.client if client is None else check_label(client, "client")
     storage, models = services.storage, services.models
     if check_flag(read_only, "read_only"):
         storage = ReadOnlyStorage(storage)
     if names is not None:
-        storage = ConfinedStorage(storage, names, _make_quota_check(parent, names, key))
+        storage = ConfinedStorage(storage, names, _make_quota_check(parent, names, key_id))
         models = models.confine(storage)
     return parent.add(
         evolve(
@@ -50,7 +56,7 @@ def confine_lifetime(
             actor=Actor(
                 client=name,
                 process=_name_process(services.actor, name),
-                key=check_label(key, "key") if key else "",
+                key=key_id,
             ),
             manages_keys=names is None and _may_manage_keys(parent, key),
             recent_recalls=RecentRecalls(),
@@ -60,11 +66,14 @@ def confine_lifetime(
     )
 
 
-def _may_manage_keys(parent: Lifetime, key: str) -> bool:
-    """Return whether a handle of the whole store is for the holder of a key with the right."""
+def _may_manage_keys(parent: Lifetime, key: AccessKey | str) -> bool:
+    """Return whether a handle of the whole store is for the holder of a key with the right.
+
+    A key that is given as a value may have fewer rights than the stored one: a token narrowed it.
+    """
     if not key or not parent.services.manages_keys:
         return False
-    shown = parent.services.storage.access_keys([key]).get(key)
+    shown = parent.services.storage.access_keys([key]).get(key) if isinstance(key, str) else key
     return shown is not None and shown.allows(Right.ADMIN) and EVERYTHING in shown.scopes
 
 

@@ -17,6 +17,7 @@ from infinite_memory.store.groups import StoreGroups
 from infinite_memory.store.opening import Parts, open_lifetime
 
 if TYPE_CHECKING:
+    from infinite_memory.core.values.access.key import AccessKey
     from infinite_memory.core.values.draft import Details, Draft
     from infinite_memory.core.values.hits import Absence, Hits
     from infinite_memory.core.values.memory import Memory
@@ -98,15 +99,15 @@ class MemoryStore(StoreGroups):
         scopes: str | Iterable[str],
         client: str | None = None,
         read_only: bool = False,
-        key: str = "",
+        key: AccessKey | str = "",
     ) -> Self:
         """Return a handle for a client on this open store, in which only `scopes` exist.
 
         `scopes` are names and patterns as in `open`; none exists that does not exist here. The
         handle uses the same database, model and index. `client`, by default the client of this
         store, is named in the journal, and undoes only what it changed itself. With `read_only`
-        every change raises ReadOnly, but recalls count. `key` is the id of the access key that the
-        handle is for: its quota holds, and with the right `admin` for every scope the handle
+        every change raises ReadOnly, but recalls count. `key` is the access key that the handle is
+        for, or its id: its quota holds, and with the right `admin` for every scope the handle
         manages keys, which no other one does.
 
         Raises:

@@ -155,7 +155,7 @@ def _open_for_keys(memory: LazyStore, options: HttpOptions) -> OpenHandle:
                 scopes=key.scopes,
                 client=key.name,
                 read_only=not key.allows(Right.WRITE),
-                key=key.id,
+                key=key,
             ),
             client=key.name,
             key_name=key.name,

@@ -6,10 +6,19 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from attrs import evolve
 from stopped_clock import StoppedClock
 
-from infinite_memory import Conflict, InvalidInput, MemoryStore, NotFound, UnknownScope
-from infinite_memory.core.values.access.key import AccessKey
+from infinite_memory import (
+    AccessDenied,
+    AccessKey,
+    Conflict,
+    InvalidInput,
+    MemoryStore,
+    NotFound,
+    Right,
+    UnknownScope,
+)
 from infinite_memory.core.values.scope import Scope, Sensitivity
 from infinite_memory.testing.embedders import HashingEmbedder
 
@@ -201,3 +210,15 @@ def test_without_global_the_profile_is_in_the_default_scope(store: MemoryStore) 
     assert store.profile.get().fields == {"name": "Owner"}
     handle.undo()
     assert handle.profile.get().fields == {}
+
+
+def test_an_admin_key_that_a_token_narrowed_manages_no_keys(store: MemoryStore) -> None:
+    key = store.keys.create("boss", rights=["read", "write", "admin"], scopes="*").key
+    with store.confine(scopes="*", client="boss", key=key) as whole:
+        assert [each.name for each in whole.keys.list()] == ["boss"]
+    narrowed = evolve(key, rights=(Right.READ, Right.WRITE))
+    with store.confine(scopes="*", client="boss", key=narrowed) as handle:
+        with pytest.raises(AccessDenied, match="access keys belong to the whole store"):
+            handle.keys.list()
+        handle.remember("kept", id="kept")
+        assert store.journal.entries(limit=1)[0].action.actor.key == key.id

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -22,7 +21,13 @@ from pydantic import (
 
 from infinite_memory.core.clock import find_zone
 from infinite_memory.core.paths import expand_path
-from infinite_memory.core.values.address import Address, find_problem, is_folder
+from infinite_memory.core.values.address import (
+    Address,
+    check_engine,
+    check_issuer,
+    find_problem,
+    is_folder,
+)
 from infinite_memory.core.values.checks import check_label
 from infinite_memory.core.values.memory import GLOBAL
 from infinite_memory.core.values.scope import Sensitivity, find_name_problem, fold_name
@@ -451,15 +456,6 @@ class Limits(Section):
     call_seconds: Annotated[float, Field(ge=1, le=3600)] = 60
 
 
-def _check_issuer(url: str) -> str:
-    parts = urlsplit(url)
-    is_safe = parts.scheme == "https" and parts.hostname
-    is_near = parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1")
-    if not (is_safe or is_near) or "@" in parts.netloc or parts.query or parts.fragment:
-        raise ValueError("give its URL as its tokens do, with https, or http on this machine")
-    return url
-
-
 class OAuth(Section):
     """The identity provider with which clients of a server over HTTP sign in.
 
@@ -469,7 +465,7 @@ class OAuth(Section):
     - `ask_for`: the scopes of OAuth that clients are told to ask the identity provider for.
     """
 
-    issuer: Annotated[str, AfterValidator(_check_issuer)] | None = None
+    issuer: Annotated[str, AfterValidator(check_issuer)] | None = None
     audience: Annotated[str, Field(min_length=1)] | None = None
     claim: Annotated[str, Field(min_length=1)] = "sub"
     ask_for: Annotated[tuple[str, ...], BeforeValidator(_split_words)] = ()
@@ -479,12 +475,6 @@ class OAuth(Section):
         if self.issuer is not None and self.audience is None:
             raise ValueError("issuer needs audience, whom its tokens must be made for")
         return self
-
-
-def _check_engine(url: str | None) -> str | None:
-    if url is not None and not url.startswith(("postgresql://", "postgres://")):
-        raise ValueError("give postgresql://USER:PASSWORD@HOST/DATABASE")
-    return None if url is None else Address(url)
 
 
 class SearchDefaults(Section):
@@ -497,7 +487,7 @@ class SearchDefaults(Section):
 
     limit: Annotated[int, Field(ge=1, le=100)] = 10
     threshold: Annotated[float, Field(ge=0, le=1)] | None = None
-    engine: Annotated[str | None, AfterValidator(_check_engine)] = None
+    engine: Annotated[str | None, AfterValidator(check_engine)] = None
 
 
 class Logging(Section):

@@ -1,10 +1,10 @@
-"""Parse addresses of stores, and mask their passwords."""
+"""Parse addresses of stores and servers, and mask their passwords."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from urllib.parse import unquote_plus
+from urllib.parse import unquote_plus, urlsplit
 
 IN_MEMORY = "memory://"
 MANAGED = "mongodb+managed://"
@@ -121,3 +121,20 @@ def mask_arguments(message: str, arguments: Iterable[str]) -> str:
             if shown != piece:
                 message = message.replace(repr(piece)[1:-1], shown).replace(piece, shown)
     return message
+
+
+def check_issuer(url: str) -> str:
+    """Return the URL of an identity provider; raises ValueError unless it is safe to ask."""
+    parts = urlsplit(url)
+    is_safe = parts.scheme == "https" and parts.hostname
+    is_near = parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1")
+    if not (is_safe or is_near) or "@" in parts.netloc or parts.query or parts.fragment:
+        raise ValueError("give its URL as its tokens do, with https, or http on this machine")
+    return url
+
+
+def check_engine(url: str | None) -> str | None:
+    """Return the address of a search engine; raises ValueError for any but PostgreSQL."""
+    if url is not None and not url.startswith(("postgresql://", "postgres://")):
+        raise ValueError("give postgresql://USER:PASSWORD@HOST/DATABASE")
+    return None if url is None else Address(url)
