@@ -186,8 +186,12 @@ class AsyncKeys(Awaited[AccessKeys]):
     """`AccessKeys`, awaited."""
 
     create = awaited(AccessKeys.create)
+    find = awaited(AccessKeys.find)
+    limit = awaited(AccessKeys.limit)
     list = awaited(AccessKeys.list)
+    usage = awaited(AccessKeys.usage)
     revoke = awaited(AccessKeys.revoke)
+    remove = awaited(AccessKeys.remove)
     check = awaited(AccessKeys.check)
 
 
@@ -233,6 +237,7 @@ class AsyncGraph(Awaited[Graph]):
     link = awaited(Graph.link)
     unlink = awaited(Graph.unlink)
     related = awaited(Graph.related)
+    duplicates = awaited(Graph.duplicates)
     export = awaited(Graph.export)
 
 

@@ -86,7 +86,7 @@ READERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "the start file of the shell": (".bashrc", ("completion", "install", "bash")),
 }
 # Options of this form name a file that is written, or that nothing reads.
-WRITTEN = {"insights --html", "backup --to", "project --file"}
+WRITTEN = {"insights --html", "backup --to", "keys remove --export", "project --file"}
 
 
 def _list_files(command: click.Command, name: str) -> Iterator[str]:

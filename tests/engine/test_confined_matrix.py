@@ -603,6 +603,7 @@ ROWS: Mapping[str, list[Call]] = {
         lambda s: s.graph.related(["in-1", "zz-id-1"]),
         lambda s: (s.graph.link("in-1", "in-job"), s.graph.related("in-1", types=["semantic"])),
     ],
+    "graph.duplicates": [lambda s: s.graph.duplicates()],
     "graph.export": [*graph_export_calls()],
     "graph.link": [
         *(lambda s, i=i: s.graph.link("in-1", i) for i in (*IDS, "in-sum")),

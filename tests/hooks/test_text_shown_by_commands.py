@@ -27,8 +27,8 @@ FOR_PEOPLE = frozenset(
     """
     backup bundle completion config conflicts connect conversations copy doctor done dream due embed
     export forget graph health history import inbox ingest-session insights keys list log model
-    not-useful optimize profile project recall remember restore revise scopes search serve show
-    stats today triggers undo verify web why-not worker
+    not-useful optimize profile project recall remember restore revise scopes search serve share
+    show stats today triggers undo verify web why-not worker
     """.split()
 )
 """Commands for people, whose texts are exact with --json."""

@@ -199,6 +199,10 @@ ELSEWHERE = {
     "the head was not complete": "test_http_requests",
     "too many connections": "test_http_requests",
     "see the log of the server": "what a later version of a library refuses",
+    "the identity provider cannot be asked": "test_http_sign_in",
+    "the token is not accepted": "test_http_sign_in",
+    "the token is good, but its claim": "test_http_sign_in",
+    "of the token gives no right here": "test_http_sign_in",
 }
 
 

@@ -126,6 +126,7 @@ CALLS: dict[str, Callable[[MemoryStore], object]] = {
     ),
     "graph.links": lambda store: store.graph.links("a"),
     "graph.related": lambda store: store.graph.related("a"),
+    "graph.duplicates": lambda store: store.graph.duplicates(),
     "graph.export": lambda store: store.graph.export("x.json"),
     "graph.link": lambda store: store.graph.link("a", "b"),
     "graph.unlink": lambda store: store.graph.unlink("a", "b"),

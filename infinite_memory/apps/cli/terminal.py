@@ -68,7 +68,7 @@ def draw_lines(
         yield f"{' ' * indent}{_paint_cells(terminal, [*kept, (gap, ''), *right])}"
         return
     if right:
-        cells += [("  ", ""), *right]
+        cells += [*_list_cells([("  ", "")]), *right]
     for line in _wrap_cells(cells, max(1, terminal.columns - indent)):
         yield f"{' ' * indent}{_paint_cells(terminal, line)}".rstrip(" ")
 

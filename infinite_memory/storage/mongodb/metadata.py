@@ -131,9 +131,9 @@ def active_model(database: Database[dict[str, Any]], place: str) -> str | None:
 def _read_field(
     database: Database[dict[str, Any]], name: str, place: str, session: ClientSession | None = None
 ) -> dict[str, Any] | None:
-    found = database.get_collection(METADATA).find_one(
-        {"_id": STORE}, {name: 1, SWAP: 1}, session=session
-    )
+    # A pinned database reads in a session of its own, which None would replace.
+    within = {} if session is None else {"session": session}
+    found = database.get_collection(METADATA).find_one({"_id": STORE}, {name: 1, SWAP: 1}, **within)
     if found is not None:
         _refuse_swap(found, place)
     return found
