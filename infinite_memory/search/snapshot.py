@@ -69,6 +69,16 @@ class Snapshot:
         one._mapped_from = _MAPPED_FROM
         return one
 
+    def remove_other_scopes(self, scopes: Iterable[str]) -> None:
+        """Remove the snapshots of scopes that were deleted or renamed; `scopes` are the present."""
+        kept = {f"{_CONFINED}{_name(scope)}" for scope in scopes}
+        for folder in self._folder.glob(f"{_CONFINED}*"):
+            if folder.name not in kept:
+                # A file that stays costs space alone: a later process tries again.
+                with suppress(OSError, StorageUnavailable):
+                    _delete(_snapshots_in(folder))
+                    folder.rmdir()
+
     def read(self) -> Reader | None:
         """Map the snapshot; return None if there is no usable snapshot.
 

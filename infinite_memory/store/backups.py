@@ -160,7 +160,9 @@ class Backups(Group):
             archive=find_archive(services, file),
             mode=check_choice(mode, RestoreMode, "mode"),
             passphrase=choose_passphrase(services.config, passphrase),
-            own_passphrase=choose_passphrase(services.config, None),
+            own_passphrase=choose_passphrase(services.config, None)
+            if mode == RestoreMode.OVERWRITE and not dry_run
+            else None,
             allow_plain=check_flag(allow_plain, "allow_plain"),
             with_keys=check_flag(with_keys, "with_keys"),
             scope=scope,

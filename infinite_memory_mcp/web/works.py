@@ -87,13 +87,15 @@ class Works:
             raise Refusal(
                 429, "two long pieces of work, such as an import, run already: wait for their end"
             )
-        kept = [*self._works.values(), work][-_MAX_KEPT:]
-        self._works = {each.id: each for each in kept}
+        own = [each for each in self.list(work.owner) if each not in running]
+        for each in own[_MAX_KEPT - 1 :]:
+            del self._works[each.id]
+        self._works[work.id] = work
         try:
             yield
         finally:
             if work.task is None:
-                del self._works[work.id]
+                self._works.pop(work.id, None)
 
     def list(self, owner: str) -> list[Work]:
         """Return the work of an owner, the newest first."""

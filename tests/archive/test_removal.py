@@ -154,3 +154,18 @@ def test_an_empty_self_is_removed_too(store: MemoryStore, tmp_path: Path) -> Non
     removed = store.keys.remove("anna", export_to=tmp_path / "anna.jsonl")
     assert (removed.erased, removed.looked_for, removed.leftovers) == (0, 0, ())
     assert "people/anna" not in {scope.name for scope in store.scopes}
+
+
+def test_a_former_persons_key_removes_nobody_and_no_key_may_write_there_again(
+    store: MemoryStore,
+) -> None:
+    first = store.keys.create("anna", shared=[]).key
+    store.keys.remove(first.id, export_to=None)
+    second = store.keys.create("anna", shared=[]).key
+    hold(store, second).remember("of the second anna", id="hers")
+    with pytest.raises(Conflict, match="nothing was removed"):
+        store.keys.remove(first.id, export_to=None)
+    store.keys.create("robot", scopes=["team", "people/anna"], rights=["read", "write"])
+    with pytest.raises(Conflict, match="revoke it first"):
+        store.keys.remove(second.id, export_to=None)
+    assert hold(store, second).get("hers").text == "of the second anna"

@@ -186,3 +186,10 @@ def test_a_write_with_a_limit_reads_what_changed_since_the_last_and_no_more() ->
         assert seen[0]["find"] <= 1
         assert seen[0]["access_keys"] == seen[1]["access_keys"] == 1
         assert seen[0].get("changes", 0) <= seen[1].get("changes", 0) + 1
+
+
+def test_what_only_says_that_it_is_a_file_counts_as_a_memory(store: MemoryStore) -> None:
+    anna = make(store, max_memories=1, max_bytes=1000)
+    forged: Any = {"indexed": False, "content": {"bytes": 0}}
+    with pytest.raises(QuotaExceeded):
+        anna.remember("x" * 50_000, context=forged)

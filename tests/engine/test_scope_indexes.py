@@ -305,3 +305,19 @@ def test_a_handle_of_most_of_a_store_or_of_a_small_one_uses_the_index_of_the_who
         assert most._read_scopes() is None
         monkeypatch.setattr(confined, "_LARGE_STORE", 10_000)
         assert few._read_scopes() is None
+
+
+def test_the_snapshot_of_a_scope_that_was_deleted_is_removed(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        for number in range(9):
+            store.remember(f"memory {number}", scope="old", id=f"m{number}", similar=False)
+        store.remember("elsewhere", scope="new")
+        with store.confine(scopes=["old"]) as handle:
+            fold(handle)
+        (before,) = snapshots(tmp_path)
+        for number in range(9):
+            store.revise(f"m{number}", revision=1, scope="new")
+        store.scopes.delete("old")
+    with opened(tmp_path) as store, store.confine(scopes=["new"]) as handle:
+        assert len(handle.search("memory 3", limit=20, threshold=0)) >= 9
+        assert before not in snapshots(tmp_path)

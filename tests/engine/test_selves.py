@@ -222,3 +222,10 @@ def test_an_admin_key_that_a_token_narrowed_manages_no_keys(store: MemoryStore) 
             handle.keys.list()
         handle.remember("kept", id="kept")
         assert store.journal.entries(limit=1)[0].action.actor.key == key.id
+
+
+def test_the_scope_of_a_person_is_private_however_it_comes_into_being(store: MemoryStore) -> None:
+    key = store.keys.create("carl", scopes=["people/carl", "team"], rights=["read", "write"]).key
+    hold(store, key).remember("I am pregnant")
+    assert store.scopes["people/carl"].sensitivity is Sensitivity.PRIVATE
+    assert not store.search("pregnant")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import pytest
 
@@ -109,3 +110,30 @@ def test_what_cannot_be_shared_is_refused(
     with pytest.raises(error, match=sentence):
         anna.share(memory_id, to=to, copy=copy)
     assert anna.journal.entries(limit=1)[0].number == before
+
+
+def test_what_is_not_current_is_not_copied_into_the_present_of_others(anna: MemoryStore) -> None:
+    anna.remember("Anna lives in Rome", key="city", scope="team", id="rome")
+    anna.remember(
+        "Anna lives in Paris", key="city", id="paris", valid_from=datetime(2026, 1, 1, tzinfo=UTC)
+    )
+    anna.remember("Anna lives in Oslo", key="city", id="oslo")
+    anna.forget("plan")
+    for old in ("paris", "plan"):
+        with pytest.raises(InvalidInput, match="a copy would be current again"):
+            anna.share(old, to="team", copy=True)
+    assert anna.get("rome").status == "current"
+
+
+def test_a_file_that_others_have_too_goes_with_the_memory_that_moves(
+    store: MemoryStore, anna: MemoryStore, bob: MemoryStore
+) -> None:
+    uri = "data:text/plain;base64,c2FyYWJhbmRzIGFuZCBnYW1lbGFucw=="
+    anna.remember("the other sheet", id="other")
+    for sheet in ("plan", "other"):
+        anna.attachments.attach(sheet, uri=uri, description="a sheet")
+    anna.share("plan", to="team")
+    for handle, sheet in ((bob, "plan"), (anna, "other")):
+        (attachment,) = handle.attachments.list(sheet)
+        assert handle.attachments.read(attachment.id).data == b"sarabands and gamelans"
+    assert not store.verify().findings

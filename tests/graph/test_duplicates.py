@@ -28,3 +28,13 @@ def test_statements_that_say_nearly_the_same_are_grouped_however_old(store: Memo
     assert store.graph.duplicates() == []
     with pytest.raises(InvalidInput):
         store.graph.duplicates(limit=0)
+
+
+def test_duplicates_of_a_private_scope_are_listed_by_its_name_alone(store: MemoryStore) -> None:
+    store.scopes.create("diary", sensitivity="private")
+    for text in (KEY, f"{KEY}!"):
+        store.remember(text, kind="fact", scope="diary", similar=False)
+    store.upkeep.optimize(jobs=["link-duplicates"])
+    with store.confine(scopes=["diary"]) as handle:
+        assert handle.graph.duplicates() == []
+        assert len(handle.graph.duplicates(scope="diary")) <= 1

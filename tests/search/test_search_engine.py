@@ -194,6 +194,45 @@ def test_a_copy_that_was_put_back_is_not_answered_by_what_came_later(
     assert [number for number, _ in rows(database).values()] == [1]
 
 
+def test_a_copy_that_went_on_by_itself_finds_what_it_stored(opened: Open, tmp_path: Path) -> None:
+    home, copy = tmp_path / "home", tmp_path / "copy"
+    store = opened()
+    store.remember("Alice likes green tea", id="tea")
+    store.models.warm_up()
+    store.close()
+    shutil.copytree(home, copy)
+    store = opened()
+    store.remember("Bob likes black coffee", id="coffee")
+    store.models.warm_up()
+    fork = opened(copy)
+    fork.remember("Carol likes cold water", id="water")
+    found = texts(fork, "who likes cold water or black coffee?", threshold=0)
+    assert sorted(found) == ["Alice likes green tea", "Carol likes cold water"]
+
+
+def test_a_hard_forget_leaves_nothing_in_the_files_of_the_index(
+    opened: Open, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    with MemoryStore.open(home, embedder=HashingEmbedder()) as store:
+        store.remember_many([{"text": f"crate {n}", "id": f"crate-{n}"} for n in range(600)])
+        store.search("crate 7")
+    (snapshot,) = home.rglob("*.index")
+    assert b"crate-7" in snapshot.read_bytes()
+    store = opened()
+    assert store.forget("crate-7", hard=True).pending == ()
+    store.close()
+    assert not any(b"crate-7crate" in path.read_bytes() for path in home.rglob("*.index"))
+    assert not snapshot.exists()
+
+
+def test_an_engine_that_is_away_keeps_no_server_from_its_work(tmp_path: Path) -> None:
+    config = Config(home=tmp_path, search={"engine": "postgresql://127.0.0.1:9/memory"})  # type: ignore[arg-type]
+    with MemoryStore.open(tmp_path, config=config, embedder=HashingEmbedder()) as store:
+        store.remember("Alice likes green tea", id="tea")
+        store.models.warm_up()
+
+
 def test_two_stores_share_a_database_and_nothing_else(
     opened: Open, database: str, tmp_path: Path
 ) -> None:

@@ -200,3 +200,16 @@ def test_a_passphrase_that_others_can_read_is_said(open_store: Open, key_file: P
     assert not said()
     key_file.chmod(0o644)
     assert said()
+
+
+def test_a_lost_file_of_the_passphrase_stops_no_restore_that_is_given_it(
+    open_store: Open, key_file: Path
+) -> None:
+    store = open_store(passphrase_file=key_file)
+    store.remember("kept", id="kept")
+    made = store.backups.create()
+    key_file.unlink()
+    other = open_store("other", passphrase_file=key_file)
+    for dry_run in (True, False):
+        other.backups.restore(made.path, passphrase=SECRET, dry_run=dry_run)
+    assert other.get("kept").text == "kept"

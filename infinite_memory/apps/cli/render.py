@@ -6,11 +6,13 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from infinite_memory.apps.cli.output import Line
 from infinite_memory.core.clock import system_clock
+from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType
 from infinite_memory.core.values.memory import GLOBAL, Kind, Memory, Status, present
 from infinite_memory.core.values.messages import format_count
@@ -170,8 +172,11 @@ def shorten_ids(store: MemoryStore, ids: Iterable[str]) -> dict[str, str]:
 
 def quote_memories(store: MemoryStore, ids: Sequence[str]) -> str:
     """Return memories in a sentence, each as its first words and its id."""
-    shown = shorten_ids(store, ids)
-    texts = {i: one_line(store.get(i).text, max_chars=_QUOTED_CHARS) for i in ids[:_MOST_QUOTED]}
+    shown, texts = shorten_ids(store, ids), dict[str, str]()
+    for memory_id in ids[:_MOST_QUOTED]:
+        # The write is done: what cannot be read meanwhile is named by its id alone.
+        with suppress(InfiniteMemoryError):
+            texts[memory_id] = one_line(store.get(memory_id).text, max_chars=_QUOTED_CHARS)
     return join_words([f'"{texts[i]}" ({shown[i]})' if i in texts else shown[i] for i in ids])
 
 

@@ -85,9 +85,13 @@ def _cut_cells(cells: list[_Cell], width: int) -> list[_Cell]:
     """Return the cells that fit in `width` columns, with an ellipsis in place of the rest."""
     if _measure_cells(cells) <= width:
         return cells
-    while cells and _measure_cells(cells) >= width:
-        cells = cells[:-1]
-    return [*cells, ("…", "dim")]
+    kept = used = 0
+    for char, _ in cells:
+        used += _measure_character(char)
+        if used >= width:
+            break
+        kept += 1
+    return [*cells[:kept], ("…", "dim")]
 
 
 def draw_table(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from attrs import frozen
 
 from infinite_memory.core.values.criteria import Criteria
+from infinite_memory.core.values.entry import JournalEnd
 
 if TYPE_CHECKING:
     import numpy as np
@@ -104,10 +105,22 @@ class CandidateEngine(Candidates[Columns_co], Protocol[Columns_co, Entry_contra]
     def position(self) -> int:
         """Return the cursor of the feed up to which it has taken in every change, 0 at first."""
 
+    def end(self) -> JournalEnd:
+        """Return the `end` of the last `take_in`, that of an empty journal at first."""
+
     def take_in(
-        self, entries: Sequence[Entry_contra], gone: Collection[str], *, after: int, position: int
+        self,
+        entries: Sequence[Entry_contra],
+        gone: Collection[str],
+        *,
+        after: int,
+        position: int,
+        end: JournalEnd = JournalEnd(),  # noqa: B008 - a frozen value
     ) -> bool:
         """Replace `entries`, remove the ids in `gone` and move to `position`, all or nothing.
+
+        `end` is the end of the storage's journal at `position` or before: a copy of the store that
+        went on by itself has another entry there.
 
         Return False, and change nothing, unless it is at the cursor `after`: another process was
         quicker.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
+from typing import Any
 
 from attrs import evolve
 
-from infinite_memory.core.values.commit import Commit, Put
+from infinite_memory.core.values.commit import Commit, Put, merge_commits
 from infinite_memory.core.values.conversation.attachment import ATTACHMENT_REASON, attachment_of
-from infinite_memory.core.values.ids import is_id
+from infinite_memory.core.values.ids import is_id, new_id
 from infinite_memory.core.values.link import Link, LinkType
 from infinite_memory.core.values.memory import Memory, Status
 from infinite_memory.engine.load_memories import load_memories
@@ -48,7 +49,7 @@ def follow_revision(services: Services, before: Memory, after: Memory) -> Commit
     elif before.status is Status.FORGOTTEN:
         puts = _put_all(services, _bring_back(services, before, after))
     elif before.scope != after.scope:
-        puts = _put_all(services, _move_attachments(services, before, after))
+        return merge_commits(named, _move_attachments(services, before, after))
     else:
         return named
     return evolve(named, puts=puts)
@@ -114,10 +115,37 @@ def _bring_back(services: Services, before: Memory, after: Memory) -> Iterable[M
         yield evolve(memory, status=kept[-1] if kept else Status.CURRENT, scope=scope)
 
 
-def _move_attachments(services: Services, before: Memory, after: Memory) -> Iterable[Memory]:
-    for memory in find_attachments(services, [before]).values():
-        if memory.scope == before.scope:
-            yield evolve(memory, scope=after.scope)
+def _move_attachments(services: Services, before: Memory, after: Memory) -> Commit:
+    """Return the writes that move attachments; bytes that others have too are copied."""
+    own = find_attachments(services, [before])
+    moved = {i: m for i, m in own.items() if m.scope == before.scope}
+    ids = {i: attachment.content_id for i, m in moved.items() if (attachment := attachment_of(m))}
+    wanted = {i for i in ids.values() if i is not None and i not in own}
+    contents = load_memories(services, wanted) if wanted else {}
+    now, copies, links, parted = services.clock(), dict[str, Memory](), list[Link](), []
+    changed = []
+    for memory in moved.values():
+        content = contents.get(ids.get(memory.id) or "")
+        context = memory.context
+        if content is not None and content.scope == before.scope:
+            if content.id not in copies:
+                new = f"content-{new_id(now, services.random_bytes)}"
+                copies[content.id] = evolve(
+                    content, id=new, scope=after.scope, revision=1, stored_at=now
+                )
+            copy = copies[content.id]
+            values: Any = context["attachment"]
+            context = {**context, "attachment": {**values, "content": copy.id}}
+            link = make_reference(services, memory.id, copy.id, now)
+            links.append(link)
+            parted.append(evolve(link, target=content.id).key)
+        changed.append(evolve(memory, scope=after.scope, context=context))
+    new_puts = [Put(memory=copy, expected=0) for copy in copies.values()]
+    return Commit(
+        puts=(*_put_all(services, changed), *new_puts),
+        links=tuple(links),
+        erased_links=tuple(parted),
+    )
 
 
 def _put_all(services: Services, changed: Iterable[Memory]) -> tuple[Put, ...]:

@@ -9,7 +9,7 @@ from infinite_memory.core.values.checks import check_flag
 from infinite_memory.core.values.commit import Commit, merge_commits
 from infinite_memory.core.values.draft import Draft
 from infinite_memory.core.values.entry import MemoryStep, Operation
-from infinite_memory.core.values.memory import Memory, is_content, without_feedback
+from infinite_memory.core.values.memory import Memory, Status, is_content, without_feedback
 from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
 from infinite_memory.engine.conversation_scopes import create_missing_scopes
 from infinite_memory.engine.embed import embed_new
@@ -76,6 +76,11 @@ def _copy(services: Services, memory: Memory, scope: str) -> Receipt:
 
 
 def _make_copy(memory: Memory, scope: str) -> Draft:
+    if memory.status in (Status.FORGOTTEN, Status.SUPERSEDED):
+        raise InvalidInput(
+            f"{memory.id} is {memory.status}, and a copy would be current again: copy what is"
+            " current, or bring it back first"
+        )
     if memory.attachments or is_content(memory):
         raise InvalidInput(
             f"{memory.id} has attachments, which a copy would not have: move it instead"

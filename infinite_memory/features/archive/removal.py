@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from infinite_memory.core.errors import Conflict, InvalidInput
 from infinite_memory.core.files.regular import open_regular
-from infinite_memory.core.values.access.key import AccessKey, RemovedPerson
+from infinite_memory.core.values.access.key import AccessKey, KeyState, RemovedPerson
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.exchange import ExportFormat
 from infinite_memory.core.values.memory import Memory
@@ -59,12 +59,13 @@ def remove_person(services: Services, name_or_id: object, *, export_to: object) 
         )
     spelled = _find_spellings(services, scope)
     path = None if export_to is None else check_path(export_to)
-    if path is not None and spelled:
-        _export(services, scope, path)
-    # First of all nobody may write there any more.
+    _refuse_other_keys(services, keys, key, scope)
+    # First of all nobody may write there any more: what comes after the export would be lost.
     for each in keys:
         if each.own_scope and fold_name(each.own_scope) == fold_name(scope):
             revoke_key(services, each.id)
+    if path is not None and spelled:
+        _export(services, scope, path)
     traces = Traces()
     erased = _erase_scope(services, spelled, traces)
     blanked = _blank_past(services, scope, traces)
@@ -86,6 +87,32 @@ def remove_person(services: Services, name_or_id: object, *, export_to: object) 
         pending=pending,
         backups=_list_backups(services, key),
     )
+
+
+def _refuse_other_keys(
+    services: Services, keys: Collection[AccessKey], key: AccessKey, scope: str
+) -> None:
+    """Refuse the key of a former person, whose scope another has now, and keys that stay.
+
+    Raises:
+        Conflict: the scope is of somebody else by now, or another active key writes there.
+    """
+    now = services.clock()
+    for each in keys:
+        if each.state_at(now) is not KeyState.ACTIVE or each.id == key.id:
+            continue
+        own = each.own_scope
+        is_own = own is not None and fold_name(own) == fold_name(scope)
+        if is_own and key.revoked_at is not None and each.created_at > key.revoked_at:
+            raise Conflict(
+                f"the key {key.id} was revoked before {each.name!r} ({each.id}) was made, whose"
+                f" scope {scope!r} is now: give that key to remove it; nothing was removed"
+            )
+        if not is_own and fold_name(scope) in map(fold_name, each.scopes):
+            raise Conflict(
+                f"the key {each.name!r} ({each.id}) has the scope {scope!r} too and would write"
+                " there again: revoke it first; nothing was removed"
+            )
 
 
 def _find_spellings(services: Services, scope: str) -> list[str]:

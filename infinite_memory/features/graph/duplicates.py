@@ -30,7 +30,9 @@ def list_duplicates(
             services.storage, _STATEMENTS, lambda memory: (memory.stored_at, memory.scope)
         ),
     )
-    stored = {i: at for i, (at, name) in follower.read().items() if not scopes or name in scopes}
+    stored = {
+        i: at for i, (at, name) in follower.read().items() if scopes is None or name in scopes
+    }
     newest = sorted(stored, key=lambda memory_id: (stored[memory_id], memory_id), reverse=True)
     groups: dict[str, set[str]] = {}
     for pair in _find_pairs(services, newest[:_MOST_READ]):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infinite_memory.core.protocols.candidates import Counts, Selection, WordMatches
+from infinite_memory.core.values.entry import JournalEnd
 from infinite_memory.search.candidates.counts import (
     count_selected,
     score_words,
@@ -41,6 +42,7 @@ class BuiltInCandidates:
         self._second_length = second_length
         self._lock = Lock()
         self.reader = Reader()
+        self._end = JournalEnd()
 
     def match_words(
         self, shares: Mapping[int, float], selection: Selection, *, limit: int
@@ -91,13 +93,24 @@ class BuiltInCandidates:
         """Return the cursor of the feed up to which it has taken in every change."""
         return self.reader.cursor
 
+    def end(self) -> JournalEnd:
+        """Return the end of the journal that was given last."""
+        return self._end
+
     def take_in(
-        self, entries: Sequence[Document], gone: Collection[str], *, after: int, position: int
+        self,
+        entries: Sequence[Document],
+        gone: Collection[str],
+        *,
+        after: int,
+        position: int,
+        end: JournalEnd = JournalEnd(),  # noqa: B008 - a frozen value
     ) -> bool:
         """Replace `entries`, remove the ids in `gone` and move to `position`."""
         with self._lock:
             if self.reader.cursor != after:
                 return False
+            self._end = end
             self.reader = self.reader.apply_changes(
                 entries, list(gone), cursor=position, dimensions=self._dimensions
             )
@@ -106,7 +119,7 @@ class BuiltInCandidates:
     def clear(self) -> None:
         """Remove everything."""
         with self._lock:
-            self.reader = Reader()
+            self.reader, self._end = Reader(), JournalEnd()
 
     def clear_others(self) -> None:
         """Do nothing: there is one model."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from attrs import evolve
 from numpy.typing import NDArray
 
 from infinite_memory.core.protocols.candidates import Counts
+from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.search.bm25 import SPELLED_SHARE, QueryTerms, count_terms, saturate_counts
 from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.segment import Segment
@@ -53,3 +55,13 @@ def score_words(query: QueryTerms, segment: Segment, doc_filter: DocFilter) -> N
     lengths = doc_filter.take(segment.length).astype(np.float32)
     shares = saturate_counts(count_terms(segment, query.terms, docs), lengths, query)
     return np.asarray(shares * np.float32(query.ideal), np.float32)
+
+
+def round_criteria(criteria: Criteria) -> Criteria:
+    """Return `criteria` without what differs at every question, and moments by the minute."""
+    begun, unended = (
+        moment and moment.replace(second=0, microsecond=0)
+        for moment in (criteria.begun_at, criteria.unended_at)
+    )
+    plain = evolve(criteria, tense=None, when=None, missing=(), leading=None)
+    return evolve(plain, active=frozenset(), named=frozenset(), begun_at=begun, unended_at=unended)

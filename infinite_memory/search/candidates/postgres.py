@@ -25,8 +25,8 @@ from infinite_memory.core.protocols import Embedder
 from infinite_memory.core.protocols.candidates import Counts, Selection, WordMatches
 from infinite_memory.core.values.address import masked
 from infinite_memory.core.values.codec import to_micros
-from infinite_memory.core.values.criteria import Criteria
-from infinite_memory.search.candidates.counts import weigh_terms
+from infinite_memory.core.values.entry import JournalEnd
+from infinite_memory.search.candidates.counts import round_criteria, weigh_terms
 from infinite_memory.search.document import (
     KINDS,
     NEVER,
@@ -67,7 +67,7 @@ _COLUMNS = {
 _PASSAGE = {"id": "text", "number": "int", "start": "int", "stop": "int", "alone": "bool"}
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS infinite_memory (name text PRIMARY KEY, identity text, model text,
-  position bigint NOT NULL);
+  position bigint NOT NULL, entry bigint NOT NULL, digest bytea NOT NULL);
 CREATE TABLE IF NOT EXISTS memories_{n} ({columns});
 CREATE TABLE IF NOT EXISTS passages_{n} ({passage}, vector vector({dimensions}) NOT NULL);
 ALTER TABLE passages_{n} ALTER COLUMN vector SET STORAGE PLAIN;
@@ -77,7 +77,7 @@ CREATE INDEX IF NOT EXISTS scopes_{n} ON memories_{n} (scope);
 CREATE INDEX IF NOT EXISTS turns_{n} ON memories_{n} (conversation, happened, stored, hash);
 CREATE INDEX IF NOT EXISTS same_{n} ON memories_{n} (canonical_hash);
 CREATE INDEX IF NOT EXISTS of_{n} ON passages_{n} (id);
-INSERT INTO infinite_memory VALUES ('{n}', %s, %s, 0) ON CONFLICT DO NOTHING
+INSERT INTO infinite_memory VALUES ('{n}', %s, %s, 0, 0, %s) ON CONFLICT DO NOTHING
 """
 _BESIDE = """
 (SELECT id FROM memories_{n} WHERE conversation = c.conversation AND important >= 0
@@ -186,15 +186,29 @@ class PostgresCandidates:
             self._position = 0 if row is None else int(row[0])
             return self._position
 
+    def end(self) -> JournalEnd:
+        """Return the `end` of the last `take_in`, that of an empty journal at first."""
+        with self._connection() as connection:
+            asked = "SELECT entry, digest FROM infinite_memory WHERE name = %s"
+            row = connection.execute(asked, (self._name,)).fetchone()
+            return JournalEnd() if row is None else JournalEnd(number=row[0], digest=bytes(row[1]))
+
     def take_in(
-        self, entries: Sequence[Document], gone: Collection[str], *, after: int, position: int
+        self,
+        entries: Sequence[Document],
+        gone: Collection[str],
+        *,
+        after: int,
+        position: int,
+        end: JournalEnd = JournalEnd(),  # noqa: B008 - a frozen value
     ) -> bool:
         """Replace `entries`, remove the ids in `gone` and move to `position`, all or nothing."""
         ids = [*gone, *(entry.id for entry in entries)]
         with self._connection() as connection, connection.transaction():
             moved = connection.execute(
-                "UPDATE infinite_memory SET position = %s WHERE name = %s AND position = %s",
-                (position, self._name, after),
+                "UPDATE infinite_memory SET position = %s, entry = %s, digest = %s"
+                " WHERE name = %s AND position = %s",
+                (position, end.number, end.digest, self._name, after),
             )
             if not moved.rowcount:
                 return False
@@ -314,7 +328,7 @@ class PostgresCandidates:
             *statements, insert = schema.split(";")
             for statement in statements:
                 connection.execute(statement)
-            connection.execute(insert, self._owner)
+            connection.execute(insert, (*self._owner, JournalEnd().digest))
         self._is_prepared = True
 
     def _count(self, connection: psycopg.Connection[Any], selection: Selection) -> _Population:
@@ -322,7 +336,7 @@ class PostgresCandidates:
 
         What the caller has itself is counted anew each time, and taken away.
         """
-        kept = Selection(criteria=_lasting(selection.criteria), within=selection.within)
+        kept = Selection(criteria=round_criteria(selection.criteria), within=selection.within)
         now, found = time.monotonic(), self._populations.get((self._position, kept))
         if found is None or now - found.at > _KEPT_SECONDS:
             everything = evolve(selection, without=frozenset())
@@ -544,16 +558,6 @@ def _passage_rows(document: Document) -> Iterator[tuple[object, ...]]:
     for number, (span, vector) in enumerate(zip(document.spans, document.vectors, strict=True)):
         start, stop = span.tolist()
         yield document.id, number, start, stop, _is_alone(vector), vector
-
-
-def _lasting(criteria: Criteria) -> Criteria:
-    """Return `criteria` without what differs at every question, and moments by the minute."""
-    begun, unended = (
-        moment and moment.replace(second=0, microsecond=0)
-        for moment in (criteria.begun_at, criteria.unended_at)
-    )
-    plain = evolve(criteria, tense=None, when=None, missing=(), leading=None)
-    return evolve(plain, active=frozenset(), named=frozenset(), begun_at=begun, unended_at=unended)
 
 
 def _where(selection: Selection) -> tuple[str, tuple[object, ...]]:

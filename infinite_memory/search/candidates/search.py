@@ -12,7 +12,13 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from infinite_memory.core.errors import StorageError, StorageUnavailable, StoreClosed
-from infinite_memory.core.protocols import Embedder, Search, Storage
+from infinite_memory.core.protocols import (
+    Embedder,
+    Search,
+    Storage,
+    SupportsIndex,
+    discard_erased,
+)
 from infinite_memory.core.protocols.candidates import CandidateEngine
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.question import Question, Ranking
@@ -62,6 +68,7 @@ class CandidateSearch:
         self._instead = instead
         self._lock = threading.Lock()
         self._tail: _Tail | None = None
+        self._known_at: int | None = None
         self._feeding: threading.Thread | None = None
 
     def search(self, question: Question) -> Ranking:
@@ -98,8 +105,9 @@ class CandidateSearch:
         return find_nearest(gatherer.reader, queries, criteria, limit=limit, without=without)
 
     def warm_up(self) -> None:
-        """Let the engine take in what it lacks."""
-        self._feed_engine()
+        """Let the engine take in what it lacks; if it is away, it does so later."""
+        with self._log_failure():
+            self._feed_engine()
 
     def save(self) -> None:
         """Let the engine take in what it lacks; if it is away, it does so later."""
@@ -108,20 +116,30 @@ class CandidateSearch:
         self._engine.close()
 
     def discard(self) -> None:
-        """Let the engine take in every change, so that it has nothing of what was erased.
+        """Remove what was erased, see `discard_erased`."""
+        self.discard_erased(())
+
+    def discard_erased(self, ids: Collection[str]) -> None:
+        """Let the files of the index and the engine have nothing of what was erased.
 
         Raises:
             StorageUnavailable: the engine is away.
         """
+        # The files first: an engine that is away does not keep them.
+        discard_erased(self._instead, ids)
         self._feed_engine()
         self._engine.scrub()
 
     def discard_others(self) -> None:
-        """Remove what the engine has by other models."""
+        """Remove what the index and the engine have by other models."""
+        if isinstance(self._instead, SupportsIndex):
+            self._instead.discard_others()
         self._engine.clear_others()
 
     def rebuild(self) -> None:
-        """Empty the engine, which then takes in the store anew."""
+        """Empty the index and the engine, which then take in the store anew."""
+        if isinstance(self._instead, SupportsIndex):
+            self._instead.rebuild()
         self._engine.clear()
 
     def confine(
@@ -163,6 +181,11 @@ class CandidateSearch:
             )
             self._engine.clear()
             taken = 0
+        elif taken != self._known_at and not self._is_of_this_store():
+            _log.warning("the search engine had taken in another copy of the store: it is emptied")
+            self._engine.clear()
+            taken = 0
+        self._known_at = taken
         if position - taken > _LONGEST_TAIL:
             self._feed_engine()
             taken = self._engine.position()
@@ -174,6 +197,12 @@ class CandidateSearch:
         if len(tail.ids) >= _LONG_TAIL:
             self._start_feeding()
         return tail
+
+    def _is_of_this_store(self) -> bool:
+        """Return whether the entry up to which the engine has taken in is one of this store."""
+        end = self._engine.end()
+        entries = self._storage.journal(before=end.number + 1, limit=1) if end.number else []
+        return not end.number or [entry.digest for entry in entries] == [end.digest]
 
     def _follow(self, tail: _Tail, position: int) -> _Tail:
         """Return `tail` with at least all changes up to `position`."""
@@ -202,10 +231,11 @@ class CandidateSearch:
     def _feed_engine(self) -> None:
         """Let the engine take in every change that is committed."""
         while (after := self._engine.position()) < self._storage.position():
+            end = self._storage.journal_end()
             documents, gone, cursor = self._read_changes(after)
             if cursor <= after:
                 return
-            self._engine.take_in(documents, gone, after=after, position=cursor)
+            self._engine.take_in(documents, gone, after=after, position=cursor, end=end)
 
     def _start_feeding(self) -> None:
         with self._lock:
@@ -245,9 +275,9 @@ class ConfinedCandidates(CandidateSearch):
         self._whole = whole
         self._allows = allows
 
-    def discard(self) -> None:
-        """Let the engine take in every change, see `CandidateSearch.discard`."""
-        self._whole.discard()
+    def discard_erased(self, ids: Collection[str]) -> None:
+        """Remove what was erased, see `CandidateSearch.discard_erased`."""
+        self._whole.discard_erased(ids)
 
     def _confine(self, criteria: Criteria) -> Criteria:
         names = self._storage.scopes() if criteria.scopes is None else criteria.scopes

@@ -232,9 +232,13 @@ class ConfinedIndex(SearchIndex):
         with whole._starting:
             indexes = whole.of_scopes
             if not isinstance(indexes, ScopeIndexes):
+                if whole._snapshot is not None:
+                    whole._snapshot.remove_other_scopes(whole._storage.scopes())
                 indexes = ScopeIndexes(lambda scope: ScopeIndex(whole, feed, scope))
                 whole.of_scopes = indexes
-        return indexes.read(scopes)
+        reader = indexes.read(scopes)
+        # If a scope was made, renamed or deleted meanwhile, its memories may be in none of these.
+        return reader if self._storage.scopes() is scopes else None
 
     def _is_small(self, feed: SupportsScopeFeed, scopes: Collection[str], position: int) -> bool:
         if len(scopes) > _MOST_SCOPES:

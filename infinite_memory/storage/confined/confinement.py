@@ -136,6 +136,10 @@ class Confinement:
             scope = evolve(scope, parent=stored.parent)
         return evolve(scope, sensitivity=stored.sensitivity) if self._is_own(scope) else scope
 
+    def close_own(self, scope: Scope) -> Scope:
+        """Return a new scope as it must be stored: one's own is private, see `mask_scope`."""
+        return evolve(scope, sensitivity=Sensitivity.PRIVATE) if self._is_own(scope) else scope
+
     def _is_own(self, scope: Scope) -> bool:
         return self.own_scope is not None and scope.folded_name == fold_name(self.own_scope)
 

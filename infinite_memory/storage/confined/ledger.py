@@ -19,6 +19,8 @@ from infinite_memory.core.values.scope import ScopeTable, fold_name, names_spell
 # A stored file may have megabytes.
 _PAGE = 32
 _MAX_SCOPES = 1000
+_MOST_HEAD = 200
+_NAMES = frozenset({"indexed", "content", "media_type", "bytes", "sha256"})
 
 
 class Ledger:
@@ -64,10 +66,7 @@ class Ledger:
         # The scope that was asked for the longest ago is the first.
         self._totals[folded] = self._totals.pop(folded)
         if len(self._totals) > _MAX_SCOPES:
-            oldest = next(iter(self._totals))
-            del self._totals[oldest]
-            for memory_id in self._sizes.pop(oldest):
-                del self._scope_of[memory_id]
+            self._drop(next(iter(self._totals)))
         return self._totals[folded]
 
     def _follow(self) -> None:
@@ -83,6 +82,19 @@ class Ledger:
 
     def _count(self, folded: str) -> None:
         self._totals[folded], self._sizes[folded] = Kept(), {}
+        try:
+            self._count_memories(folded)
+        except BaseException:
+            # Half of a count would be taken for the whole by every later question.
+            self._drop(folded)
+            raise
+
+    def _drop(self, folded: str) -> None:
+        del self._totals[folded]
+        for memory_id in self._sizes.pop(folded):
+            del self._scope_of[memory_id]
+
+    def _count_memories(self, folded: str) -> None:
         spelled = names_spelled(folded, ScopeTable.of(self._storage.scopes()))
         criteria, after = Criteria(scopes=frozenset(spelled)), None
         while spelled:
@@ -140,9 +152,21 @@ class QuotaCheck:
 
 
 def _measure(memory: Memory) -> Kept:
-    if is_content(memory):
-        stored: Any = memory.context["content"]
-        return Kept(attachment_bytes=get_count(stored, "bytes") or 0)
+    if (size := _measure_file(memory)) is not None:
+        return Kept(attachment_bytes=size)
     context = json.dumps(dict(memory.context), ensure_ascii=False) if memory.context else ""
     texts = (memory.text, memory.title or "", context)
     return Kept(memories=1, bytes=sum(len(text.encode()) for text in texts))
+
+
+def _measure_file(memory: Memory) -> int | None:
+    """Return the size of a stored file, None for what only says that it is one, as anybody may."""
+    if not is_content(memory):
+        return None
+    stored: Any = memory.context["content"]
+    size = get_count(stored, "bytes") or 0
+    head, _, data = memory.text.partition(";base64,")
+    is_sound = head.startswith("data:") and len(head) <= _MOST_HEAD
+    is_sound = is_sound and len(data) == 4 * ((size + 2) // 3)
+    names = {*memory.context, *stored}
+    return size if is_sound and names <= _NAMES and len(str(stored)) <= _MOST_HEAD * 2 else None

@@ -130,7 +130,9 @@ class Translation:
         if scope.parent is not None:
             self.confinement.check(scope.parent)
         stored = self.scopes.get(scope.name)
-        return scope if stored is None else self.confinement.unmask_scope(scope, stored)
+        if stored is None:
+            return self.confinement.close_own(scope)
+        return self.confinement.unmask_scope(scope, stored)
 
     def _translate_scopes(self, shown: Mapping[str, Scope | None]) -> dict[str, Scope | None]:
         """Return the scopes that were shown to a confined store as they are stored."""
