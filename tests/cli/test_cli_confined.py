@@ -222,7 +222,7 @@ def printed(home: Path, command: str, row: Row, *, as_json: bool) -> str:
     arguments = ["--home", str(home), "--scopes", ",".join(INSIDE), command, *row]
     result = CliRunner().invoke(infinite_memory, [*arguments, *(["--json"] if as_json else [])])
     told = f"{result.exit_code}\n{result.stdout}\n{result.stderr}".replace(str(home), "HOME")
-    told = re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "ID", told)
+    told = re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}|\b(?=[a-f]*[0-9])[0-9a-f]{8}\b", "ID", told)
     # The clock of a command is that of the machine.
     told = re.sub(r"20[0-9]{2}-[0-9T:.Z+ -]{8,}", "TIME", told)
     return re.sub(r'"digest": "[0-9a-f]{64}"', "DIGEST", told)
