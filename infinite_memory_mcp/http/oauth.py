@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import ssl
 import time
 from collections.abc import Callable, Mapping
@@ -43,8 +42,7 @@ _LIST_SECONDS = 1.0
 _KEEP_SECONDS = 24 * 3600.0
 _FETCH_SECONDS = 10.0
 _MAX_BYTES = 256 << 10
-_SCOPE = re.compile(r"\bmemory:(\w*)")
-_OWN_SCOPE = re.compile(r"(?<![^\s\"'\[])memory:(\w*)")
+_SCOPE = "memory:"
 # What fetching the keys may come upon: the network, or an answer of another form.
 _DEFECTS = (
     httpx2.HTTPError,
@@ -247,9 +245,11 @@ class TokenCheck:
 
 def _narrow(key: AccessKey, claims: Mapping[str, Any]) -> AccessKey:
     """Return a key with no other rights than those that the scopes of a token name, if any do."""
-    given = f"{claims.get('scope')} {claims.get('scp')}"
-    # What another API calls so, such as other-memory:admin, gives nothing that is not asked here.
-    named = _OWN_SCOPE.findall(given) or _SCOPE.findall(given)
+    given = [claims.get("scope"), claims.get("scp")]
+    # A provider writes scopes as a text with spaces between them, or as a list.
+    words = [each.split() if isinstance(each, str) else each for each in given if each]
+    scopes = [str(word) for part in words if isinstance(part, list) for word in part]
+    named = [scope.removeprefix(_SCOPE) for scope in scopes if scope.startswith(_SCOPE)]
     if not named:
         return key
     order = list(map(str, Right))

@@ -71,7 +71,8 @@ def test_the_sentence_of_a_receipt_says_what_became_of_others(run: Run) -> None:
     said = run("remember", "works at Globex", *given, "--id", "globex").stdout
     assert 'It conflicts with "works at Acme" (acme)' in said
     said = run("remember", "works at Initech", "--key", "job", "--id", "initech").stdout
-    assert 'It supersedes "works at Globex" (globex)' in said or "(acme)" in said
+    assert 'It supersedes "works at ' in said
+    assert said.count("works at Acme") == said.count("works at Globex") == 1
     said = run("remember", "works at Hooli", "--key", "job", "--happened-at", "2025-01-01").stdout
     assert "It is already superseded: " in said
     assert " began later and holds now." in said

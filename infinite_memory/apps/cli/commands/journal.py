@@ -77,7 +77,7 @@ def _list_reads(
         memory_id = None if memory_id is None else store.ids.resolve(memory_id)
         reads = store.journal.reads(limit=limit, memory_id=memory_id)
         config = store.config
-        shown = shorten_ids(store, [i for read in reads for i in read.memories])
+        shown = shorten_ids(store, [i for read in reads for i in read.memories[:_NAMED]])
     if not config.audit.reads:
         remark("Reads are not recorded: set audit.reads to true to record them.")
     if wants_json(context):
@@ -162,7 +162,8 @@ def _undo_session(context: click.Context, session: str, *, dry_run: bool) -> Non
 
 
 def _list_ids(actions: Iterable[Action]) -> Iterator[str]:
-    return (step.id for action in actions for step in action.memories)
+    """Yield the ids that a line of an action names: those of its first memories."""
+    return (step.id for action in actions for step in action.memories[:_NAMED])
 
 
 def _format_undo(done: Undone, shown: Mapping[str, str]) -> Iterator[Line]:
@@ -202,7 +203,7 @@ def _describe_action(action: Action, shown: Mapping[str, str]) -> str:
     if action.undoes is not None:
         parts[0] += f" of {action.undoes}"
     if action.memories:
-        parts.append(_describe_ids(list(_list_ids([action])), shown))
+        parts.append(_describe_ids([step.id for step in action.memories], shown))
     names = action.scope_names
     if names:
         parts.append(f"{format_count(len(names), 'scope')} ({', '.join(names)})")
