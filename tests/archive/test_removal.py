@@ -11,6 +11,7 @@ import pytest
 
 from infinite_memory import AccessDenied, Config, Conflict, InvalidInput, MemoryStore, NotFound
 from infinite_memory.core.values.access.key import AccessKey
+from infinite_memory.features.archive import removal
 from infinite_memory.testing.embedders import HashingEmbedder
 
 WORDS = ("xylograph", "quokka", "mbira", "zeugma", "tardigrade", "fandango")
@@ -144,6 +145,7 @@ def test_what_cannot_be_removed_is_refused_and_stays(home: Path, store: MemorySt
     with pytest.raises(Conflict):
         store.keys.remove("anna", export_to=taken)
     assert taken.read_text() == "mine"
+    assert [key.name for key in store.keys.list() if key.revoked_at is not None] == []
     assert anna.get("anna-0").scope == "people/anna"
     with pytest.raises(AccessDenied):
         anna.keys.remove("anna", export_to=None)
@@ -169,3 +171,23 @@ def test_a_former_persons_key_removes_nobody_and_no_key_may_write_there_again(
     with pytest.raises(Conflict, match="revoke it first"):
         store.keys.remove(second.id, export_to=None)
     assert hold(store, second).get("hers").text == "of the second anna"
+
+
+def test_what_is_stored_during_the_export_is_in_it(
+    store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = store.keys.create("anna", shared=[]).key
+    anna = hold(store, key)
+    anna.remember("the first", id="first")
+    export = removal._export
+
+    def write_meanwhile(*given: object, **options: object) -> None:
+        export(*given, **options)  # type: ignore[arg-type]
+        if not options:
+            anna.remember("the second", id="second")
+
+    monkeypatch.setattr(removal, "_export", write_meanwhile)
+    path = tmp_path / "anna.jsonl"
+    assert store.keys.remove("anna", export_to=path).erased == 2
+    lines = map(json.loads, path.read_text().splitlines())
+    assert {line["text"] for line in lines if "text" in line} == {"the first", "the second"}

@@ -60,12 +60,16 @@ def remove_person(services: Services, name_or_id: object, *, export_to: object) 
     spelled = _find_spellings(services, scope)
     path = None if export_to is None else check_path(export_to)
     _refuse_other_keys(services, keys, key, scope)
-    # First of all nobody may write there any more: what comes after the export would be lost.
+    position = services.storage.position()
+    if path is not None and spelled:
+        _export(services, scope, path)
+    # Only now, since an export that fails changes nothing.
     for each in keys:
         if each.own_scope and fold_name(each.own_scope) == fold_name(scope):
             revoke_key(services, each.id)
-    if path is not None and spelled:
-        _export(services, scope, path)
+    if path is not None and spelled and services.storage.position() != position:
+        # What was stored during the export would be lost.
+        _export(services, scope, path, force=True)
     traces = Traces()
     erased = _erase_scope(services, spelled, traces)
     blanked = _blank_past(services, scope, traces)
@@ -127,9 +131,10 @@ def _find_spellings(services: Services, scope: str) -> list[str]:
     return spelled
 
 
-def _export(services: Services, scope: str, path: Path) -> None:
+def _export(services: Services, scope: str, path: Path, *, force: bool = False) -> None:
     selection = choose_memories(services, {"scope": scope}, private=True)
-    run_export(services, ExportRequest(path=path, format=ExportFormat.JSONL, selection=selection))
+    request = ExportRequest(path=path, format=ExportFormat.JSONL, selection=selection, force=force)
+    run_export(services, request)
 
 
 def _erase_scope(services: Services, spelled: list[str], traces: Traces) -> list[str]:
