@@ -60,16 +60,7 @@ def remove_person(services: Services, name_or_id: object, *, export_to: object) 
     spelled = _find_spellings(services, scope)
     path = None if export_to is None else check_path(export_to)
     _refuse_other_keys(services, keys, key, scope)
-    position = services.storage.position()
-    if path is not None and spelled:
-        _export(services, scope, path)
-    # Only now, since an export that fails changes nothing.
-    for each in keys:
-        if each.own_scope and fold_name(each.own_scope) == fold_name(scope):
-            revoke_key(services, each.id)
-    if path is not None and spelled and services.storage.position() != position:
-        # What was stored during the export would be lost.
-        _export(services, scope, path, force=True)
+    _revoke_keys(services, keys, scope, path if spelled else None)
     traces = Traces()
     erased = _erase_scope(services, spelled, traces)
     blanked = _blank_past(services, scope, traces)
@@ -91,6 +82,22 @@ def remove_person(services: Services, name_or_id: object, *, export_to: object) 
         pending=pending,
         backups=_list_backups(services, key),
     )
+
+
+def _revoke_keys(
+    services: Services, keys: Collection[AccessKey], scope: str, path: Path | None
+) -> None:
+    """Export the scope of a person to `path`, if any, and revoke the keys of its holder."""
+    position = services.storage.position()
+    if path is not None:
+        _export(services, scope, path)
+    # Only now, since an export that fails changes nothing.
+    for each in keys:
+        if each.own_scope and fold_name(each.own_scope) == fold_name(scope):
+            revoke_key(services, each.id)
+    if path is not None and services.storage.position() != position:
+        # What was stored during the export would be lost.
+        _export(services, scope, path, force=True)
 
 
 def _refuse_other_keys(
