@@ -1,7 +1,6 @@
 """Every method of the page with keys of some scopes: it answers as if there were nothing else.
 
 The stores are those of `test_key_matrix`: one holds much outside of the scopes, its twin never did.
-A method without a row fails.
 """
 
 from __future__ import annotations
@@ -72,6 +71,7 @@ ROWS: Mapping[str, Rows] = {
     "conversations.read": each("conversation_id", CONVERSATIONS),
     "conversations.stats": each("conversation_id", CONVERSATIONS, scope="ALL"),
     "graph.links": OF_ID,
+    "graph.duplicates": OF_SCOPE,
     "graph.related": each("ids", [*IDS, ["in-1", "zz-id-1"]]),
     "graph.export": [*OF_SCOPE, {"ids": ["in-1"]}, {"ids": ["zz-id-1"]}],
     "projects.get_history": OF_REPOSITORY,
@@ -121,6 +121,7 @@ ROWS: Mapping[str, Rows] = {
     "keys.limit": [{"name_or_id": "zz", "max_memories": 1}],
     "keys.revoke": [{"name_or_id": "zz"}],
     "import": NOTHING,
+    "work": [{}, {"id": "zz"}],
 }
 DIFFERS = {"health", "metrics"}
 """Their answers have durations and sizes of files, and are not the same twice."""
@@ -135,6 +136,10 @@ def list_calls() -> Iterator[tuple[str, Mapping[str, Any]]]:
 async def ask(server: Served, secret: str, name: str, row: Mapping[str, Any]) -> httpx2.Response:
     server.clock.now += timedelta(seconds=1)
     return await server.client.post(f"/api/{name}", json=row, headers={"x-memory-key": secret})
+
+
+async def test_every_method_has_rows() -> None:
+    assert ROWS.keys() == METHODS.keys()
 
 
 @pytest.mark.thorough

@@ -20,7 +20,8 @@ OpenPage = Callable[..., Page]
 expect.set_options(timeout=15_000)
 
 
-@pytest.fixture(scope="session")
+# While it is open its loop counts as running, and a worker may go on with a module of async tests.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright, launch(playwright.chromium) as browser:
         yield browser
