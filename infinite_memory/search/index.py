@@ -187,9 +187,17 @@ class SearchIndex:
             cursor = changes.cursor
         return behind
 
+    def is_spared(self) -> bool:
+        """Return whether people search single scopes here, and nobody asked for the whole yet."""
+        if self._reader is not None:
+            return False
+        has_scopes = self._snapshot is not None and self._snapshot.has_scopes()
+        return self.of_scopes is not None or has_scopes
+
     def warm_up(self) -> None:
-        """Map the snapshot and read the changes since it was written."""
-        self.refresh()
+        """Map the snapshot and read the changes since it was written, unless it is spared."""
+        if not self.is_spared():
+            self.refresh()
 
     def save(self) -> None:
         """Write the snapshot for the next process, if enough changed since the last snapshot."""
@@ -197,8 +205,8 @@ class SearchIndex:
             # Fail here first if the server is gone: a running fold would wait for the server.
             self._storage.position()
         self._wait_for_folding()
-        if self._reader is None and self.of_scopes is not None:
-            return  # this process has searched single scopes, and nobody asked for the whole
+        if self.is_spared():
+            return
         if self._snapshot is not None and self._worth_saving(self._snapshot):
             self._write(self._snapshot, self._refresh_reader().compact())
 

@@ -69,6 +69,10 @@ class Snapshot:
         one._mapped_from = _MAPPED_FROM
         return one
 
+    def has_scopes(self) -> bool:
+        """Return whether there are snapshots of single scopes."""
+        return any(self._folder.glob(f"{_CONFINED}*/*.index"))
+
     def remove_other_scopes(self, scopes: Iterable[str]) -> None:
         """Remove the snapshots of scopes that were deleted or renamed; `scopes` are the present."""
         kept = {f"{_CONFINED}{_name(scope)}" for scope in scopes}

@@ -18,6 +18,7 @@ from infinite_memory import Config, MemoryStore
 from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory.search.confined import index as confined
 from infinite_memory.search.confined.index import ConfinedIndex, ScopeIndexes
+from infinite_memory.search.index import SearchIndex
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 
@@ -254,6 +255,13 @@ def test_a_store_that_searches_scopes_alone_reads_and_writes_no_index_of_the_who
         handle.remember("a note of the ferry")
         assert handle.search("ferry", limit=1)[0].memory.text == "a note of the ferry"
         assert index_of(handle)._whole._reader is None
+    with opened(tmp_path) as store:
+        # A server begins so, and its worker goes on so.
+        store.models.warm_up()
+        store.upkeep.optimize(jobs=["index"])
+        index = store._services.index
+        assert isinstance(index, SearchIndex)
+        assert index._reader is None
     assert [path.parent.name[:9] for path in snapshots(tmp_path).values()] == ["confined-"]
 
 
@@ -281,10 +289,12 @@ def test_what_one_person_writes_costs_others_no_row(tmp_path: Path) -> None:
         for handle in (anna, bob):
             handle.remember_many([{"text": f"note {n} of the ferry"} for n in range(30)])
             handle.search("ferry")
+            fold(handle)
         found = []
         for written in (1, 50):
             for number in range(written):
                 anna.remember(f"another note {written} {number}")
+            indexes_of(anna).wait_for_folding()
             before = read_so_far()
             bob.search("ferry")
             reads = read_so_far().since(before)

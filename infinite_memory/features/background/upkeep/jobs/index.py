@@ -16,7 +16,7 @@ _MOST_COUNTED = 1_000_000
 def _plan_folding(context: JobContext) -> Plan:
     models = context.services.models
     index = models.answering().index
-    if not isinstance(index, SearchIndex):
+    if not isinstance(index, SearchIndex) or index.is_spared():
         return Plan()
     behind = index.count_behind(limit=_MOST_COUNTED)
     if not behind:
