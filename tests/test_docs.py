@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import pkgutil
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,8 +23,8 @@ from infinite_memory.core.config import Config, environment_name, keys
 from tests.harness.reference import list_names_in_modules
 
 ROOT = Path(__file__).parents[1]
-FIRST_PAGES = ("README.md", "tutorial.md")
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+FIRST_PAGES = [p for p in PAGES if p.name == "README.md" or p.parent.name == "tutorials"]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 DOTTED_NAME = re.compile(r"\binfinite_memory(?:_mcp)?(?:\.[A-Za-z_]\w*)+")
@@ -69,7 +71,7 @@ def list_rows(language: str) -> list[Any]:
         pytest.param(
             page,
             id=name_of(page),
-            marks=pytest.mark.process if page.name in FIRST_PAGES else pytest.mark.thorough,
+            marks=pytest.mark.process if page in FIRST_PAGES else pytest.mark.thorough,
         )
         for page in PAGES
         if blocks(page, language)
@@ -120,21 +122,31 @@ def is_output(expected: str, actual: str) -> bool:
 def test_the_commands_of_a_page_run_and_print_what_stands_below_them(
     page: Path, tmp_path: Path
 ) -> None:
-    for command, output in commands(page):
-        if INSTALLS.search(command):
-            continue
-        done = subprocess.run(
-            ["bash", "-c", command],
-            cwd=tmp_path,
-            env=surroundings(tmp_path),
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
-        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-        if output.strip():
-            assert is_output(output, done.stdout), f"{command}\n{done.stdout}"
+    groups: list[int] = []
+    try:
+        for command, output in commands(page):
+            if INSTALLS.search(command):
+                continue
+            with subprocess.Popen(
+                ["bash", "-c", command],
+                cwd=tmp_path,
+                env=surroundings(tmp_path),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            ) as process:
+                groups.append(process.pid)
+                stdout, stderr = process.communicate()
+            assert process.returncode == 0, f"{command}\n{stdout}{stderr}"
+            if output.strip():
+                assert is_output(output, stdout), f"{command}\n{stdout}"
+    finally:
+        # A page may start a server with "&", which goes on in the group of its command.
+        for group in groups:
+            with suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGTERM)
 
 
 def test_an_output_that_differs_is_noticed() -> None:
