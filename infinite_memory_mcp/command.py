@@ -210,7 +210,8 @@ class _Parser(argparse.ArgumentParser):
     given: Sequence[str] = ()
 
     def error(self, message: str) -> NoReturn:
-        super().error(mask_arguments(message, self.given))
+        message = mask_arguments(message, self.given)
+        self.exit(2, f"{self.prog}: error: {message}; see {self.prog} --help\n")
 
 
 def _make_parser(given: Sequence[str]) -> argparse.ArgumentParser:

@@ -21,12 +21,12 @@ def test_a_memory_is_shown_with_every_field_that_it_has(run: Run) -> None:
         "2026-06-05",
         "id: a",
         "origin: user",
-        "valid_from: 2026-01-01 00:00+01:00",
+        "valid_from: 2026-01-01 00:00",
         "key: k",
         "sources: b, c",
         "context.n: 1",
         "context.s: t",
-        "happened: 2026-06-05 14:30+02:00",
+        "happened: 2026-06-05 14:30",
         "",
         "First line",
         "second line",
@@ -201,7 +201,7 @@ def test_the_statistics_count_what_is_stored(run: Run, ask: Ask) -> None:
     assert counted["newest"] == "2026-06-06T00:00:00Z"
     rows = dict(line.split("\t") for line in run("stats").stdout.splitlines())
     assert (rows["memories"], rows["scope Global"], rows["kind note"]) == ("1", "1", "1")
-    assert rows["newest"] == "2026-06-06 02:00+02:00"
+    assert rows["newest"] == "2026-06-06 02:00"
     assert rows["size"].endswith("KB")
 
 

@@ -33,7 +33,7 @@ def test_without_a_terminal_it_shows_what_matches_and_forgets_nothing(run: Run, 
     shown = run("forget", "--tag", "draft", "--scope", "apollo", code=1)
     lines = shown.stdout.splitlines()
     assert [line.split()[-1] for line in lines] == ["d2", "d1", "d0"]
-    assert lines[0].startswith("2026-03-03")
+    assert lines[0] == "Draft 2 of the plan  2026-03-03  apollo  #draft  d2"
     assert "3 memories would be forgotten (apollo 3)" in shown.stderr
     token = shown.stderr.partition("--confirm ")[2].split()[0]
     assert listed(ask) == {"d0", "d1", "d2", "all"}

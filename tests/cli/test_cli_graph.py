@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from infinite_memory import MemoryStore
 Run = Callable[..., Result]
 Ask = Callable[..., Any]
 PLAN, LEASE = "the-plan-00000001", "the-lease-00000002"
+ENDS = f'"We move the office to Lyon in May" ({PLAN}) to "The lease ends with June" ({LEASE})'
 
 
 @pytest.fixture
@@ -30,15 +32,15 @@ def filled(home: Path) -> None:
 
 def test_a_link_is_made_listed_from_both_ends_and_removed(run: Run, filled: None) -> None:
     made = run("graph", "link", PLAN, LEASE, "-t", "intent", "-w", "0.9", "-r", "why we move")
-    assert made.stdout == f"Linked {PLAN} to {LEASE}: intent, with the weight 0.9.\n"
+    assert made.stdout == f"Linked {ENDS}: intent, with the weight 0.9.\n"
     (cells,) = (line.split("\t") for line in run("graph", "links", LEASE).stdout.splitlines())
     assert cells[:5] == ["from", "intent", "0.90", "We move the office to Lyon in May", PLAN]
     assert cells[5] == "infinite-memory"
-    assert cells[6].endswith("+01:00") or cells[6].endswith("+02:00")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", cells[6])
     assert cells[7:] == ["why we move"]
     assert run("graph", "links", PLAN).stdout.startswith("to\tintent\t0.90\tThe lease ends")
     removed = run("graph", "unlink", PLAN, LEASE)
-    assert removed.stdout == f"Removed 1 link from {PLAN} to {LEASE}: intent.\n"
+    assert removed.stdout == f"Removed 1 link from {ENDS}: intent.\n"
     again = run("graph", "unlink", PLAN, LEASE)
     assert (again.stdout, "There was no such link" in again.stderr) == ("", True)
     assert "No link is stored" in run("graph", "links", PLAN).stderr
@@ -57,12 +59,9 @@ def test_what_belongs_to_a_memory_has_its_weight_its_reason_and_its_id(
 ) -> None:
     run("graph", "link", PLAN, LEASE, "--weight", "0.9", "--reason", "why we move")
     lines = run("graph", "related", PLAN, "--type", "semantic").stdout.splitlines()
-    assert lines[0].startswith("1. 0.90  ")
-    assert lines[1:] == [
-        "   The lease ends with June",
-        "   semantic link to it: why we move",
-        f"   {LEASE}",
-    ]
+    assert lines[0].startswith("0.90  The lease ends with June  ")
+    assert lines[0].endswith(f"  {LEASE}")
+    assert lines[1:] == ["      semantic link to it: why we move"]
     (related,) = ask("graph", "related", PLAN, "--type", "semantic", "--type", "intent")["related"]
     assert (related["id"], related["weight"]) == (LEASE, 0.9)
     assert [step["relation"] for step in related["path"]] == ["semantic"]

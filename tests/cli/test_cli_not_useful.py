@@ -9,6 +9,7 @@ import pytest
 
 Ask = Callable[..., Any]
 Run = Callable[..., Any]
+TEA = '"Alice likes green tea" (tea)'
 
 
 @pytest.fixture
@@ -20,9 +21,9 @@ def filled(run: Run) -> None:
 @pytest.mark.usefixtures("filled")
 def test_a_sentence_says_what_was_done(run: Run) -> None:
     done = run("not-useful", "tea", "who", "likes", "tea")
-    assert done.stdout == "From now on tea ranks lower for questions like 'who likes tea'.\n"
+    assert done.stdout == f"From now on {TEA} ranks lower for questions like 'who likes tea'.\n"
     again = run("not-useful", "tea", "who likes tea")
-    assert "Nothing was changed: tea is marked" in again.stdout
+    assert f"Nothing was changed: {TEA} is marked" in again.stdout
     wrong = run("not-useful", "tea", "green tea", "--take-back")
     assert wrong.stdout.endswith("it is marked for 'who likes tea'.\n")
     assert run("not-useful", "tea", "who likes tea", "--take-back").stdout.startswith("Taken back")

@@ -40,10 +40,10 @@ def test_a_time_is_recalled_oldest_first_in_pages_with_a_digest(run: Run, ask: A
         "2026-03-02\tGlobal\tnote\tday 2\td2\n2026-03-04\tapollo\tnote\tday 4\td4\n"
     )
     assert shown.stderr.splitlines() == [
-        "March 2026: 2026-03-01 00:00+01:00 to 2026-04-01 00:00+02:00.",
+        "March 2026: 2026-03-01 00:00 to 2026-04-01 00:00.",
         "2 of 3 memories, oldest first.",
-        "First: 2026-03-02 09:30+01:00  day 2  d2",
-        "Last: 2026-03-05 09:30+01:00  day 5  d5",
+        "First: 2026-03-02 09:30  day 2  d2",
+        "Last: 2026-03-05 09:30  day 5  d5",
         "By day: 2026-03-02 1, 2026-03-04 1, 2026-03-05 1.",
         "By scope: Global 2, apollo 1.",
         "By kind: note 3.",
@@ -66,10 +66,10 @@ def test_an_empty_time_names_its_neighbours_and_exits_with_1(run: Run, ask: Ask)
     shown = run("recall", "3 March 2026", "--scope", "Global", code=1)
     assert shown.stdout == ""
     assert shown.stderr.splitlines() == [
-        "3 March 2026: 2026-03-03 00:00+01:00 to 2026-03-04 00:00+01:00.",
+        "3 March 2026: 2026-03-03 00:00 to 2026-03-04 00:00.",
         "No memory of that period is stored there.",
-        "The nearest before: 2026-03-02 09:30+01:00  day 2  d2",
-        "The nearest after: 2026-03-05 09:30+01:00  day 5  d5",
+        "The nearest before: 2026-03-02 09:30  day 2  d2",
+        "The nearest after: 2026-03-05 09:30  day 5  d5",
         "Other scopes hold 1 memory (apollo 1): try --scope ALL.",
     ]
     document = ask("recall", "3 March 2026", "--scope", "Global", code=1)

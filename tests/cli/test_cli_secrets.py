@@ -22,7 +22,7 @@ def test_a_secret_that_is_stored_is_told_with_the_command_that_masks_it(
     said = run("remember", f"The key of the gateway is {KEY}").output
     assert "It holds 1 secret (AWS access key) in clear" in said
     memory = ask("list")["memories"][0]
-    command = f"doctor --secrets --id {memory['id']}"
+    command = f"doctor --secrets --id {memory['id'][-8:]}"
     assert f"`infinite-memory {command}` masks them for good." in said
     assert KEY not in said
     would = run("doctor", "--secrets", "--dry-run", code=1).output

@@ -26,7 +26,7 @@ def test_the_days_are_printed_under_what_they_are(run: Run, ask: Ask) -> None:
     lines = run("today").stdout.splitlines()
     assert lines[0] == "Ahead"
     assert {line.split()[-1] for line in lines[1:]} == {"invoice", "school"}
-    assert any(" 18:30  Global  Der Elternabend" in line for line in lines)
+    assert any(" 18:30  Der Elternabend" in line for line in lines)
     run("remember", "Paid the invoice of the plumber", "--id", "paid")
     lines = run("today").stdout.splitlines()
     assert lines[-2] == "Done? Then: infinite-memory done ID"

@@ -148,7 +148,7 @@ def test_a_name_that_is_no_client_is_refused_with_the_nearest() -> None:
     assert get_client(" Claude_Code ").name == "claude-code"
     with pytest.raises(InvalidInput, match=r"'cursr' is no known client: did you mean cursor\?"):
         get_client("cursr")
-    with pytest.raises(InvalidInput, match="no known client: Known are claude-desktop"):
+    with pytest.raises(InvalidInput, match="no known client: give one of claude-desktop"):
         get_client("zzz")
 
 

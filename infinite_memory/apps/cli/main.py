@@ -63,7 +63,8 @@ class LazyGroup(click.Group):
         cmd_name = OTHER_NAMES.get(cmd_name, cmd_name)
         row = COMMANDS.get(cmd_name)
         if row is None:
-            near = get_close_matches(cmd_name, list(COMMANDS), n=1)
+            is_option = cmd_name in ("help", "version")
+            near = [f"--{cmd_name}"] if is_option else get_close_matches(cmd_name, COMMANDS, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             ctx.fail(f"No such command {masked(cmd_name)!r:.100}.{hint}")
         module = import_module(f"infinite_memory.apps.cli.commands.{row.file}")
@@ -189,9 +190,28 @@ def _report_usage(error: click.ClickException, arguments: Sequence[str]) -> None
     if _has_json_option(arguments):
         _report_error(type(error).__name__, message, as_json=True)
         return
-    if isinstance(error, click.UsageError) and error.ctx is not None:
-        message = f"{message.rstrip('.')}; see {error.ctx.command_path} --help"
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        remark(message, style="")
+        return
+    if isinstance(error, click.UsageError):
+        named = ["infinite-memory", *[name for name in arguments if name in COMMANDS][:1]]
+        path = " ".join(named) if error.ctx is None else error.ctx.command_path
+        message = f"{message.rstrip('.')}{_say_what_to_type(error, arguments)}; see {path} --help"
     _report_error(type(error).__name__, message, as_json=False)
+
+
+def _say_what_to_type(error: click.UsageError, arguments: Sequence[str]) -> str:
+    """Return the end of a sentence on arguments that click cannot read, "" if there is no more."""
+    context = error.ctx
+    if isinstance(error, click.NoSuchOption):
+        if any(word.startswith("-") and " " in word for word in arguments):
+            return ": put -- before a text that begins with a dash"
+        if context is not None and context.parent is None:
+            return ": the options of a command stand after its name"
+    is_odd = isinstance(error, click.MissingParameter) or "extra argument" in error.message
+    if is_odd and context is not None and context.command.epilog:
+        return f", as in `{context.command.epilog.splitlines()[-1].strip()}`"
+    return ""
 
 
 def _report_error(kind: str, message: str, *, as_json: bool) -> None:

@@ -13,6 +13,8 @@ _META = "infinite_memory."
 
 def _keep_option(context: click.Context, parameter: click.Parameter, value: Any) -> None:
     """Keep an option for the whole call; if it is given twice, the last value counts."""
+    if value == "":
+        raise click.BadParameter("it is empty: give a value, or leave it out", context, parameter)
     if value:
         context.meta[_META + str(parameter.name)] = value
 

@@ -14,7 +14,7 @@ from infinite_memory.apps.cli.output import Line
 from infinite_memory.core.clock import system_clock
 from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType
-from infinite_memory.core.values.memory import GLOBAL, Kind, Memory, Status, present
+from infinite_memory.core.values.memory import GLOBAL, Kind, Memory, Status, present, shown_text
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import (
     KeyHolder,
@@ -24,7 +24,7 @@ from infinite_memory.core.values.receipt import (
     Similar,
     describe_secrets,
 )
-from infinite_memory.core.values.timestamps import in_zone, show_moment
+from infinite_memory.core.values.timestamps import in_zone
 from infinite_memory.search.text.lines import one_line
 
 if TYPE_CHECKING:
@@ -34,6 +34,10 @@ _EXCERPT_CHARS = 600
 _QUOTED_CHARS, _MOST_QUOTED, _SCOPE_CHARS = 60, 3, 16
 # An id that the store made, see `core.values.ids`.
 _MADE_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|import:[0-9a-f]{32}")
+# A moment in a sentence of the library.
+_MOMENT = re.compile(
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d(?::\d\d)?)"
+)
 # What `memory_lines` shows in the first line, in lines of their own form, or at the end.
 _SHOWN_APART = {
     *("id", "text", "kind", "title", "scope", "tags", "context", "speaker", "status", "important"),
@@ -148,15 +152,15 @@ def memory_lines(memory: Memory, zone: str | None) -> list[Line]:
             is_time = field.value_type is FieldType.TIME
             lines.append(
                 _format_field(
-                    field.name, show_moment(value, zone) if is_time else _format_value(value)
+                    field.name, show_time(value, zone) if is_time else _format_value(value)
                 )
             )
     lines += [
         _format_field(f"context.{name}", _format_value(value))
         for name, value in memory.context.items()
     ]
-    lines.append(_format_field("happened", show_moment(memory.happened_at, zone)))
-    stored = f"{show_moment(memory.stored_at, zone)}, revision {memory.revision}"
+    lines.append(_format_field("happened", show_time(memory.happened_at, zone)))
+    stored = f"{show_time(memory.stored_at, zone)}, revision {memory.revision}"
     return [*lines, _format_field("stored", stored), Line([("", "")]), Line([(memory.text, "")])]
 
 
@@ -168,6 +172,18 @@ def shorten_ids(store: MemoryStore, ids: Iterable[str]) -> dict[str, str]:
     ids = list(ids)
     made = store.ids.shorten([memory_id for memory_id in ids if _MADE_ID.fullmatch(memory_id)])
     return {memory_id: made.get(memory_id, memory_id) for memory_id in ids}
+
+
+def short_id(store: MemoryStore, memory_id: str) -> str:
+    """Return the shortest ending that a command takes for an id."""
+    return shorten_ids(store, [memory_id])[memory_id]
+
+
+def source_line(memory: Memory, store: MemoryStore) -> Line:
+    """Return a memory as one line: its text, where it comes from, and its short id."""
+    source = provenance(memory, store.config.time_zone)
+    text = one_line(shown_text(memory), max_chars=_EXCERPT_CHARS)
+    return Line([(text, "")], 0, join_pieces([*source, (short_id(store, memory.id), "dim")]))
 
 
 def quote_memories(store: MemoryStore, ids: Sequence[str]) -> str:
@@ -182,7 +198,7 @@ def quote_memories(store: MemoryStore, ids: Sequence[str]) -> str:
 
 def receipt_sentence(receipt: Receipt, store: MemoryStore) -> str:
     """Describe the effect of a write in a sentence."""
-    place = f"{shorten_ids(store, [receipt.id])[receipt.id]} in {receipt.scope}"
+    place = f"{short_id(store, receipt.id)} in {receipt.scope}"
     if receipt.erased:
         erased = f"Erased {place}: {join_words(receipt.erased)}."
         return " ".join([erased, *_list_hints(receipt, store)])
@@ -208,7 +224,8 @@ def _list_hints(receipt: Receipt, store: MemoryStore) -> Iterator[str]:
     if receipt.secrets:
         yield (
             f"It holds {describe_secrets(receipt.secrets)} in clear:"
-            f" `infinite-memory doctor --secrets --id {receipt.id}` masks them for good."
+            f" `infinite-memory doctor --secrets --id {short_id(store, receipt.id)}` masks them for"
+            " good."
         )
     if receipt.masked:
         yield f"Masked: {describe_secrets(receipt.masked)}."
@@ -274,7 +291,12 @@ def _format_holder(
 
 def show_time(moment: datetime, zone: str | None) -> str:
     """Return a moment to the minute in a time zone."""
-    return f"{in_zone(moment, zone):%Y-%m-%d %H:%M}"
+    return in_zone(moment, zone).replace(tzinfo=None).isoformat(" ", "minutes")
+
+
+def show_times(sentence: str, zone: str | None) -> str:
+    """Return a sentence of the library with its moments as `show_time` writes them."""
+    return _MOMENT.sub(lambda m: show_time(datetime.fromisoformat(m[0]), zone), sentence)
 
 
 def show_day(moment: datetime, zone: str | None) -> str:
@@ -287,8 +309,12 @@ def show_day(moment: datetime, zone: str | None) -> str:
 
 def source_parts(moment: datetime, scope: str, zone: str | None) -> list[tuple[str, str]]:
     """Return the day and the scope of a memory as parts of a line, without the scope Global."""
-    place = [] if scope == GLOBAL else [(one_line(scope, max_chars=_SCOPE_CHARS), "magenta")]
-    return [(show_day(moment, zone), "cyan"), *place]
+    return [(show_day(moment, zone), "cyan"), *scope_parts(scope)]
+
+
+def scope_parts(scope: str) -> list[tuple[str, str]]:
+    """Return the scope of a memory as parts of a line, none for Global."""
+    return [] if scope == GLOBAL else [(one_line(scope, max_chars=_SCOPE_CHARS), "magenta")]
 
 
 def join_pieces(parts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -149,9 +149,12 @@ def absolute_folder(typed: str, option: str) -> Path:
     if problem := find_problem(typed):
         raise ConfigurationError(f"{option}: {problem}")
     try:
-        return absolute_path(typed)
+        folder = absolute_path(typed)
     except InvalidInput as error:
         raise ConfigurationError(f"{option} {typed!r:.200} cannot be used: {error}") from error
+    if folder.is_file():
+        raise ConfigurationError(f"{option} {typed!r:.200} is a file: give a folder")
+    return folder
 
 
 def _direct_log(context: click.Context, settings: Logging) -> None:

@@ -269,5 +269,5 @@ def get_client(name: str) -> Client:
     if wanted in names:
         return names[wanted]
     near = get_close_matches(wanted, names, n=1)
-    hint = f"did you mean {near[0]}? " if near else ""
-    raise InvalidInput(f"{name!r:.100} is no known client: {hint}Known are {', '.join(names)}")
+    hint = f"did you mean {near[0]}? Or " if near else ""
+    raise InvalidInput(f"{name!r:.100} is no known client: {hint}give one of {', '.join(names)}")

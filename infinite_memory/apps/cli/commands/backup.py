@@ -25,7 +25,7 @@ from infinite_memory.apps.cli.output import (
     progress_bars,
     remark,
 )
-from infinite_memory.apps.cli.render import format_counts
+from infinite_memory.apps.cli.render import format_counts, show_time
 from infinite_memory.apps.cli.settings import load_settings, read_passphrase_variable
 from infinite_memory.core.errors import (
     InvalidInput,
@@ -42,7 +42,6 @@ from infinite_memory.core.values.archive.backup import (
     describe_keys_left_out,
 )
 from infinite_memory.core.values.messages import format_count, format_size
-from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.core.values.verification import Finding
 from infinite_memory.features.archive.access import resolve_archive
 from infinite_memory.features.archive.backup_folder import (
@@ -145,7 +144,7 @@ def list_backups(context: click.Context) -> None:
         [
             (
                 backup.name,
-                show_moment(backup.created_at, config.time_zone),
+                show_time(backup.created_at, config.time_zone),
                 "" if backup.counts is None else f"{backup.counts.get('memories', 0):,}",
                 format_size(backup.size_bytes),
                 "yes" if backup.encrypted else "no",

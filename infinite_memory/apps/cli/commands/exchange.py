@@ -14,7 +14,7 @@ from infinite_memory.apps.cli.exits import ExitCode
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, progress_bars, remark
-from infinite_memory.apps.cli.render import format_counts
+from infinite_memory.apps.cli.render import format_counts, show_time
 from infinite_memory.core.values.exchange import (
     ExchangeProgress,
     ExchangeStep,
@@ -27,7 +27,6 @@ from infinite_memory.core.values.exchange import (
 from infinite_memory.core.values.memory import Kind
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import describe_secrets
-from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.features.archive.exchange.table import FORMATS
 from infinite_memory.search.text.lines import one_line
 from infinite_memory.store.memory_store import MemoryStore
@@ -91,7 +90,7 @@ def export_command(
     Everything but forgotten memories and private scopes is written, or what the options choose. OUT
     is in the clear, for its owner alone, and appears when it is whole.
     """
-    if (out is None) == (to is None):
+    if (out is None) == (to is None) or "-" in (out, to):
         raise click.UsageError("give OUT once: a file such as memories.jsonl, or a folder", context)
     with open_store(context) as store, _show_bars(ExchangeStep.WRITING) as progress:
         exported = store.exchange.export(
@@ -234,7 +233,7 @@ def _describe_import(imported: Imported, zone: str | None) -> Iterator[Line]:
     for memory in imported.samples:
         text = one_line(memory.text, max_chars=_SAMPLE_CHARS)
         who = f"{memory.speaker}: " if memory.speaker else ""
-        time = show_moment(memory.happened_at, zone)
+        time = show_time(memory.happened_at, zone)
         yield Line([(f"{time}  {memory.scope}  {memory.kind}  {who}{text}", "")], indent=2)
 
 
@@ -244,7 +243,7 @@ def _describe_source(imported: Imported, zone: str | None) -> Iterator[Line]:
     kinds = format_counts(imported.kinds) or "no memories"
     yield Line([(f"It holds {format_count(imported.records, 'memory', 'memories')}: {kinds}.", "")])
     if imported.since is not None and imported.until is not None:
-        first, last = (show_moment(moment, zone) for moment in (imported.since, imported.until))
+        first, last = (show_time(moment, zone) for moment in (imported.since, imported.until))
         yield Line([(f"They happened between {first} and {last}.", "")])
     listed = [f"{name} ({count:,})" for name, count in imported.scopes.items()]
     more = f" and {len(listed) - _MOST_SCOPES:,} more" if len(listed) > _MOST_SCOPES else ""

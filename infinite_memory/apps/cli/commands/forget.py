@@ -8,18 +8,18 @@ from typing import Any
 
 import click
 
-from infinite_memory.apps.cli.completions import complete_ids, complete_scopes, complete_tags
+from infinite_memory.apps.cli.completions import MEMORY_ID, complete_scopes, complete_tags
 from infinite_memory.apps.cli.exits import ExitCode
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, is_terminal, remark
-from infinite_memory.apps.cli.render import receipt_sentence
+from infinite_memory.apps.cli.render import receipt_sentence, short_id, source_line
 from infinite_memory.apps.cli.waiting import waiting
 from infinite_memory.core.errors import Conflict, NotFound, StoreDamaged
-from infinite_memory.core.values.memory import Kind, Status, shown_text
+from infinite_memory.core.values.memory import Kind, shown_text
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import BulkReceipt, Preview, Receipt
-from infinite_memory.core.values.timestamps import read_moment, show_moment
+from infinite_memory.core.values.timestamps import read_moment
 from infinite_memory.search.text.lines import one_line
 from infinite_memory.store.memory_store import MemoryStore
 
@@ -28,7 +28,7 @@ _TIMES = ("since", "until")
 
 
 @click.command("forget")
-@click.argument("memory_ids", metavar="[ID]...", nargs=-1, shell_complete=complete_ids)
+@click.argument("memory_ids", metavar="[ID]...", nargs=-1, type=MEMORY_ID)
 @click.option(
     "--tag",
     "-t",
@@ -132,7 +132,7 @@ def _look_up(
             # Finishes an erasure that was interrupted, and refuses an id that never existed.
             receipts[memory_id] = store.forget(memory_id, hard=True)
             continue
-        lines[memory_id] = f"{memory_id}  {text}"
+        lines[memory_id] = f"{text}  {short_id(store, memory_id)}"
     return lines, receipts
 
 
@@ -150,8 +150,7 @@ def _forget_matching(context: click.Context, given: dict[str, Any], confirm: str
     as_json = wants_json(context)
     refusal = None
     with open_store(context) as store:
-        zone = store.config.time_zone
-        choice = _read_choice(given, zone)
+        choice = _read_choice(given, store.config.time_zone)
         if confirm is not None:
             try:
                 return _report_receipt(store.bulk.forget(confirm, **choice), as_json=as_json)
@@ -163,7 +162,7 @@ def _forget_matching(context: click.Context, given: dict[str, Any], confirm: str
             return ExitCode.NO if refusal is None else ExitCode.NOT_THERE
         if refusal is not None:
             remark(f"Error: {refusal}.", style="")
-        _show_preview(preview, zone)
+        _show_preview(preview, store)
         if refusal is None and preview.count and _is_agreed(preview):
             with waiting():
                 forgotten = store.bulk.forget(preview.token, **choice)
@@ -183,17 +182,8 @@ def _read_choice(given: Mapping[str, Any], zone: str | None) -> dict[str, Any]:
     return choice
 
 
-def _show_preview(preview: Preview, zone: str | None) -> None:
-    emit_lines(
-        Line(
-            [
-                (f"{show_moment(memory.happened_at, zone)}  {memory.scope}  ", ""),
-                ("" if memory.status is Status.CURRENT else f"({memory.status})  ", ""),
-                (f"{one_line(memory.text, max_chars=_TEXT_CHARS)}  {memory.id}", ""),
-            ]
-        )
-        for memory in preview.memories
-    )
+def _show_preview(preview: Preview, store: MemoryStore) -> None:
+    emit_lines(source_line(memory, store) for memory in preview.memories)
     rest = preview.count - len(preview.memories)
     if rest:
         remark(f"and {rest:,} more", style="")

@@ -8,6 +8,7 @@ from infinite_memory.apps.cli.exits import ExitCode
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import emit_json, emit_table
+from infinite_memory.apps.cli.render import show_times
 from infinite_memory.engine.health import HealthStatus
 
 
@@ -21,10 +22,10 @@ def health_command(context: click.Context) -> int:
     the clients. Exits with 1 if the store is failing, and with 0 if it is ok or degraded.
     """
     with open_store(context, ingests=False) as store:
-        health = store.health()
+        health, zone = store.health(), store.config.time_zone
     if wants_json(context):
         emit_json(health.to_dict())
     else:
-        rows = [(str(item.state), item.about, item.sentence) for item in health.findings]
+        rows = [(str(f.state), f.about, show_times(f.sentence, zone)) for f in health.findings]
         emit_table(("State", "About", "Finding"), [(str(health.status), "store", "in all"), *rows])
     return ExitCode.NO if health.status is HealthStatus.FAILING else ExitCode.DONE

@@ -21,6 +21,7 @@ from infinite_memory.apps.cli.output import (
     is_terminal,
     remark,
 )
+from infinite_memory.apps.cli.render import show_times
 from infinite_memory.apps.cli.settings import load_settings, read_platform, server_arguments
 from infinite_memory.apps.connect.entry import ServerEntry
 from infinite_memory.core.config import CONFIG_FILE, Effective, environment_name, keys
@@ -41,8 +42,9 @@ def config_command(context: click.Context, names: tuple[str, ...]) -> None:
     Options override the environment, and the environment overrides the file in the home folder.
     """
     settings = load_settings(context)
-    if names[:1] == ("set",):
-        raise click.UsageError(_say_where_to_set(names[1:], settings))
+    words = " ".join(names).replace("=", " ").split()
+    if words[:1] == ["set"] or len(words) > len(names):
+        raise click.UsageError(_say_where_to_set(words[words[0] == "set" :], settings))
     wanted = names[1:] if names[:1] == ("get",) else names
     rows = [
         (key, _mask_value(value), origin)
@@ -120,7 +122,9 @@ def doctor_command(
         checks = [{**asdict(diagnosis), "state": str(diagnosis.state)} for diagnosis in diagnoses]
         emit_json({"healthy": is_healthy, "checks": checks})
     else:
-        rows = [(str(item.state), item.about, item.sentence) for item in diagnoses]
+        rows = [
+            (str(item.state), item.about, show_times(item.sentence, None)) for item in diagnoses
+        ]
         emit_table(("State", "About", "Finding"), rows)
     return ExitCode.DONE if is_healthy else ExitCode.NO
 
@@ -139,6 +143,7 @@ def _mask_secrets(context: click.Context, ids: tuple[str, ...], *, dry_run: bool
                 return ExitCode.NO
         found = store.bulk.mask_secrets(named, dry_run=dry_run)
         backups = [backup.path for backup in store.backups.list()] if found.ids else []
+        shown = store.ids.shorten(found.ids).values()
     if wants_json(context):
         emit_json({**found.to_dict(), "backups": backups})
     elif not found.ids:
@@ -147,7 +152,7 @@ def _mask_secrets(context: click.Context, ids: tuple[str, ...], *, dry_run: bool
         number = format_count(len(found.ids), "memory", "memories")
         effect = "would be masked" if dry_run else "are masked"
         emit_lines([Line([(f"{describe_secrets(found.secrets)} in {number} {effect}:", "")])])
-        emit_lines(Line([(memory_id, "")], 2) for memory_id in found.ids)
+        emit_lines(Line([(name, "")], 2) for name in shown)
     for sentence in (*found.unreadable, *found.pending):
         remark(f"Still to be done: {sentence}.")
     if backups:

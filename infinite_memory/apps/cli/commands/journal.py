@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from infinite_memory.apps.cli.completions import complete_ids
+from infinite_memory.apps.cli.completions import MEMORY_ID
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, emit_table, remark
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @click.command("log")
-@click.argument("memory_id", metavar="[ID]", required=False, shell_complete=complete_ids)
+@click.argument("memory_id", metavar="[ID]", required=False, type=MEMORY_ID)
 @click.option(
     "--limit", "-n", type=int, default=20, show_default=True, help="How many entries at most."
 )
@@ -51,7 +51,8 @@ def log_command(
         emit_json({"entries": [entry.to_dict() for entry in entries]})
         return
     if not entries:
-        remark("The journal is empty." if before is None else "There are no older entries.")
+        about = "The journal is empty" if memory_id is None else f"No entry is about {memory_id!r}"
+        remark(f"{about}." if before is None else "There are no older entries.")
     emit_table(
         ("Entry", "When", "Who", "What"),
         [
@@ -107,8 +108,18 @@ def _name_actor(actor: Actor) -> str:
 _LISTED = 5
 
 
+class _EntryNumber(click.types.IntParamType):
+    """The number of an entry of the journal."""
+
+    def convert(self, value: Any, *place: Any) -> Any:
+        try:
+            return super().convert(value, *place)
+        except click.BadParameter:
+            self.fail(f"{value!r} is no number of an entry: `infinite-memory log` has it", *place)
+
+
 @click.command("undo")
-@click.argument("entry", type=int, required=False)
+@click.argument("entry", type=_EntryNumber(), required=False)
 @click.option("--session", metavar="ID", help="Take back everything that this session left.")
 @click.option("--dry-run", is_flag=True, help="Show what the undo would do, and change nothing.")
 @common_options

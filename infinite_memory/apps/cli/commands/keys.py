@@ -25,6 +25,7 @@ from infinite_memory.apps.cli.output import (
     is_terminal,
     remark,
 )
+from infinite_memory.apps.cli.render import show_time
 from infinite_memory.core.values.access.key import (
     AccessKey,
     KeyState,
@@ -33,7 +34,6 @@ from infinite_memory.core.values.access.key import (
     access_key_json,
 )
 from infinite_memory.core.values.messages import format_count, format_size
-from infinite_memory.core.values.timestamps import show_moment
 
 _LIMITS = {
     "max_memories": "How many memories the person may keep",
@@ -176,7 +176,7 @@ def revoke(context: click.Context, name: str) -> None:
     if wants_json(context):
         emit_json(access_key_json(key, datetime.now(UTC)))
         return
-    moment = "" if key.revoked_at is None else f" at {show_moment(key.revoked_at, zone)}"
+    moment = "" if key.revoked_at is None else f" at {show_time(key.revoked_at, zone)}"
     emit_lines([Line([(f"The key {key.name} ({key.id}) was revoked{moment}.", "")])])
 
 
@@ -298,10 +298,10 @@ def _show_rights(key: AccessKey) -> str:
 def _describe_end(key: AccessKey, zone: str | None) -> str:
     if key.expires_at is None:
         return "without an end"
-    return f"until {show_moment(key.expires_at, zone)}"
+    return f"until {show_time(key.expires_at, zone)}"
 
 
 def _show_end(key: AccessKey, zone: str | None, now: datetime) -> str:
     if key.state_at(now) is KeyState.REVOKED and key.revoked_at is not None:
-        return show_moment(key.revoked_at, zone)
-    return "" if key.expires_at is None else show_moment(key.expires_at, zone)
+        return show_time(key.revoked_at, zone)
+    return "" if key.expires_at is None else show_time(key.expires_at, zone)

@@ -12,9 +12,8 @@ from infinite_memory.apps.cli.exits import ExitCode
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, emit_table, progress_bars
-from infinite_memory.apps.cli.render import format_counts
+from infinite_memory.apps.cli.render import format_counts, show_time
 from infinite_memory.core.values.messages import format_count, format_size
-from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.core.values.verification import Verification
 from infinite_memory.engine.retrieval.language_hint import (
     OTHER_LANGUAGES,
@@ -48,8 +47,8 @@ def _list_rows(stats: Stats, zone: str | None) -> list[tuple[str, str]]:
     rows += [(f"vectors by {name}", f"{number:,}") for name, number in stats.by_model.items()]
     rows += [("earlier revisions", f"{stats.revisions:,}"), ("size", format_size(stats.size_bytes))]
     if stats.oldest is not None and stats.newest is not None:
-        rows += [("oldest", show_moment(stats.oldest, zone))]
-        rows += [("newest", show_moment(stats.newest, zone))]
+        rows += [("oldest", show_time(stats.oldest, zone))]
+        rows += [("newest", show_time(stats.newest, zone))]
     rows += [("model", stats.model)]
     if needs_multilingual(stats.model):
         rows += [("other languages", OTHER_LANGUAGES)]

@@ -10,7 +10,7 @@ from typing import Any
 import click
 from attrs import NOTHING
 
-from infinite_memory.apps.cli.completions import complete_ids, complete_scopes
+from infinite_memory.apps.cli.completions import MEMORY_ID, complete_scopes
 from infinite_memory.apps.cli.fields import (
     OPTION_NAMES,
     create_option,
@@ -31,9 +31,11 @@ from infinite_memory.apps.cli.output import (
 from infinite_memory.apps.cli.render import (
     key_lines,
     memory_lines,
+    quote_memories,
     receipt_sentence,
     shorten_ids,
     show_day,
+    show_time,
 )
 from infinite_memory.apps.cli.scope_hints import name_create_option
 from infinite_memory.core.errors import KeyElsewhere
@@ -41,12 +43,11 @@ from infinite_memory.core.values.fields import MEMORY_FIELDS
 from infinite_memory.core.values.memory import Memory, Status, shown_text
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.record import Usage
-from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.search.text.lines import one_line
 
 
 @click.command("show")
-@click.argument("memory_id", metavar="ID", shell_complete=complete_ids)
+@click.argument("memory_id", metavar="ID", type=MEMORY_ID)
 @click.option("--history", is_flag=True, help="Show the earlier revisions too, oldest first.")
 @click.option(
     "--usage",
@@ -81,9 +82,9 @@ def _remark_usage(usage: Usage, zone: str | None) -> None:
         remark("Never recalled.")
     else:
         times = format_count(usage.count, "time")
-        remark(f"Recalled {times}, last on {show_moment(usage.last, zone)}.")
+        remark(f"Recalled {times}, last on {show_time(usage.last, zone)}.")
     if usage.activated_at is not None:
-        last = show_moment(usage.activated_at, zone)
+        last = show_time(usage.activated_at, zone)
         remark(f"Activated by searches of conversations: {usage.activation:g}, last on {last}.")
 
 
@@ -96,7 +97,7 @@ _EMPTY = {
 
 
 @click.command("revise")
-@click.argument("memory_id", metavar="ID", shell_complete=complete_ids)
+@click.argument("memory_id", metavar="ID", type=MEMORY_ID)
 @click.option("--text", help="The new text; - reads it from standard input.")
 @field_options
 @create_option
@@ -109,7 +110,7 @@ _EMPTY = {
 @click.option(
     "--supersedes",
     multiple=True,
-    shell_complete=complete_ids,
+    type=MEMORY_ID,
     metavar="ID",
     help="A memory that this one replaces from now on. May be repeated.",
 )
@@ -162,7 +163,7 @@ def revise_command(
 
 
 @click.command("share")
-@click.argument("memory_id", metavar="ID", shell_complete=complete_ids)
+@click.argument("memory_id", metavar="ID", type=MEMORY_ID)
 @click.option(
     "--to", metavar="SCOPE", required=True, shell_complete=complete_scopes, help="The scope."
 )
@@ -173,18 +174,19 @@ def share_command(context: click.Context, memory_id: str, *, to: str, copy: bool
     """Move the memory ID into a scope that others see, or copy it there."""
     with open_store(context) as store:
         receipt = store.share(store.ids.resolve(memory_id), to=to, copy=copy)
-    if wants_json(context):
-        emit_json(receipt.to_dict())
-    else:
-        done = f"Stored a copy in {receipt.scope} as" if copy else f"Moved to {receipt.scope}:"
-        emit_lines([Line([(f"{done} {receipt.id}.", "")])])
+        if wants_json(context):
+            emit_json(receipt.to_dict())
+        else:
+            done = "Stored a copy in" if copy else "Moved to"
+            told = f"{done} {receipt.scope}: {quote_memories(store, [receipt.id])}."
+            emit_lines([Line([(told, "")])])
 
 
 _TABLE_CHARS, _PIPE_CHARS = 120, 2000
 
 
 @click.command("history")
-@click.argument("id_or_key", metavar="ID|KEY", shell_complete=complete_ids)
+@click.argument("id_or_key", metavar="ID|KEY", shell_complete=MEMORY_ID.shell_complete)
 @click.option(
     "--scope",
     "scopes",

@@ -15,14 +15,13 @@ from infinite_memory.apps.cli.fields import conditions_but_when, filter_options,
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import emit_json, emit_table, is_terminal, remark
-from infinite_memory.apps.cli.render import shorten_ids, show_day
+from infinite_memory.apps.cli.render import short_id, shorten_ids, show_day, show_time, show_times
 from infinite_memory.apps.cli.scope_hints import describe_other_scopes
 from infinite_memory.core.clock import system_clock
 from infinite_memory.core.values.codec import iso
 from infinite_memory.core.values.criteria import Inherited
 from infinite_memory.core.values.memory import Memory, Status, shown_text
 from infinite_memory.core.values.messages import format_count
-from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.search.text.lines import one_line
 
 if TYPE_CHECKING:
@@ -54,7 +53,6 @@ def recall_command(
     as_json = wants_json(context)
     words = " ".join(when) if when else None
     with open_store(context) as store:
-        zone = store.config.time_zone
         recalled = store.recall_by_time(
             **filter_values({**options, "when": words}, store),
             limit=options["limit"],
@@ -67,20 +65,20 @@ def recall_command(
         hint = describe_other_scopes(store, store.scopes.searched(options["scopes"] or None))
         if recalled:
             emit_rows(recalled.memories, store)
-    for sentence in _describe_recall(recalled, zone):
-        remark(sentence)
+        for sentence in _describe_recall(recalled, store):
+            remark(sentence)
     if hint is not None:
         remark(hint)
     return ExitCode.DONE if recalled else ExitCode.NO
 
 
-def _describe_recall(recalled: Recalled, zone: str | None) -> Iterator[str]:
-    yield f"{recalled.said}."
+def _describe_recall(recalled: Recalled, store: MemoryStore) -> Iterator[str]:
+    yield f"{show_times(recalled.said, store.config.time_zone)}."
     if not recalled.total:
         yield "No memory of that period is stored there."
         for side, landmark in (("before", recalled.before), ("after", recalled.after)):
             if landmark is not None:
-                yield f"The nearest {side}: {_format_landmark(landmark, zone)}"
+                yield f"The nearest {side}: {_format_landmark(landmark, store)}"
         return
     if not recalled:
         yield f"No memory follows the {format_count(recalled.total, 'memory', 'memories')}."
@@ -90,15 +88,15 @@ def _describe_recall(recalled: Recalled, zone: str | None) -> Iterator[str]:
         shown = f"{len(recalled):,} of {shown}"
     yield f"{shown}, {recalled.order}."
     if recalled.digest is not None:
-        yield from _format_digest(recalled.digest, zone)
+        yield from _format_digest(recalled.digest, store)
     if recalled.next is not None:
         yield f"There are more memories: go on with --after {recalled.next}"
 
 
-def _format_digest(digest: Digest, zone: str | None) -> Iterator[str]:
+def _format_digest(digest: Digest, store: MemoryStore) -> Iterator[str]:
     for name, landmark in (("First", digest.first), ("Last", digest.last)):
         if landmark is not None:
-            yield f"{name}: {_format_landmark(landmark, zone)}"
+            yield f"{name}: {_format_landmark(landmark, store)}"
     step, counts = digest.by_time(_MOST_STEPS)
     for name, numbers in ((step, counts), ("scope", digest.by_scope), ("kind", digest.by_kind)):
         yield f"By {name}: {_format_counts(numbers)}."
@@ -108,8 +106,9 @@ def _format_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {number:,}" for name, number in counts.items())
 
 
-def _format_landmark(landmark: Landmark, zone: str | None) -> str:
-    return f"{show_moment(landmark.happened_at, zone)}  {landmark.heading}  {landmark.id}"
+def _format_landmark(landmark: Landmark, store: MemoryStore) -> str:
+    time = show_time(landmark.happened_at, store.config.time_zone)
+    return f"{time}  {landmark.heading}  {short_id(store, landmark.id)}"
 
 
 @click.command("list")
@@ -148,9 +147,9 @@ def list_command(
     if not page.memories:
         remark("There are no memories to list.")
     if page.when is not None:
-        remark(f"{page.when.said}.")
+        remark(f"{show_times(page.when.said, zone)}.")
     if as_of is not None:
-        remark(f"As of {show_moment(as_of, zone)}.")
+        remark(f"As of {show_time(as_of, zone)}.")
     if page.next is not None:
         remark(f"There are more memories: go on with --after {page.next}")
     if hint is not None:

@@ -14,7 +14,7 @@ from typing import IO, Any
 import click
 from attrs import evolve, frozen
 
-from infinite_memory.apps.cli.completions import complete_files, complete_ids
+from infinite_memory.apps.cli.completions import MEMORY_ID, complete_files
 from infinite_memory.apps.cli.fields import (
     TIMES,
     create_option,
@@ -76,7 +76,7 @@ _OF_THE_STORE = ("stored_at", "status", "revision")
 @origin_option
 @click.option(
     "--supersedes",
-    shell_complete=complete_ids,
+    type=MEMORY_ID,
     multiple=True,
     metavar="ID",
     help="The id of a memory that it replaces. May be repeated.",

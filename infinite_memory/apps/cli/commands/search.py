@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from infinite_memory.apps.cli.completions import complete_ids
+from infinite_memory.apps.cli.completions import MEMORY_ID
 from infinite_memory.apps.cli.exits import ExitCode
 from infinite_memory.apps.cli.fields import depth_option, filter_options, filter_values
 from infinite_memory.apps.cli.opening import open_store
@@ -18,8 +18,11 @@ from infinite_memory.apps.cli.render import (
     join_pieces,
     join_words,
     provenance,
+    quote_memories,
     shorten_ids,
     show_day,
+    show_time,
+    show_times,
 )
 from infinite_memory.apps.cli.scope_hints import describe_other_scopes
 from infinite_memory.core.values.conversation.attachment import attachment_of, describe_attachment
@@ -28,7 +31,6 @@ from infinite_memory.core.values.hits import Explanation, Hit, Hits, Step
 from infinite_memory.core.values.memory import Status
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import describe_feedback
-from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.search.text.lines import one_line
 
 if TYPE_CHECKING:
@@ -140,10 +142,10 @@ def _summarise_hits(hits: Hits, zone: str | None) -> str:
     if hits.next is not None and (hits.offset or hits.depth is not Depth.NORMAL):
         sentence = f"{sentence} Go on with --offset {hits.next}."
     if hits.time is not None:
-        said = hits.time.said
+        said = show_times(hits.time.said, zone)
         sentence = f"This time ranks higher: {said}; --when shows it alone. {sentence}"
     if hits.empty_time is not None:
-        said = hits.empty_time.said
+        said = show_times(hits.empty_time.said, zone)
         sentence = f"Nothing is stored of {said}; these are from other times. {sentence}"
     if hits.newest_conversation is not None:
         sentence = f"Nothing is likely to answer: this is the newest conversation. {sentence}"
@@ -165,7 +167,7 @@ def _describe_no_hits(hits: Hits, zone: str | None, hint: str | None) -> str:
     if hits.nearest:
         sentences = [f"Nothing in {_describe_searched_place(hits, zone)} answers this."]
     if hits.empty_time is not None:
-        sentences.append(f"Nothing is stored of {hits.empty_time.said}.")
+        sentences.append(f"Nothing is stored of {show_times(hits.empty_time.said, zone)}.")
     if hits.archived:
         sentences.append("But an archived memory is likely to.")
     if hits.below:
@@ -182,14 +184,14 @@ def _describe_searched_place(hits: Hits, zone: str | None) -> str:
     where = "every scope"
     if hits.scopes is not None:
         where = join_words(hits.scopes) or "a scope that is still empty"
-    time = "" if hits.when is None else f", {hits.when.said}"
+    time = "" if hits.when is None else f", {show_times(hits.when.said, zone)}"
     if hits.as_of is not None:
-        time = f"{time}, as of {show_moment(hits.as_of, zone)}"
+        time = f"{time}, as of {show_time(hits.as_of, zone)}"
     return f"{where} ({format_count(hits.eligible, 'memory', 'memories')}{time})"
 
 
 @click.command("why-not")
-@click.argument("memory_id", metavar="ID", shell_complete=complete_ids)
+@click.argument("memory_id", metavar="ID", type=MEMORY_ID)
 @click.argument("question", nargs=-1, required=True)
 @filter_options
 @depth_option
@@ -215,17 +217,19 @@ def why_not_command(
             threshold=options["threshold"],
             cut=Cut.ASKED,
         )
+        zone = store.config.time_zone
     if wants_json(context):
         emit_json({"query": query, **absence.to_dict()})
     else:
-        emit_lines([Line([(f"{absence.step}: {absence.reason}.", "")])])
+        reason = show_times(absence.reason, zone)
+        emit_lines([Line([(f"{absence.step}: {reason}.", "")])])
         if absence.explanation is not None:
             emit_lines([Line([(format_explanation(absence.explanation), "dim")], 3)])
     return ExitCode.NO if absence.step is Step.FOUND else ExitCode.DONE
 
 
 @click.command("not-useful")
-@click.argument("memory_id", metavar="ID", shell_complete=complete_ids)
+@click.argument("memory_id", metavar="ID", type=MEMORY_ID)
 @click.argument("question", nargs=-1, required=True)
 @click.option("--take-back", is_flag=True, help="Let the memory rank as before.")
 @common_options
@@ -241,10 +245,11 @@ def not_useful_command(
         feedback = store.not_useful(
             store.ids.resolve(memory_id), " ".join(question), take_back=take_back
         )
+        name = quote_memories(store, [feedback.id])
     if wants_json(context):
         emit_json(feedback.to_dict())
     else:
-        sentence = describe_feedback(feedback, feedback.id, take_back=take_back)
+        sentence = describe_feedback(feedback, name, take_back=take_back)
         emit_lines([Line([(sentence, "")])])
 
 

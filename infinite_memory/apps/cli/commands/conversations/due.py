@@ -6,15 +6,21 @@ from datetime import timedelta
 
 import click
 
-from infinite_memory.apps.cli.completions import complete_ids, complete_scopes
+from infinite_memory.apps.cli.completions import MEMORY_ID, complete_scopes
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, remark
-from infinite_memory.apps.cli.render import receipt_sentence
+from infinite_memory.apps.cli.render import (
+    join_pieces,
+    receipt_sentence,
+    scope_parts,
+    short_id,
+    show_time,
+)
 from infinite_memory.core.values.messages import format_count
-from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.features.reminders.long_term.values import DueReminder, describe_unchecked
 from infinite_memory.search.text.lines import one_line
+from infinite_memory.store.memory_store import MemoryStore
 
 _TEXT_CHARS = 240
 
@@ -49,25 +55,24 @@ def due_command(
         reminders = store.triggers.due(
             within=timedelta(days=days), conversation_id=conversation, scope=scope
         )
-        zone = store.config.time_zone
-    if wants_json(context):
-        emit_json(
-            {
-                "reminders": [reminder.to_dict() for reminder in reminders],
-                "conditions": reminders.conditions,
-                "unchecked": list(reminders.unchecked),
-            }
-        )
-    elif reminders:
-        emit_lines(_make_line(reminder, zone) for reminder in reminders)
-    else:
+        if wants_json(context):
+            emit_json(
+                {
+                    "reminders": [reminder.to_dict() for reminder in reminders],
+                    "conditions": reminders.conditions,
+                    "unchecked": list(reminders.unchecked),
+                }
+            )
+        else:
+            emit_lines(_make_line(reminder, store) for reminder in reminders)
+    if not reminders and not wants_json(context):
         remark(f"Nothing is due within {format_count(days, 'day')}.")
     if reminders.unchecked:
         remark(describe_unchecked(len(reminders.unchecked), reminders.conditions))
 
 
 @click.command("done")
-@click.argument("memory_ids", metavar="[ID]...", nargs=-1, shell_complete=complete_ids)
+@click.argument("memory_ids", metavar="[ID]...", nargs=-1, type=MEMORY_ID)
 @click.option("--drop", "state", flag_value="dropped", help="It is not to be done any more.")
 @click.option("--reopen", "state", flag_value="open", help="It is not done after all.")
 @click.option("--probable", is_flag=True, help="Each that `today` asks about, in place of IDs.")
@@ -95,14 +100,9 @@ def done_command(
             remark("No reminder seems done.")
 
 
-def _make_line(reminder: DueReminder, zone: str | None) -> Line:
+def _make_line(reminder: DueReminder, store: MemoryStore) -> Line:
     name = "" if reminder.name is None else f"{one_line(reminder.name, max_chars=80)}: "
-    return Line(
-        [
-            (show_moment(reminder.due_at, zone), "cyan"),
-            (f"  {reminder.scope}  ", "magenta"),
-            (name, "bold"),
-            (one_line(reminder.text, max_chars=_TEXT_CHARS), ""),
-            (f"  {reminder.id}", "dim"),
-        ]
-    )
+    time = show_time(reminder.due_at, store.config.time_zone)
+    text = one_line(reminder.text, max_chars=_TEXT_CHARS)
+    source = [*scope_parts(reminder.scope), (short_id(store, reminder.id), "dim")]
+    return Line([(f"{time}  ", "cyan"), (name, "bold"), (text, "")], 0, join_pieces(source))

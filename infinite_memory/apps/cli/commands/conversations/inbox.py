@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import click
 
-from infinite_memory.apps.cli.completions import complete_ids, complete_scopes
+from infinite_memory.apps.cli.completions import MEMORY_ID, complete_scopes
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, remark
-from infinite_memory.apps.cli.render import join_pieces, provenance, receipt_sentence, shorten_ids
-from infinite_memory.search.text.lines import one_line
-
-_TEXT_CHARS = 240
+from infinite_memory.apps.cli.render import receipt_sentence, source_line
 
 
 @click.command("inbox")
-@click.argument("memory_ids", metavar="[ID]...", nargs=-1, shell_complete=complete_ids)
+@click.argument("memory_ids", metavar="[ID]...", nargs=-1, type=MEMORY_ID)
 @click.option("--accept", "verdict", flag_value="accept", help="They are mine: mark them no more.")
 @click.option("--reject", "verdict", flag_value="reject", help="Forget them.")
 @click.option(
@@ -42,22 +39,17 @@ def inbox_command(
     with open_store(context) as store:
         ids = [store.ids.resolve(each) for each in memory_ids]
         if verdict is None:
-            waiting, zone = store.inbox.list(scope=scope), store.config.time_zone
-        else:
-            settle = store.inbox.accept if verdict == "accept" else store.inbox.reject
-            receipts = settle(ids)
+            waiting = store.inbox.list(scope=scope)
             if wants_json(context):
-                emit_json([receipt.to_dict() for receipt in receipts])
+                emit_json([memory.to_dict() for memory in waiting])
+            elif waiting:
+                emit_lines(source_line(memory, store) for memory in waiting)
             else:
-                emit_lines(Line([(receipt_sentence(receipt, store), "")]) for receipt in receipts)
+                remark("Nothing waits in the inbox.")
             return
-        shown = shorten_ids(store, [memory.id for memory in waiting])
-    if wants_json(context):
-        emit_json([memory.to_dict() for memory in waiting])
-    elif waiting:
-        for memory in waiting:
-            said = [(one_line(memory.text, max_chars=_TEXT_CHARS), "")]
-            source = [*provenance(memory, zone), (shown[memory.id], "dim")]
-            emit_lines([Line(said, 0, join_pieces(source))])
-    else:
-        remark("Nothing waits in the inbox.")
+        settle = store.inbox.accept if verdict == "accept" else store.inbox.reject
+        receipts = settle(ids)
+        if wants_json(context):
+            emit_json([receipt.to_dict() for receipt in receipts])
+        else:
+            emit_lines(Line([(receipt_sentence(receipt, store), "")]) for receipt in receipts)

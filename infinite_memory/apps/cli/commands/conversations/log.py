@@ -19,12 +19,13 @@ from infinite_memory.apps.cli.output import (
     is_terminal,
     remark,
 )
+from infinite_memory.apps.cli.render import short_id, show_time
 from infinite_memory.apps.cli.waiting import waiting
 from infinite_memory.core.values.messages import format_count
-from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.features.chats.log.values import Conversation, ConversationMessages
 from infinite_memory.features.chats.short_term.patterns import ConversationStats
 from infinite_memory.search.text.lines import one_line
+from infinite_memory.store.memory_store import MemoryStore
 
 _ID_CHARS, _HEADING_CHARS = 80, 80
 
@@ -96,11 +97,10 @@ def show_conversation(
         read = store.conversations.read(
             conversation_id, scope=scope, limit=limit, start=None if start is None else start - 1
         )
-        zone = store.config.time_zone
-    if wants_json(context):
-        emit_json(read.to_dict())
-        return
-    emit_lines(_make_lines(read, zone))
+        if wants_json(context):
+            emit_json(read.to_dict())
+            return
+        emit_lines(_make_lines(read, store))
     remark(_say_where(read))
 
 
@@ -160,16 +160,17 @@ def _make_row(conversation: Conversation, zone: str | None) -> Sequence[str]:
         f"{conversation.messages:,}",
         f"{conversation.short_term.count:,}",
         f"{conversation.long_term.count:,}",
-        show_moment(conversation.last, zone),
+        show_time(conversation.last, zone),
         one_line(conversation.heading, max_chars=_HEADING_CHARS),
     )
 
 
-def _make_lines(read: ConversationMessages, zone: str | None) -> Iterator[Line]:
+def _make_lines(read: ConversationMessages, store: MemoryStore) -> Iterator[Line]:
     for memory in read.messages:
         speaker = one_line(memory.speaker or "", max_chars=_ID_CHARS)
-        header = [(show_moment(memory.happened_at, zone), "cyan"), (f"  {speaker}", "bold")]
-        yield Line([*header, (f"  {memory.id}", "dim")])
+        time = show_time(memory.happened_at, store.config.time_zone)
+        header = [(time, "cyan"), (f"  {speaker}", "bold")]
+        yield Line([*header, (f"  {short_id(store, memory.id)}", "dim")])
         yield Line([(memory.text, "")], indent=2)
 
 

@@ -11,12 +11,13 @@ from infinite_memory.apps.cli.completions import complete_triggers
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, emit_table, remark
+from infinite_memory.apps.cli.render import short_id, show_time
 from infinite_memory.core.values.checks import check_labels
 from infinite_memory.core.values.conversation.trigger import Trigger
 from infinite_memory.core.values.receipt import Outcome, Receipt
-from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.features.reminders.long_term.values import LongTermMemory
 from infinite_memory.search.text.lines import one_line
+from infinite_memory.store.memory_store import MemoryStore
 
 _NAME_CHARS, _CONDITION_CHARS, _STATE_CHARS = 40, 60, 160
 
@@ -86,7 +87,7 @@ def disable_triggers(
 def _list(context: click.Context, conversation: str | None, scope: str | None) -> None:
     with open_store(context) as store:
         memories = store.triggers.list(conversation, scope=scope)
-        zone = store.config.time_zone
+        rows = [_make_row(memory, store) for memory in memories]
     if wants_json(context):
         emit_json({"memories": [memory.to_dict() for memory in memories]})
         return
@@ -95,17 +96,14 @@ def _list(context: click.Context, conversation: str | None, scope: str | None) -
         return
     emit_table(
         ("Name", "Conversation", "Language", "Condition", "State", "Came up", "Id"),
-        [_make_row(memory, zone) for memory in memories],
+        rows,
     )
 
 
-def _make_row(memory: LongTermMemory, zone: str | None) -> Sequence[str]:
-    last = memory.last_fired_at
-    came_up = (
-        str(memory.firings)
-        if last is None
-        else (f"{memory.firings:,}, last {show_moment(last, zone)}")
-    )
+def _make_row(memory: LongTermMemory, store: MemoryStore) -> Sequence[str]:
+    last, came_up = memory.last_fired_at, f"{memory.firings:,}"
+    if last is not None:
+        came_up = f"{came_up}, last {show_time(last, store.config.time_zone)}"
     return (
         one_line(memory.name, max_chars=_NAME_CHARS),
         one_line(memory.conversation_id, max_chars=_NAME_CHARS),
@@ -113,7 +111,7 @@ def _make_row(memory: LongTermMemory, zone: str | None) -> Sequence[str]:
         one_line(_show_condition(memory.trigger), max_chars=_CONDITION_CHARS),
         one_line(_describe_state(memory), max_chars=_STATE_CHARS),
         came_up,
-        memory.id,
+        short_id(store, memory.id),
     )
 
 

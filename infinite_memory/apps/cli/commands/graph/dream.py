@@ -9,7 +9,7 @@ from infinite_memory.apps.cli.exits import ExitCode
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, remark
-from infinite_memory.core.values.timestamps import show_moment
+from infinite_memory.apps.cli.render import show_time
 from infinite_memory.features.background.dreamer.describe import cycle_ids, describe_cycle
 from infinite_memory.features.background.upkeep.report import UpkeepReport
 from infinite_memory.search.text.lines import one_line
@@ -96,7 +96,7 @@ def diary_command(context: click.Context, /, *, limit: int, before: int | None) 
             remark("No cycle has changed anything yet. To run one: infinite-memory dream")
         short_ids = store.ids.shorten([name for cycle in cycles for name in cycle_ids(cycle)])
         for cycle in cycles:
-            moment = show_moment(cycle.at, store.config.time_zone)
+            moment = show_time(cycle.at, store.config.time_zone)
             lines = describe_cycle(cycle, short_ids, moment=moment, undo=_UNDO)
             emit_lines(Line([(_put_on_one_line(line), "")]) for line in lines)
     return ExitCode.DONE

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from infinite_memory.apps.cli.commands.graph.options import relation_option
-from infinite_memory.apps.cli.completions import complete_files, complete_ids, complete_scopes
+from infinite_memory.apps.cli.completions import MEMORY_ID, complete_files, complete_scopes
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, remark
@@ -20,7 +20,7 @@ _STATUSES = [str(status) for status in Status if status is not Status.FORGOTTEN]
 
 
 @click.command("export")
-@click.argument("ids", metavar="[ID]...", nargs=-1, shell_complete=complete_ids)
+@click.argument("ids", metavar="[ID]...", nargs=-1, type=MEMORY_ID)
 @click.option(
     "--to", metavar="OUT", required=True, shell_complete=complete_files, help="The file to write."
 )

@@ -9,7 +9,7 @@ import click
 
 from infinite_memory.apps.cli.commands.graph.exporting import export_graph
 from infinite_memory.apps.cli.commands.graph.options import relation_option
-from infinite_memory.apps.cli.completions import complete_ids
+from infinite_memory.apps.cli.completions import MEMORY_ID
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import (
@@ -20,17 +20,15 @@ from infinite_memory.apps.cli.output import (
     is_terminal,
     remark,
 )
-from infinite_memory.apps.cli.render import join_pieces, provenance
+from infinite_memory.apps.cli.render import quote_memories, short_id, show_time, source_line
 from infinite_memory.core.errors import NotFound
 from infinite_memory.core.values.link import Link, LinkType
-from infinite_memory.core.values.memory import Memory, present, shorten
+from infinite_memory.core.values.memory import Memory, present
 from infinite_memory.core.values.messages import format_count
-from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.features.graph.values import Related
 from infinite_memory.search.text.lines import one_line
 from infinite_memory.store.memory_store import MemoryStore
 
-_TEXT_CHARS = 240
 _REASON_CHARS = 400
 _TABLE_CHARS, _PIPE_CHARS = 100, 2000
 
@@ -47,7 +45,7 @@ graph_command.add_command(export_graph)
 
 
 @graph_command.command("related")
-@click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=complete_ids)
+@click.argument("ids", metavar="ID...", nargs=-1, required=True, type=MEMORY_ID)
 @relation_option
 @click.option("--depth", type=int, default=2, show_default=True, help="Steps from ID, 1 to 4.")
 @click.option(
@@ -67,18 +65,17 @@ def show_related(
         related = store.graph.related(
             _resolve_ids(store, ids), types=types, depth=depth, limit=limit
         )
-        zone = store.config.time_zone
-    if wants_json(context):
-        emit_json({"related": [item.to_dict() for item in related]})
-        return
+        if wants_json(context):
+            emit_json({"related": [item.to_dict() for item in related]})
+            return
+        for item in related:
+            emit_lines(_format_related(item, store))
     if not related:
         remark("Nothing belongs to it by these relations." if types else "Nothing belongs to it.")
-    for number, item in enumerate(related, 1):
-        emit_lines(_format_related(number, item, zone))
 
 
 @graph_command.command("links")
-@click.argument("memory_id", metavar="ID", shell_complete=complete_ids)
+@click.argument("memory_id", metavar="ID", type=MEMORY_ID)
 @common_options
 @click.pass_context
 def list_links(context: click.Context, memory_id: str) -> None:
@@ -90,23 +87,20 @@ def list_links(context: click.Context, memory_id: str) -> None:
     with open_store(context) as store:
         memory_id = store.ids.resolve(memory_id)
         links = store.graph.links(memory_id)
+        if wants_json(context):
+            emit_json({"links": [link.to_dict() for link in links]})
+            return
         ends = _load_ends(store, memory_id, links)
-        zone = store.config.time_zone
-    if wants_json(context):
-        emit_json({"links": [link.to_dict() for link in links]})
-        return
-    if not links:
+        rows = [_make_link_row(link, memory_id, ends, store) for link in links]
+    if rows:
+        emit_table(("", "Type", "Weight", "Memory", "Made by", "Reason"), rows)
+    else:
         remark("No link is stored from or to it: infinite-memory graph related shows what is near.")
-        return
-    emit_table(
-        ("", "Type", "Weight", "Memory", "Made by", "Reason"),
-        [_make_link_row(link, memory_id, ends, zone) for link in links],
-    )
 
 
 @graph_command.command("link")
-@click.argument("source", metavar="ID", shell_complete=complete_ids)
-@click.argument("target", metavar="OTHER", shell_complete=complete_ids)
+@click.argument("source", metavar="ID", type=MEMORY_ID)
+@click.argument("target", metavar="OTHER", type=MEMORY_ID)
 @click.option(
     "--type",
     "-t",
@@ -140,16 +134,17 @@ def make_link(
     with open_store(context) as store:
         source, target = _resolve_ids(store, [source, target])
         link = store.graph.link(source, target, type=link_type, weight=weight, reason=reason)
+        ends = " to ".join(quote_memories(store, [end]) for end in (link.source, link.target))
     if wants_json(context):
         emit_json(link.to_dict())
         return
-    said = f"Linked {link.source} to {link.target}: {link.type}, with the weight {link.weight:g}."
+    said = f"Linked {ends}: {link.type}, with the weight {link.weight:g}."
     emit_lines([Line([(said, "")])])
 
 
 @graph_command.command("unlink")
-@click.argument("source", metavar="ID", shell_complete=complete_ids)
-@click.argument("target", metavar="OTHER", shell_complete=complete_ids)
+@click.argument("source", metavar="ID", type=MEMORY_ID)
+@click.argument("target", metavar="OTHER", type=MEMORY_ID)
 @click.option(
     "--type",
     "-t",
@@ -166,15 +161,16 @@ def remove_links(
     with open_store(context) as store:
         source, target = _resolve_ids(store, [source, target])
         removed = store.graph.unlink(source, target, type=link_type)
+        ends = " to ".join(quote_memories(store, [end]) for end in (source, target))
     if wants_json(context):
         emit_json({"removed": [link.to_dict() for link in removed]})
         return
     if not removed:
-        remark(f"There was no such link from {source} to {target}; nothing was changed.")
+        remark(f"There was no such link from {ends}; nothing was changed.")
         return
     types = ", ".join(link.type for link in removed)
     number = format_count(len(removed), "link")
-    emit_lines([Line([(f"Removed {number} from {source} to {target}: {types}.", "")])])
+    emit_lines([Line([(f"Removed {number} from {ends}: {types}.", "")])])
 
 
 def _resolve_ids(store: MemoryStore, given: Sequence[str]) -> list[str]:
@@ -196,26 +192,23 @@ def _find_other_end(link: Link, memory_id: str) -> str:
     return link.target if link.source == memory_id else link.source
 
 
-def _format_related(number: int, related: Related, zone: str | None) -> Iterator[Line]:
-    memory = present(related.memory)
-    head = [(f"{number}. ", ""), (f"{related.weight:.2f}", "bold"), ("  ", "")]
-    yield Line([*head, *join_pieces(provenance(memory, zone))])
-    yield Line([(shorten(memory.text, _TEXT_CHARS), "")], 3)
-    yield Line([(one_line(related.reason, max_chars=_REASON_CHARS), "dim")], 3)
-    yield Line([(memory.id, "dim")], 3)
+def _format_related(related: Related, store: MemoryStore) -> Iterator[Line]:
+    line = source_line(present(related.memory), store)
+    yield Line([(f"{related.weight:.2f}  ", "bold"), *line.parts], 0, line.details)
+    yield Line([(one_line(related.reason, max_chars=_REASON_CHARS), "dim")], 6)
 
 
 def _make_link_row(
-    link: Link, memory_id: str, ends: Mapping[str, Memory], zone: str | None
+    link: Link, memory_id: str, ends: Mapping[str, Memory], store: MemoryStore
 ) -> tuple[str, ...]:
     max_chars = _TABLE_CHARS if is_terminal(sys.stdout) else _PIPE_CHARS
-    other = _find_other_end(link, memory_id)
+    other, zone = _find_other_end(link, memory_id), store.config.time_zone
     heading = ends[other].heading if other in ends else ""
     return (
         "to" if link.source == memory_id else "from",
         str(link.type),
         f"{link.weight:.2f}",
-        f"{one_line(heading, max_chars=max_chars)}\n{other}",
-        f"{link.made_by or 'unknown'}\n{show_moment(link.made_at, zone)}",
+        f"{one_line(heading, max_chars=max_chars)}\n{short_id(store, other)}",
+        f"{link.made_by or 'unknown'}\n{show_time(link.made_at, zone)}",
         one_line(link.reason, max_chars=max_chars),
     )

@@ -20,12 +20,11 @@ from infinite_memory.apps.cli.exits import ExitCode
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, is_terminal, remark
-from infinite_memory.apps.cli.render import excerpt
+from infinite_memory.apps.cli.render import excerpt, join_pieces, short_id, show_day
 from infinite_memory.apps.cli.settings import load_settings
 from infinite_memory.apps.cli.waiting import end_waiting
 from infinite_memory.core.errors import UnknownScope
 from infinite_memory.core.values.messages import format_count
-from infinite_memory.core.values.timestamps import show_moment
 from infinite_memory.features.projects.checkout import FileState, Freshness
 from infinite_memory.features.projects.chunk import Chunk, WorkOutcome
 from infinite_memory.features.projects.finding import WorkMatch
@@ -127,7 +126,7 @@ def history(context: click.Context, /, repository: str | None, *, limit: int) ->
     Exits with 1 if nothing is stored of it.
     """
     place = choose_place(repository, _ARGUMENT)
-    done, zone = _ask_store(
+    done, store = _ask_store(
         context, place, lambda store: store.projects.get_history(place.named, limit=limit)
     )
     if done is None:
@@ -137,7 +136,7 @@ def history(context: click.Context, /, repository: str | None, *, limit: int) ->
     count = format_count(len(done.chunks), "piece of work", "pieces of work")
     more = " There are earlier ones: raise --limit." if done.more else ""
     return _emit_answer(
-        format_history(done.chunks, zone),
+        format_history(done.chunks, store),
         f"{count} in {repository_name(done.scope)}, newest first.{more}",
         f"No work is stored of {repository_name(done.scope)} yet. {_STORING}",
     )
@@ -160,7 +159,7 @@ def decisions(context: click.Context, /, repository: str | None, *, component: s
     there are none.
     """
     place = choose_place(repository, _ARGUMENT)
-    found, zone = _ask_store(
+    found, store = _ask_store(
         context,
         place,
         lambda store: store.projects.get_decisions(
@@ -175,7 +174,7 @@ def decisions(context: click.Context, /, repository: str | None, *, component: s
     in_force = sum(decision.in_force for decision in found)
     about = f" on {component}" if component else ""
     return _emit_answer(
-        format_decisions(found, zone),
+        format_decisions(found, store),
         f"{format_count(len(found), 'decision')}{about}, {in_force:,} in force.",
         f"No decision{about} is stored of {_name_place(context, place)}."
         if place.repository is not None
@@ -216,7 +215,7 @@ def problems(
     """
     place = choose_place(repository, _OPTION)
     text = " ".join(query)
-    found, zone = _ask_store(
+    found, store = _ask_store(
         context,
         place,
         lambda store: store.projects.search_similar_problems(
@@ -235,7 +234,7 @@ def problems(
         return _emit_found(document, found=bool(found))
     where = _name_place(context, place)
     return _emit_answer(
-        match_lines(found, zone),
+        match_lines(found, store),
         f"{format_count(len(found), 'match', 'matches')} in {where}, best first.",
         "No similar problem was found in any repository."
         if place.repository is None
@@ -261,7 +260,7 @@ def solutions(
     """
     text = read_error(" ".join(error), context)
     place = _find_nearest_place(repository)
-    found, zone = _ask_store(
+    found, store = _ask_store(
         context,
         place,
         lambda store: store.projects.find_past_solutions(
@@ -273,7 +272,7 @@ def solutions(
         document = {"matches": [match.to_dict() for match in matches]}
         return _emit_found(document, found=bool(matches))
     return _emit_answer(
-        match_lines(matches, zone),
+        match_lines(matches, store),
         f"{format_count(len(matches), 'past solution')}, best first.",
         "No past solution was found.",
     )
@@ -300,7 +299,7 @@ def related(
     Exits with 1 if there is nothing.
     """
     place = choose_place(repository, _OPTION)
-    work, zone = _ask_store(
+    work, store = _ask_store(
         context,
         place,
         lambda store: store.projects.suggest_related_work(
@@ -317,7 +316,7 @@ def related(
         return _emit_found(work.to_dict(), found=bool(work.matches))
     where = repository_name(work.scope)
     return _emit_answer(
-        match_lines(work.matches, zone),
+        match_lines(work.matches, store),
         f"{format_count(len(work.matches), 'suggestion')} from {where}.",
         f"Nothing related is stored of {where}.",
     )
@@ -339,7 +338,7 @@ def patterns(
     if everywhere and repository is not None:
         raise click.UsageError("give REPOSITORY or --all, not both", context)
     place = choose_place("ALL" if everywhere else repository, "REPOSITORY or --all")
-    found, zone = _ask_store(
+    found, store = _ask_store(
         context,
         place,
         lambda store: store.projects.identify_patterns(place.repository, timeframe=when),
@@ -351,7 +350,7 @@ def patterns(
     where = _ALL if found.scope is None else repository_name(found.scope)
     count = format_count(found.chunks, "piece of work", "pieces of work")
     return _emit_answer(
-        format_patterns(found, zone),
+        format_patterns(found, store),
         f"{format_count(len(found.patterns), 'pattern')} in {count} of {where}.",
         f"Nothing recurs in {count} of {where}.",
     )
@@ -371,19 +370,18 @@ def _find_nearest_place(repository: str | None) -> Place:
 
 def _ask_store(
     context: click.Context, place: Place, ask: Callable[[MemoryStore], T]
-) -> tuple[T | None, str | None]:
-    """Return what the store answers and its time zone; None if it knows nothing of the place.
+) -> tuple[T | None, MemoryStore]:
+    """Return what the store answers, and the store; None if it knows nothing of the place.
 
-    A remark says so.
+    A remark says so. The store is closed at the end of the command.
     """
-    with open_store(context) as store:
-        zone = store.config.time_zone
-        try:
-            return ask(store), zone
-        except UnknownScope as error:
-            if not wants_json(context):
-                _remark_unknown(context, place, error)
-            return None, zone
+    store = context.with_resource(open_store(context))
+    try:
+        return ask(store), store
+    except UnknownScope as error:
+        if not wants_json(context):
+            _remark_unknown(context, place, error)
+        return None, store
 
 
 def _remark_unknown(context: click.Context, place: Place, error: UnknownScope) -> None:
@@ -425,18 +423,18 @@ def repository_name(scope: str) -> str:
     return scope.removeprefix(PREFIX)
 
 
-def format_history(chunks: Iterable[Chunk], zone: str | None) -> list[Line]:
+def format_history(chunks: Iterable[Chunk], store: MemoryStore) -> list[Line]:
     """Return chunks as a list for scanning: each with its summary, its files and its id."""
     lines = []
     for chunk in chunks:
-        lines.append(Line(_join([_show_date(chunk, zone), *_list_traits(chunk)])))
+        lines.append(Line(join_pieces([_show_date(chunk, store), *_list_traits(chunk)])))
         lines.append(Line([(_fit_line(chunk.summary), "")], _INDENT))
         lines += _format_files(chunk, None)
-        lines.append(Line([(chunk.id, "dim")], _INDENT))
+        lines.append(Line([(short_id(store, chunk.id), "dim")], _INDENT))
     return lines
 
 
-def format_decisions(decisions: Sequence[Decision], zone: str | None) -> list[Line]:
+def format_decisions(decisions: Sequence[Decision], store: MemoryStore) -> list[Line]:
     """Return decisions with their reasons; a superseded one with what replaces it."""
     summaries = {decision.chunk.id: decision.chunk.summary for decision in decisions}
     lines = []
@@ -444,18 +442,24 @@ def format_decisions(decisions: Sequence[Decision], zone: str | None) -> list[Li
         chunk = decision.chunk
         state = ("in force", "green") if decision.in_force else (str(chunk.status), "red")
         lines.append(
-            Line(_join([state, _show_date(chunk, zone), _show_scope(chunk), *_list_marks(chunk)]))
+            Line(
+                join_pieces(
+                    [state, _show_date(chunk, store), _show_scope(chunk), *_list_marks(chunk)]
+                )
+            )
         )
         lines += _format_text(chunk)
         for new_id in decision.superseded_by:
             summary = f": {_fit_line(summaries[new_id])}" if new_id in summaries else ""
-            lines.append(Line([(f"replaced by {new_id}{summary}", "yellow")], _INDENT))
+            lines.append(
+                Line([(f"replaced by {short_id(store, new_id)}{summary}", "yellow")], _INDENT)
+            )
         lines += _format_files(chunk, decision.freshness)
-        lines.append(_format_id(chunk))
+        lines.append(_format_id(chunk, store))
     return lines
 
 
-def match_lines(matches: Iterable[WorkMatch], zone: str | None) -> list[Line]:
+def match_lines(matches: Iterable[WorkMatch], store: MemoryStore) -> list[Line]:
     """Return matches, each with its score or the reason for it, and with how the work went.
 
     Where two matches are of the same work, its course is shown once.
@@ -470,52 +474,52 @@ def match_lines(matches: Iterable[WorkMatch], zone: str | None) -> list[Line]:
             Line(
                 [
                     *head,
-                    *_join(
-                        [why, _show_date(chunk, zone), _show_scope(chunk), *_list_traits(chunk)]
+                    *join_pieces(
+                        [why, _show_date(chunk, store), _show_scope(chunk), *_list_traits(chunk)]
                     ),
                 ]
             )
         )
         lines += _format_text(chunk)
         lines += _format_files(chunk, match.freshness)
-        lines.append(_format_id(chunk))
+        lines.append(_format_id(chunk, store))
         first = shown.setdefault(tuple([step.id for step in match.thread]), rank)
         if first == rank or not match.thread:
-            lines += _format_thread(match, zone)
+            lines += _format_thread(match, store)
         else:
             lines.append(Line([(f"how the work went: see {first}.", "dim")], _INDENT))
     return lines
 
 
-def format_patterns(patterns: Patterns, zone: str | None) -> list[Line]:
+def format_patterns(patterns: Patterns, store: MemoryStore) -> list[Line]:
     """Return patterns, each with its number, its trend, examples, and the last fix."""
-    return [line for pattern in patterns.patterns for line in _format_pattern(pattern, zone)]
+    return [line for pattern in patterns.patterns for line in _format_pattern(pattern, store)]
 
 
-def _format_pattern(pattern: Pattern, zone: str | None) -> Iterator[Line]:
+def _format_pattern(pattern: Pattern, store: MemoryStore) -> Iterator[Line]:
     count = f"{format_count(pattern.count, 'time')}, {pattern.trend}"
-    yield Line(_join([(str(pattern.kind), "cyan"), (count, ""), (_fit_line(pattern.name), "bold")]))
-    if pattern.fix is not None:
-        yield _format_example("the last fix", pattern.fix, zone)
-    for number, example in enumerate(pattern.examples):
-        yield _format_example("such as" if number == 0 else "and", example, zone)
-
-
-def _format_example(label: str, example: PatternExample, zone: str | None) -> Line:
-    summary = _fit_line(example.summary)
-    when = show_moment(example.happened_at, zone)
-    return Line(
-        _join([(f"{label}:", "dim"), (when, "cyan"), (summary, ""), (example.id, "dim")]), _INDENT
+    yield Line(
+        join_pieces([(str(pattern.kind), "cyan"), (count, ""), (_fit_line(pattern.name), "bold")])
     )
+    if pattern.fix is not None:
+        yield _format_example("the last fix", pattern.fix, store)
+    for number, example in enumerate(pattern.examples):
+        yield _format_example("such as" if number == 0 else "and", example, store)
 
 
-def _format_thread(match: WorkMatch, zone: str | None) -> Iterator[Line]:
+def _format_example(label: str, example: PatternExample, store: MemoryStore) -> Line:
+    summary = _fit_line(example.summary)
+    parts = [(f"{label}:", "dim"), _show_date(example, store), (summary, "")]
+    return Line(join_pieces([*parts, (short_id(store, example.id), "dim")]), _INDENT)
+
+
+def _format_thread(match: WorkMatch, store: MemoryStore) -> Iterator[Line]:
     if not match.thread:
         return
     yield Line([("how the work went:", "dim")], _INDENT)
     for chunk in match.thread:
-        parts = [_show_date(chunk, zone), *_show_course(chunk), (_fit_line(chunk.summary), "")]
-        yield Line(_join([*parts, (chunk.id, "dim")]), _DEEPER)
+        parts = [_show_date(chunk, store), *_show_course(chunk), (_fit_line(chunk.summary), "")]
+        yield Line(join_pieces([*parts, (short_id(store, chunk.id), "dim")]), _DEEPER)
 
 
 def _format_text(chunk: Chunk) -> Iterator[Line]:
@@ -527,10 +531,11 @@ def _format_text(chunk: Chunk) -> Iterator[Line]:
     yield Line([(excerpt(chunk.content)[0], "")], _INDENT)
 
 
-def _format_id(chunk: Chunk) -> Line:
+def _format_id(chunk: Chunk, store: MemoryStore) -> Line:
     is_cut = excerpt(chunk.content)[1]
-    hint = f"{chunk.id} (the whole text: infinite-memory show {chunk.id})"
-    return Line([(hint if is_cut else chunk.id, "dim")], _INDENT)
+    name = short_id(store, chunk.id)
+    hint = f"{name} (the whole text: infinite-memory show {name})"
+    return Line([(hint if is_cut else name, "dim")], _INDENT)
 
 
 def _format_files(chunk: Chunk, freshness: Freshness | None) -> Iterator[Line]:
@@ -546,7 +551,7 @@ def _format_files(chunk: Chunk, freshness: Freshness | None) -> Iterator[Line]:
         ):
             which = "" if set(names) == set(chunk.files) else f": {_name_files(names)}"
             parts += [(f"{sentence}{which}", style)] if names else []
-    yield Line(_join(parts), _INDENT)
+    yield Line(join_pieces(parts), _INDENT)
 
 
 def _name_files(files: Sequence[str]) -> str:
@@ -554,8 +559,8 @@ def _name_files(files: Sequence[str]) -> str:
     return f"{', '.join(map(_fit_line, files[:_MAX_FILES]))}{more}"
 
 
-def _show_date(chunk: Chunk, zone: str | None) -> Part:
-    return show_moment(chunk.happened_at, zone), "cyan"
+def _show_date(chunk: Chunk | PatternExample, store: MemoryStore) -> Part:
+    return show_day(chunk.happened_at, store.config.time_zone), "cyan"
 
 
 def _show_scope(chunk: Chunk) -> Part:
@@ -589,7 +594,3 @@ def _list_marks(chunk: Chunk) -> list[Part]:
 
 def _fit_line(text: str) -> str:
     return one_line(text, max_chars=_LINE_CHARS)
-
-
-def _join(parts: Sequence[Part]) -> list[Part]:
-    return [piece for part in parts for piece in (part, ("  ", ""))][:-1]

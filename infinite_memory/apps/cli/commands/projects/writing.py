@@ -14,7 +14,7 @@ from infinite_memory.apps.cli.commands.projects.place import (
     repository_option,
 )
 from infinite_memory.apps.cli.commands.remember import emit_receipt
-from infinite_memory.apps.cli.completions import complete_ids, complete_tags
+from infinite_memory.apps.cli.completions import MEMORY_ID, complete_tags
 from infinite_memory.apps.cli.fields import read_text
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options
@@ -49,7 +49,7 @@ def _add_work_options(command: Command) -> Command:
                 "--related",
                 metavar="ID",
                 multiple=True,
-                shell_complete=complete_ids,
+                type=MEMORY_ID,
                 help="The id of a piece of work that belongs to it. May be repeated.",
             ),
             click.option("--happened-at", metavar="TIME", help="When it took place, if not now."),
@@ -66,7 +66,7 @@ def _add_supersedes_option(command: Command) -> Command:
         "--supersedes",
         metavar="ID",
         multiple=True,
-        shell_complete=complete_ids,
+        type=MEMORY_ID,
         help="The id of an earlier one that it replaces. May be repeated.",
     )(command)
 
