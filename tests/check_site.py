@@ -1,65 +1,84 @@
-"""Check a built site: what its search finds, and that no page loads anything from elsewhere.
+"""Check a built site in Chromium: its search, its widths, and that it loads nothing from elsewhere.
 
 python tests/check_site.py build/site
 """
 
 from __future__ import annotations
 
-import json
-import re
 import sys
-from html.parser import HTMLParser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from threading import Thread
 
-# What a person looks for: a word of a guide, of a generated page, and one in Chinese.
+from playwright.sync_api import Page, sync_playwright
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.page.browser import launch
+
+# What a person looks for: a word of a guide, one of a generated page, and one in Chinese.
 KNOWN = {
-    "remind": "docs/guides/long-term-memory",
-    "quiet_hour": "docs/reference/configuration",
-    "提醒": "docs/guides/long-term-memory.zh",
+    "reminders": "docs/guides/long-term-memory.html",
+    "quiet_hour": "docs/reference/configuration.html",
+    "提醒": "docs/guides/long-term-memory.zh.html",
 }
-_INDEX = re.compile(r"Search\.setIndex\((.*)\)", re.DOTALL)
-_ELSEWHERE = re.compile(r"(?:https?:)?//")
+WIDTHS = (360, 900, 1600)
 
 
-class _Loads(HTMLParser):
-    """Collects the addresses that a page loads by itself."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.addresses: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = dict(attrs)
-        loaded = values.get("href") if tag == "link" and values.get("rel") != "canonical" else None
-        self.addresses += [address for address in (loaded, values.get("src")) if address]
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Say nothing of a request."""
 
 
-def find_pages(index: dict[str, Any], word: str) -> list[str]:
-    """Return the pages with a word in their titles or in their texts."""
-    # A single page stands alone; a word of a title is not listed again as one of the text.
-    found = [index[part].get(word, []) for part in ("titleterms", "terms")]
-    numbers = [n for each in found for n in (each if isinstance(each, list) else [each])]
-    return [index["docnames"][number] for number in numbers]
+@contextmanager
+def serve(site: Path) -> Iterator[str]:
+    """Serve a folder on this machine, and give the address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(site)))
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
-def find_problems(site: Path) -> list[str]:
-    index = json.loads(_INDEX.fullmatch((site / "searchindex.js").read_text("utf-8").strip())[1])
-    problems = []
-    for word, page in KNOWN.items():
-        if page not in find_pages(index, word):
-            problems.append(f"the search does not find {word!r} in {page}")
-    for path in site.rglob("*.html"):
-        loads = _Loads()
-        loads.feed(path.read_text("utf-8"))
-        elsewhere = [address for address in loads.addresses if _ELSEWHERE.match(address)]
-        problems += [f"{path.relative_to(site)} loads {address}" for address in elsewhere]
-    for path in site.rglob("*.css"):
-        if re.search(r"(?:url\(|@import )['\"]?(?:https?:)?//", path.read_text("utf-8")):
-            problems.append(f"{path.relative_to(site)} loads something from elsewhere")
+def _finds(page: Page, site: str, word: str, wanted: str) -> bool:
+    page.goto(f"{site}/search.html?q={word}")
+    page.wait_for_selector("#search-results .search-summary:has-text('finished')")
+    return page.locator(f"#search-results a[href^='{wanted}']").count() > 0
+
+
+def list_problems(site: Path, page: Page) -> list[str]:
+    """Return what is wrong with the site in a folder, seen through a page of a browser."""
+    problems: list[str] = []
+    # From files it has no excerpts, since a browser lets no file read another one.
+    for word, wanted in KNOWN.items():
+        if not _finds(page, site.as_uri(), word, wanted):
+            problems.append(f"the search does not find {word!r} in {wanted} from files")
+    page.on("pageerror", lambda error: problems.append(f"{page.url}: {error}"))
+    with serve(site) as address:
+
+        def note_request(loaded: str) -> None:
+            if not loaded.startswith((address, "file:", "data:")):
+                problems.append(f"a page loads {loaded}")
+
+        page.on("request", lambda request: note_request(request.url))
+        for word, wanted in KNOWN.items():
+            if not _finds(page, address, word, wanted):
+                problems.append(f"the search does not find {word!r} in {wanted}")
+    for path in sorted(site.rglob("*.html")):
+        page.goto(path.as_uri())
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            needed = page.evaluate("document.documentElement.scrollWidth")
+            if needed > width:
+                problems.append(f"{path.relative_to(site)} is {needed} pixels wide at {width}")
     return problems
 
 
 if __name__ == "__main__":
-    found = find_problems(Path(sys.argv[1]))
-    sys.exit("\n".join(found))
+    with sync_playwright() as playwright, launch(playwright.chromium) as browser:
+        sys.exit("\n".join(list_problems(Path(sys.argv[1]).resolve(), browser.new_page())))

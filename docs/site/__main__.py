@@ -28,6 +28,7 @@ def build_site(output: Path = OUTPUT) -> int:
         shutil.rmtree(folder, ignore_errors=True)
     stage_pages(sources)
     command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--fresh-env"]
+    command += ["--jobs", "auto"]
     command += ["-c", str(Path(__file__).parent), "-d", f"{sources}-cache"]
     return subprocess.run([*command, str(sources), str(output)], check=False).returncode
 

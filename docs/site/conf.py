@@ -33,7 +33,8 @@ class SearchEnglishAndChinese(SearchEnglish):
     """English words by their stems, and the words of a text in Chinese."""
 
     lang = "english-and-chinese"
-    language_name = "English and Chinese"
+    # Sphinx makes the name of the stemmer in the browser of it.
+    language_name = "English"
     _CHINESE = re.compile(r"[\u4e00-\u9fff]+")
 
     def split(self, input: str) -> list[str]:  # noqa: A002 - the name that Sphinx gives it
