@@ -60,5 +60,9 @@ def _list_options(
         record = parameter.get_help_record(context)
         is_option = isinstance(parameter, click.Option)
         if record is not None and is_option and not left_out & set(parameter.opts):
-            rows.append((format_code(record[0]), format_cell(record[1])))
+            # Many choices would make the column of the names wider than the page.
+            names, _, choices = record[0].partition(" [")
+            values = ", ".join(format_code(value) for value in choices.rstrip("]").split("|"))
+            meaning = join_parts(format_cell(record[1]), f"One of {values}." if choices else "")
+            rows.append((format_code(names), " ".join(meaning.split())))
     return format_table(("option", "meaning"), rows)

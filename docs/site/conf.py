@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from importlib.metadata import version as find_version
+from pathlib import Path
 
 import rjieba
 from sphinx.application import Sphinx
@@ -24,6 +25,7 @@ html_theme = "furo"
 html_title = project
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 html_show_sphinx = False
 html_show_copyright = False
 html_copy_source = False
