@@ -20,7 +20,9 @@ import infinite_memory
 import infinite_memory.core.errors
 from benchmarks.ranking_digest import digest_ranking
 from infinite_memory.core.config import Config, environment_name, keys
-from tests.harness.reference import list_names_in_modules
+from infinite_memory.store.groups import StoreGroups
+from infinite_memory.testing.embedders import HashingEmbedder
+from tests.harness.reference import list_names_in_modules, read_reference, read_sections
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -232,11 +234,18 @@ def test_a_dotted_name_that_does_not_exist_is_noticed() -> None:
 
 
 def test_every_public_name_is_in_the_reference() -> None:
-    page = (ROOT / "docs" / "reference" / "python.md").read_text("utf-8")
-    assert [name for name in infinite_memory.__all__ if f"`{name}" not in page] == []
+    page = read_reference("python")
+    names = [name for name in infinite_memory.__all__ if name != "MemoryStore"]
+    assert [name for name in names if f"\n### `{name}`\n" not in page] == []
     store = infinite_memory.MemoryStore
     methods = [name for name in dir(store) if not name.startswith("_")]
-    assert [name for name in methods if f"`{name}" not in page] == []
+    assert [name for name in methods if not re.search(f"\n###? `{name}`\n", page)] == []
+    groups = [name for name in vars(StoreGroups) if not name.startswith("_")]
+    with store.open("memory://", config=Config(), embedder=HashingEmbedder(8)) as memory:
+        inner = [f"{name}.{each}" for name in groups for each in dir(getattr(memory, name))]
+    public = [name for name in inner if "._" not in name]
+    assert len(public) > 80
+    assert [name for name in public if f"\n### `{name}`\n" not in page] == []
 
 
 def test_a_name_that_the_reference_lists_by_its_module_is_defined_there_and_only_there() -> None:
@@ -247,11 +256,15 @@ def test_a_name_that_the_reference_lists_by_its_module_is_defined_there_and_only
         assert name.rpartition(".")[2] not in infinite_memory.__all__
 
 
-def test_every_setting_is_in_the_reference_with_its_default() -> None:
-    page = (ROOT / "docs" / "reference" / "configuration.md").read_text("utf-8")
+def test_every_setting_is_in_the_reference_with_its_default_and_its_meaning() -> None:
+    sections = read_sections("configuration")
     for key in keys():
-        assert f"| `{key}` | `{environment_name(key)}` |" in page
-    assert str(Config().limits.max_text_bytes) in page.replace(",", "")
+        section, _, name = key.rpartition(".")
+        text = sections[f"`{section}`" if section else "Settings of the whole"]
+        assert f"\n| `{key}` | `{environment_name(key)}` | " in text
+        prose = [line for line in text.splitlines() if not line.startswith("| ")]
+        assert any(f"`{name}`" in line for line in prose), f"{key} has no meaning"
+    assert f"_MAX_TEXT_BYTES` | `{Config().limits.max_text_bytes}` |" in sections["`limits`"]
 
 
 def test_every_decision_is_listed() -> None:

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 import pytest
 from mcp import Client, MCPError
 from mcp_types import PromptReference, ResourceTemplateReference
-from talking import ROOT
 
 from infinite_memory import MemoryStore
 from infinite_memory.search.text.token_estimate import estimate_tokens
@@ -18,6 +17,7 @@ from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.prompts import PROMPTS
 from infinite_memory_mcp.resources import RESOURCES
 from infinite_memory_mcp.server import build_server
+from tests.harness.reference import read_reference
 
 Connect = Callable[[], Client]
 pytestmark = pytest.mark.anyio
@@ -218,7 +218,7 @@ async def test_a_confined_server_reads_and_completes_what_is_inside(era: str) ->
 
 
 def test_the_reference_has_every_resource_and_prompt() -> None:
-    page = (ROOT / "docs" / "reference" / "mcp-tools.md").read_text(encoding="utf-8")
+    page = read_reference("mcp-tools")
     for spec in RESOURCES:
         assert f"`{spec.uri.replace('{+', '{')}`" in page
     for name, *_ in PROMPTS:

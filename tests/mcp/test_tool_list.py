@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 from attrs import fields
 from mcp import Client
-from talking import ROOT
 
 from infinite_memory import Memory
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.server import INSTRUCTIONS, TOOLSETS, build_server
 from infinite_memory_mcp.settings import package_version
+from tests.harness.reference import read_sections
 
-PAGE = ROOT / "docs" / "reference" / "mcp-tools.md"
 NAMES = [
     "store_memory",
     "update_memory",
@@ -167,8 +166,8 @@ def test_the_reference_page_documents_no_tool_that_does_not_exist() -> None:
 
 def documented() -> dict[str, list[str]]:
     """Return the arguments that the page lists under the heading of each tool."""
-    sections = re.split(r"^## `(\w+)`$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return {
-        name: re.findall(r"^\| `(\w+)` \|", body, flags=re.MULTILINE)
-        for name, body in zip(sections[1::2], sections[2::2], strict=True)
+        heading.strip("`"): re.findall(r"^\| `(\w+)` \|", body, flags=re.MULTILINE)
+        for heading, body in read_sections("mcp-tools").items()
+        if heading.startswith("`")
     }

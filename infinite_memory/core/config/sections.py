@@ -441,7 +441,7 @@ class BackupPlaces(Section):
 
 
 class Limits(Section):
-    """The maximum sizes of a memory, in bytes of UTF-8, and the limits of a server.
+    """The limits of a memory, `max_text_bytes` and `max_context_bytes`, and those of a server.
 
     - `calls_per_minute`: the tool calls that a key may make, or all clients of a server together if
       it has no keys; 0 for any number. `conversation_calls_per_minute`: those with the same
@@ -546,10 +546,10 @@ class Config(Section):
     - `embedder`: "bundled", "english", or the path of a model. `query_prefix` and
       `document_prefix` precede every question and every text of a sentence-transformers model; by
       default the model directory decides.
-    - `former_embedder`, with its prefixes: the previous model, which answers until `embedder` has
-      embedded every memory; by default a model of the package.
-    - `execution_providers`: the execution providers of onnxruntime that run the model, in order of
-      preference. Only the default, the processor, is tested.
+    - `former_embedder`, with `former_query_prefix` and `former_document_prefix`: the model before,
+      which answers until `embedder` has embedded every memory; by default one of the package.
+    - `execution_providers`: those of onnxruntime, by preference. Only the default is tested.
+    - `strict_scopes`: whether a write into a scope that does not exist is refused.
     - `conversation_scopes`: whether a memory with a conversation and without a scope goes into a
       scope of that conversation, whose parent is `default_scope`.
     - `secrets`: what becomes of secrets, by scopes or patterns such as "team/*"; the first that
