@@ -29,11 +29,11 @@ from infinite_memory.core.values.messages import format_size
 _OWN_EXTRAS = re.compile(rf"{DISTRIBUTION}\[(?P<extras>[^]]*)\]")
 _PACKAGES = ("infinite_memory", "infinite_memory_mcp")
 _MANIFEST_VERSION = "0.4"
-_SERVER_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
-_DEFAULT_NAME = "local.infinite-memory/infinite-memory"
+SERVER_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
+DEFAULT_NAME = "local.infinite-memory/infinite-memory"
 _ENTRY_POINT = "server.py"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time of a zip file: equal content, equal bundle
-_SUMMARY = "Long-term memory for AI assistants, on your own machine, searched offline."
+SUMMARY = "Long-term memory for AI assistants, on your own machine, searched offline."
 _START = '''\
 """Starts the server of the bundle."""
 
@@ -137,7 +137,7 @@ def build_bundle(
         temporary.unlink(missing_ok=True)
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     server_json = folder / "server.json"
-    document = _make_server_json(name or _DEFAULT_NAME, version, url or path.name, sha256)
+    document = _make_server_json(name or DEFAULT_NAME, version, url or path.name, sha256)
     server_json.write_text(_dump_document(document), encoding="utf-8")
     return Bundle(
         bundle=path, server_json=server_json, sha256=sha256, size_bytes=path.stat().st_size
@@ -197,7 +197,7 @@ def _make_manifest(version: str, python: str, tools: Sequence[tuple[str, str]]) 
         "name": SERVER_NAME,
         "display_name": "Infinite Memory",
         "version": version,
-        "description": _SUMMARY,
+        "description": SUMMARY,
         "author": {"name": "The authors of Infinite Memory"},
         "license": metadata(DISTRIBUTION)["License-Expression"],
         "keywords": ["memory", "search", "offline"],
@@ -241,10 +241,10 @@ def _write_pyproject(version: str, needs: list[str], python: str) -> str:
 
 def _make_server_json(name: str, version: str, identifier: str, sha256: str) -> dict[str, Any]:
     return {
-        "$schema": _SERVER_SCHEMA,
+        "$schema": SERVER_SCHEMA,
         "name": name,
         "title": "Infinite Memory",
-        "description": _SUMMARY,
+        "description": SUMMARY,
         "version": version,
         "packages": [
             {
