@@ -12,6 +12,7 @@ from pathlib import Path
 from attrs import field, frozen
 
 import infinite_memory
+from infinite_memory.core.errors import DISTRIBUTION
 from infinite_memory.core.observe.log_file import make_file_handler
 from infinite_memory.core.observe.logs import JsonFormatter, TextFormatter
 
@@ -30,7 +31,7 @@ _FOREIGN_LOGGERS = ("mcp", "sse_starlette", "uvicorn", "asyncio", "pymongo")
 def package_version() -> str:
     """Return the version of the installed package, "0+source" for a plain source tree."""
     try:
-        return version("infinite-memory")
+        return version(DISTRIBUTION)
     except PackageNotFoundError:
         return "0+source"
 

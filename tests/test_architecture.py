@@ -130,7 +130,7 @@ ADAPTER_TAKES = {
     "search.text.token_estimate": "estimate_tokens",
     # What a program is made of: its streams, log, metrics, deadlines, and masked secrets.
     "core.clock": "Deadline within",
-    "core.errors": "install_hint",
+    "core.errors": "DISTRIBUTION install_hint",
     "core.files.atomic": "write_atomically",
     "core.files.regular": "read_regular",
     "core.observe.log_file": "make_file_handler",

@@ -18,7 +18,7 @@ import pytest
 
 from infinite_memory import Config, InfiniteMemoryError, MemoryStore
 from infinite_memory.apps.connect.toml import remove_table, set_table
-from infinite_memory.core.errors import install_hint
+from infinite_memory.core.errors import DISTRIBUTION, install_hint
 from infinite_memory.features.archive.container.codecs import unpack_frame
 from infinite_memory.features.archive.container.layout import Codec
 from infinite_memory.features.archive.recovery import describe_way_back
@@ -136,7 +136,7 @@ def test_at_most_eleven_distributions_are_required() -> None:
 
 def test_the_extra_for_assistants_brings_what_they_meet_and_all_brings_every_other() -> None:
     def expand(extra: str) -> set[str]:
-        own = [re.fullmatch(r"infinite-memory\[(.*)\]", need) for need in OPTIONAL[extra]]
+        own = [re.fullmatch(rf"{DISTRIBUTION}\[(.*)\]", need) for need in OPTIONAL[extra]]
         named = [name for match in own if match for name in match[1].split(",")]
         return {extra}.union(*map(expand, named))
 

@@ -40,6 +40,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
 
+DISTRIBUTION = "infinite-memory-mcp"
+"""The name of the package in an index; `infinite-memory` belongs to somebody else there."""
 _INSTALL = "`pip install '.[{}]'` in a copy of the repository"
 
 

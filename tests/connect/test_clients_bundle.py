@@ -18,6 +18,7 @@ from infinite_memory.apps.cli.commands.bundle import Bundle, build_bundle
 from infinite_memory.apps.connect.entry import ServerEntry
 from infinite_memory.apps.connect.platform import Platform
 from infinite_memory.apps.connect.probe import probe_server
+from infinite_memory.core.errors import DISTRIBUTION
 
 TOOLS = [("store_memory", "Stores one memory."), ("recall_memory", "Finds memories.")]
 URL = "https://example.org/infinite-memory.mcpb"
@@ -69,7 +70,7 @@ def test_the_manifest_says_how_the_server_is_started_and_what_it_needs(built: Bu
     needs = project["project"]["dependencies"]
     names = {need.split(">")[0].split("<")[0].split("=")[0].strip() for need in needs}
     assert {"numpy", "mcp", "onnxruntime", "tomlkit"} <= names
-    assert not names & {"pytest", "onnx", "infinite-memory"}
+    assert not names & {"pytest", "onnx", DISTRIBUTION}
     assert not any("extra ==" in need for need in needs)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from infinite_memory.core.errors import DISTRIBUTION
 from tests.harness.absences import (
     PLAIN,
     SURROUNDINGS,
@@ -53,7 +54,7 @@ def test_every_program_and_every_command_is_run() -> None:
     installed = {
         entry.name
         for entry in entry_points(group="console_scripts")
-        if entry.dist is not None and entry.dist.name == "infinite-memory"
+        if entry.dist is not None and entry.dist.name == DISTRIBUTION
     }
     assert installed == set(PROGRAMS)
     assert set(PROGRAMS) == {run.program for run in RUNS.values()}

@@ -26,6 +26,7 @@ import infinite_memory
 import infinite_memory_mcp
 from infinite_memory import Config, MemoryStore
 from infinite_memory.apps.cli.command_table import COMMANDS
+from infinite_memory.core.errors import DISTRIBUTION
 from infinite_memory.testing.embedders import HashingEmbedder
 from tests.harness.watching import Watched, find_hindrance
 
@@ -286,7 +287,7 @@ def find_faults(
 def test_every_entry_point_has_a_row() -> None:
     scripts = {
         point.name
-        for point in distribution("infinite-memory").entry_points
+        for point in distribution(DISTRIBUTION).entry_points
         if point.group == "console_scripts"
     }
     public = {name: getattr(infinite_memory, name) for name in infinite_memory.__all__}

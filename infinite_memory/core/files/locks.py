@@ -21,6 +21,8 @@ if sys.platform == "win32":  # pragma: no cover
 else:
     import fcntl
 
+# Windows locks a byte for one holder, and refuses it to that holder too if it asks again.
+_HAS_SHARED = sys.platform != "win32"
 _open_descriptors: set[int] = set()
 
 
@@ -73,7 +75,7 @@ class FileLock:
         """
         try:
             if self.is_open:
-                return _try_lock(self.fileno(), shared=shared)
+                return not _HAS_SHARED or _try_lock(self.fileno(), shared=shared)
             return self._take_lock(_open_lock_file(self.path), shared=shared, deadline=None)
         except OSError as error:
             raise self._make_unusable_error(error) from error

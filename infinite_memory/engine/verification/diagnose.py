@@ -56,7 +56,7 @@ from infinite_memory.storage.open import (
 )
 from infinite_memory.storage.sqlite.files.diagnose import diagnose_library
 
-_PYTHONS = ((3, 11), (3, 14))
+_PYTHONS = ((3, 11), (3, 15))
 _SENTENCE = "The quick brown fox jumps over the lazy dog."
 # The first numbers of its vector by the bundled model; processors differ in the third digit.
 _VECTORS = {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from infinite_memory.core.errors import StorageUnavailable
+from infinite_memory.core.errors import DISTRIBUTION, StorageUnavailable
 from infinite_memory.core.protocols import Storage, SupportsSnapshot
 from infinite_memory.core.values.archive.backup import Backup, BackupProgress, BackupStep
 from infinite_memory.features.archive.container.files import (
@@ -124,7 +124,7 @@ def make_head(storage: Storage, now: datetime, *, embeddings: bool) -> Head:
 
 def _name_software() -> str:
     try:
-        return f"infinite-memory {version('infinite-memory')}"
+        return f"infinite-memory {version(DISTRIBUTION)}"
     except PackageNotFoundError:
         return "infinite-memory"
 

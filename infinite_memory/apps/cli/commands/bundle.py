@@ -20,21 +20,20 @@ from infinite_memory.apps.cli.exits import ExitCode
 from infinite_memory.apps.cli.options import common_options, refuse_scopes, wants_json
 from infinite_memory.apps.cli.output import emit_json, remark
 from infinite_memory.apps.cli.settings import read_platform
-from infinite_memory.apps.connect.entry import ServerEntry
+from infinite_memory.apps.connect.entry import SERVER_NAME, ServerEntry
 from infinite_memory.apps.connect.installation import find_server_command
 from infinite_memory.apps.connect.probe import ProbeFailed, probe_server
-from infinite_memory.core.errors import ConfigurationError, InvalidInput
+from infinite_memory.core.errors import DISTRIBUTION, ConfigurationError, InvalidInput
 from infinite_memory.core.values.messages import format_size
 
-_DISTRIBUTION = "infinite-memory"
-_OWN_EXTRAS = re.compile(rf"{_DISTRIBUTION}\[(?P<extras>[^]]*)\]")
+_OWN_EXTRAS = re.compile(rf"{DISTRIBUTION}\[(?P<extras>[^]]*)\]")
 _PACKAGES = ("infinite_memory", "infinite_memory_mcp")
 _MANIFEST_VERSION = "0.4"
-_SERVER_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
-_DEFAULT_NAME = "local.infinite-memory/infinite-memory"
+SERVER_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
+DEFAULT_NAME = "local.infinite-memory/infinite-memory"
 _ENTRY_POINT = "server.py"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time of a zip file: equal content, equal bundle
-_SUMMARY = "Long-term memory for AI assistants, on your own machine, searched offline."
+SUMMARY = "Long-term memory for AI assistants, on your own machine, searched offline."
 _START = '''\
 """Starts the server of the bundle."""
 
@@ -127,7 +126,7 @@ def build_bundle(
     """
     version, needs, python = _read_metadata()
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{_DISTRIBUTION}-{version}.mcpb"
+    path = folder / f"{SERVER_NAME}-{version}.mcpb"
     temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
         with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
@@ -138,7 +137,7 @@ def build_bundle(
         temporary.unlink(missing_ok=True)
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     server_json = folder / "server.json"
-    document = _make_server_json(name or _DEFAULT_NAME, version, url or path.name, sha256)
+    document = _make_server_json(name or DEFAULT_NAME, version, url or path.name, sha256)
     server_json.write_text(_dump_document(document), encoding="utf-8")
     return Bundle(
         bundle=path, server_json=server_json, sha256=sha256, size_bytes=path.stat().st_size
@@ -148,20 +147,20 @@ def build_bundle(
 def _read_metadata() -> tuple[str, list[str], str]:
     """Return the version, the requirements with the server's, and the Python versions."""
     try:
-        described = metadata(_DISTRIBUTION)
+        described = metadata(DISTRIBUTION)
     except PackageNotFoundError as error:
         raise ConfigurationError(
             "a bundle is built from an installation, and this is a plain source tree: run"
             " `pip install '.[mcp]'` in it"
         ) from error
-    needs = [need.strip() for need in requires(_DISTRIBUTION) or () if "extra ==" not in need]
+    needs = [need.strip() for need in requires(DISTRIBUTION) or () if "extra ==" not in need]
     needs.extend(_list_needs("mcp"))
     return described["Version"], sorted(needs), described["Requires-Python"]
 
 
 def _list_needs(extra: str) -> Iterator[str]:
     """Yield the requirements of an extra, and those of the extras of ours that it names."""
-    for requirement in requires(_DISTRIBUTION) or ():
+    for requirement in requires(DISTRIBUTION) or ():
         text, _, marker = requirement.partition(";")
         if marker.strip().replace('"', "'") != f"extra == '{extra}'":
             continue
@@ -180,8 +179,8 @@ def _list_contents(
     yield "pyproject.toml", _write_pyproject(version, needs, python).encode()
     yield _ENTRY_POINT, _START.encode()
     # By it the server knows its version, though nothing installed it.
-    described = f"Metadata-Version: 2.1\nName: {_DISTRIBUTION}\nVersion: {version}\n"
-    yield f"infinite_memory-{version}.dist-info/METADATA", described.encode()
+    described = f"Metadata-Version: 2.1\nName: {DISTRIBUTION}\nVersion: {version}\n"
+    yield f"{DISTRIBUTION.replace('-', '_')}-{version}.dist-info/METADATA", described.encode()
     for package in _PACKAGES:
         spec = find_spec(package)
         if spec is None or spec.origin is None:
@@ -195,12 +194,12 @@ def _list_contents(
 def _make_manifest(version: str, python: str, tools: Sequence[tuple[str, str]]) -> dict[str, Any]:
     return {
         "manifest_version": _MANIFEST_VERSION,
-        "name": _DISTRIBUTION,
+        "name": SERVER_NAME,
         "display_name": "Infinite Memory",
         "version": version,
-        "description": _SUMMARY,
+        "description": SUMMARY,
         "author": {"name": "The authors of Infinite Memory"},
-        "license": metadata(_DISTRIBUTION)["License-Expression"],
+        "license": metadata(DISTRIBUTION)["License-Expression"],
         "keywords": ["memory", "search", "offline"],
         "server": {
             "type": "uv",
@@ -234,7 +233,7 @@ def _make_manifest(version: str, python: str, tools: Sequence[tuple[str, str]]) 
 def _write_pyproject(version: str, needs: list[str], python: str) -> str:
     lines = "".join(f"    {json.dumps(need)},\n" for need in needs)
     return (
-        f'[project]\nname = "{_DISTRIBUTION}-bundle"\nversion = "{version}"\n'
+        f'[project]\nname = "{DISTRIBUTION}-bundle"\nversion = "{version}"\n'
         f"requires-python = {json.dumps(python)}\ndependencies = [\n{lines}]\n\n"
         "[tool.uv]\npackage = false\n"
     )
@@ -242,10 +241,10 @@ def _write_pyproject(version: str, needs: list[str], python: str) -> str:
 
 def _make_server_json(name: str, version: str, identifier: str, sha256: str) -> dict[str, Any]:
     return {
-        "$schema": _SERVER_SCHEMA,
+        "$schema": SERVER_SCHEMA,
         "name": name,
         "title": "Infinite Memory",
-        "description": _SUMMARY,
+        "description": SUMMARY,
         "version": version,
         "packages": [
             {
