@@ -119,7 +119,7 @@ ADAPTER_TAKES = {
     "core.values.memory": "GLOBAL present shorten shown_text without_feedback",
     "core.values.messages": "format_count format_size suggest_name",
     "core.values.receipt": "describe_feedback describe_secrets",
-    "core.values.timestamps": "in_zone read_moment show_moment",
+    "core.values.timestamps": "in_zone show_moment",
     "features.background.dreamer.describe": "cycle_ids describe_cycle",
     "features.background.upkeep.describe": "describe_report shown_steps",
     "features.chats.short_term.spelling": "spell_keywords",

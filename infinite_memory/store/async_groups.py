@@ -225,9 +225,7 @@ class AsyncModels(Awaited[EmbeddingModels]):
 class AsyncTimes(Awaited[Times]):
     """`Times`, awaited."""
 
-    read_end = awaited(Times.read_end)
-    read_happened = awaited(Times.read_happened)
-    read_start = awaited(Times.read_start)
+    read = awaited(Times.read)
 
 
 class AsyncGraph(Awaited[Graph]):

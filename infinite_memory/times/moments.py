@@ -1,16 +1,43 @@
-"""Words of time read as the moment when something happened."""
+"""A time as a caller gives it, read as the moment that the argument means."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
 
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.timestamps import in_zone, read_moment
 from infinite_memory.times.calendar import WeekStart
-from infinite_memory.times.parser import read_exactly
+from infinite_memory.times.parser import read_as_of, read_exactly
 
 _DAY = timedelta(hours=20)
 _NOON = 12
+
+
+def read_time(
+    value: object,
+    name: str,
+    *,
+    now: datetime,
+    zone: str | None,
+    week_start: WeekStart | str = WeekStart.MONDAY,
+) -> datetime:
+    """Return the moment in UTC that a date or a text means as the argument `name`.
+
+    Which moment of a day or a longer time it is depends on the argument: see `_READERS`. Others,
+    such as since, until, valid_from and valid_to, mean its beginning.
+
+    Raises:
+        InvalidInput: the value is neither, or cannot be read.
+    """
+    words = value.isoformat() if isinstance(value, date) else value
+    if not isinstance(words, str):
+        raise InvalidInput(
+            f'{name} must be a datetime, a date, or a text such as "2026-06-05T14:30" or'
+            f' "last Tuesday", not {value!r:.100}'
+        )
+    read = _READERS.get(name, read_start)
+    return read(words, now=now, zone=zone, week_start=week_start)
 
 
 def read_happened(
@@ -91,6 +118,14 @@ def read_end(
             f'the time {words!r:.100} has no end: name a day, such as "2026-12-31" or "in 30 days"'
         )
     return stretch.end
+
+
+_READERS: Mapping[str, Callable[..., datetime]] = {
+    "happened_at": read_happened,
+    "as_of": read_as_of,
+    "date_to": read_end,
+    "expires_at": read_end,
+}
 
 
 def _is_date(words: str) -> bool:
