@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Generator, Iterable
 from functools import cached_property, partial
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from infinite_memory.core.config import Config
 from infinite_memory.core.values.access.key import AccessKey
@@ -34,6 +35,7 @@ from infinite_memory.store.async_groups import (
     awaited,
 )
 from infinite_memory.store.memory_store import MemoryStore
+from infinite_memory.store.opening import Parts
 
 _MAX_THREADS = 64
 
@@ -148,7 +150,18 @@ class AsyncMemoryStore(Awaited[MemoryStore]):
         return AsyncDreams(self._blocking.dreams, self._threads)
 
     @classmethod
-    def open(cls, *args: Any, threads: int = 8, **kwargs: Any) -> _Opening:
+    def open(
+        cls,
+        target: str | os.PathLike[str] | None = None,
+        *,
+        threads: int = 8,
+        config: Config | None = None,
+        client: str = "python",
+        counts_usage: bool = True,
+        scopes: Iterable[str] | None = None,
+        project: str | os.PathLike[str] | None = None,
+        **parts: Unpack[Parts],
+    ) -> _Opening:
         """Open a store in a thread, with the parameters of `MemoryStore.open`.
 
         Await the result for an open store that you close, or use it in `async with`. `threads`, 1
@@ -159,7 +172,17 @@ class AsyncMemoryStore(Awaited[MemoryStore]):
                 `MemoryStore.open` raises.
         """
         check_count(threads, "threads", low=1, high=_MAX_THREADS)
-        return _Opening(partial(MemoryStore.open, *args, **kwargs), threads)
+        open_store = partial(
+            MemoryStore.open,
+            target,
+            config=config,
+            client=client,
+            counts_usage=counts_usage,
+            scopes=scopes,
+            project=project,
+            **parts,
+        )
+        return _Opening(open_store, threads)
 
     @property
     def config(self) -> Config:

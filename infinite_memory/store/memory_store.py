@@ -17,7 +17,7 @@ from infinite_memory.store.opening import Parts, open_lifetime
 
 if TYPE_CHECKING:
     from infinite_memory.core.values.access.key import AccessKey
-    from infinite_memory.core.values.draft import Details, Draft
+    from infinite_memory.core.values.draft import Changes, Details, Draft
     from infinite_memory.core.values.hits import Absence, Hits
     from infinite_memory.core.values.memory import Memory
     from infinite_memory.core.values.recall_page import Recalled
@@ -181,7 +181,9 @@ class MemoryStore(StoreGroups):
         return remember_many(self._services, checked, progress)
 
     @count_call
-    def revise(self, /, memory_id: str, *, revision: int, **changes: Any) -> Receipt:
+    def revise(
+        self, /, memory_id: str, *, revision: int, **changes: Unpack[Changes]
+    ) -> Receipt:
         """Change fields of a memory whose present revision is `revision`, which is kept.
 
         `changes` are fields as `remember` takes them, except `id`, and `create_scope`; status
@@ -194,7 +196,7 @@ class MemoryStore(StoreGroups):
         """
         from infinite_memory.engine.writes.revise import revise
 
-        return revise(self._services, memory_id, revision=revision, changes=changes)
+        return revise(self._services, memory_id, revision=revision, changes={**changes})
 
     @count_call
     def share(self, memory_id: str, *, to: str, copy: bool = False) -> Receipt:

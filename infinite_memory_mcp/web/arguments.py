@@ -87,9 +87,9 @@ def _list_further(method: Callable[..., Any], annotation: str) -> Mapping[str, s
     """Return the annotations of `**conditions`, or of the fields of a memory."""
     name = annotation.removeprefix("Unpack[").removesuffix("]")
     typed = inspect.unwrap(method).__globals__.get(name)
-    if typed is None or typed is Any:
+    if typed is None:
         # A draft has no status; what changes a memory takes one.
-        status = {"status": "str"} if annotation == "Any" else {}
+        status = {"status": "str"} if name == "Changes" else {}
         return {**_FIELDS, "create_scope": "bool | None", **status}
     return {key: each.__forward_arg__ for key, each in typed.__annotations__.items()}
 

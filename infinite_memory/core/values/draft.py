@@ -33,6 +33,18 @@ class Details(TypedDict, total=False):
     supersedes: Sequence[str]
 
 
+class Changes(Details, total=False):
+    """The fields that `revise` changes, as keywords; status "current" brings a memory back."""
+
+    text: str
+    kind: str
+    scope: str
+    tags: Sequence[str]
+    happened_at: TimeLike
+    status: str
+    create_scope: bool | None
+
+
 @frozen(kw_only=True)
 class Draft:
     """The fields of a new memory.
