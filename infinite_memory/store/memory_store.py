@@ -181,9 +181,7 @@ class MemoryStore(StoreGroups):
         return remember_many(self._services, checked, progress)
 
     @count_call
-    def revise(
-        self, /, memory_id: str, *, revision: int, **changes: Unpack[Changes]
-    ) -> Receipt:
+    def revise(self, /, memory_id: str, *, revision: int, **changes: Unpack[Changes]) -> Receipt:
         """Change fields of a memory whose present revision is `revision`, which is kept.
 
         `changes` are fields as `remember` takes them, except `id`, and `create_scope`; status

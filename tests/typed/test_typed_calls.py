@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -36,12 +37,14 @@ def test_the_good_calls_run_awaited() -> None:
 @pytest.mark.skipif(shutil.which("pyright") is None, reason="pyright is not installed")
 def test_pyright_takes_the_good_calls_and_refuses_each_bad_one(tmp_path: Path) -> None:
     settings = {
-        "include": [calls.__file__],
+        "include": [os.path.relpath(calls.__file__, tmp_path)],
         "typeCheckingMode": "standard",
         "reportUnnecessaryTypeIgnoreComment": "error",
         "extraPaths": [str(Path(calls.__file__).parents[2])],
     }
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
-    command = ["pyright", "--pythonpath", sys.executable, "--project", str(tmp_path)]
+    command = ["pyright", "--outputjson", "--pythonpath", sys.executable, "-p", str(tmp_path)]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert checked.returncode == 0, checked.stdout
+    report = json.loads(checked.stdout)
+    assert report["generalDiagnostics"] == []
+    assert report["summary"]["filesAnalyzed"] == 1

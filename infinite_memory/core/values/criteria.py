@@ -68,6 +68,22 @@ class Inherited(StrEnum):
     NONE = "none"
 
 
+class Term(StrEnum):
+    """The term of a memory of a conversation, or both."""
+
+    SHORT_TERM = "short_term"
+    LONG_TERM = "long_term"
+    BOTH = "both"
+
+
+class Order(StrEnum):
+    """What hits are ordered by: relevance, activation ("score") or time."""
+
+    RELEVANCE = "relevance"
+    SCORE = "score"
+    TIME = "time"
+
+
 @frozen(kw_only=True)
 class Tense:
     """The time at which memories must hold.

@@ -10,8 +10,8 @@ from attrs import evolve, field, frozen
 
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.checks import check_choice, check_count, check_labels
-from infinite_memory.core.values.conversation.choices import Order, Term
 from infinite_memory.core.values.conversation.message import check_conversation_id
+from infinite_memory.core.values.criteria import Order, Term
 from infinite_memory.core.values.memory import FoundMemory, Kind, Memory
 from infinite_memory.core.values.timestamps import TimeLike
 from infinite_memory.engine.services import Services

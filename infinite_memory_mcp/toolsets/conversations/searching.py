@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BeforeValidator, Field
 
-from infinite_memory.core.values.conversation.choices import Order, Term
+from infinite_memory.core.values.criteria import Order, Term
 from infinite_memory.search.text.quotation import quote_label
 from infinite_memory_mcp.arguments import Labels, Limit, Tokens, list_choices
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
