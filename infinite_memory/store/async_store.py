@@ -114,6 +114,9 @@ class AsyncMemoryStore(Awaited[MemoryStore]):
         )
         return _Opening(open_store, threads)
 
+    def __repr__(self) -> str:
+        return f"<AsyncMemoryStore of {self._blocking!r}>"
+
     @property
     def config(self) -> Config:
         """The configuration in force."""

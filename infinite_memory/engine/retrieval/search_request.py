@@ -192,7 +192,8 @@ def build_criteria(
         UnknownScope: a scope does not exist.
     """
     for name in conditions:
-        check_field(name, Conditions.__annotations__, lack="a search has no condition")
+        known, also = Conditions.__annotations__, SearchRequest.__annotations__
+        check_field(name, known, lack="a search has no condition", also=also)
     criteria = _criteria(services, question, may_miss=may_miss, **conditions)
     criteria = _place_inherited(criteria, conditions, leads)
     tense = tense_of(services, conditions.get("mode"), conditions.get("as_of"))
