@@ -30,7 +30,6 @@ def test_values_travel_to_another_process_and_a_store_does_not(memory_store: Mem
 
 SLIPS: list[tuple[Callable[[Any], object], type[Exception], str]] = [
     (lambda _: MemoryStore("folder"), TypeError, r"MemoryStore\.open"),  # type: ignore[arg-type]
-    (lambda store: store.search("tea")[0], IndexError, "no hit 0: the search found 0"),
     (lambda store: store.search("tea", limt=3), InvalidInput, "the nearest is 'limit'"),
     (lambda store: store.search("tea", tag="x"), InvalidInput, "the nearest is 'tags'"),
     (lambda store: store.remember("x", happend_at=1), InvalidInput, "'happened_at'"),

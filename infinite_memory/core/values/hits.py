@@ -328,10 +328,7 @@ class Hits(PlainData, Sequence[Hit]):
     def __getitem__(self, index: slice) -> tuple[Hit, ...]: ...
     def __getitem__(self, index: int | slice) -> Hit | tuple[Hit, ...]:
         """Return the hit at that rank, counted from 0."""
-        try:
-            return self.items[index]
-        except IndexError:
-            raise IndexError(f"there is no hit {index}: the search found {len(self)}") from None
+        return self.items[index]
 
     def __len__(self) -> int:
         return len(self.items)
