@@ -2,14 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from infinite_memory.testing.pytest_plugin import StoppedClock
 
-
-class StoppedClock:
-    """Stands still at `now`, which a test may set."""
-
-    def __init__(self, now: datetime) -> None:
-        self.now = now
-
-    def __call__(self) -> datetime:
-        return self.now
+__all__ = ["StoppedClock"]

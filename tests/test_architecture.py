@@ -33,14 +33,14 @@ MAX_FOLDER_FILES = 25
 FLOORS = (
     ("core",),
     ("times", "storage", "search"),
-    ("engine", "testing"),
+    ("engine",),
     ("features.attachments", "features.graph", "features.inbox", "features.sessions"),
     ("features.reminders", "features.archive"),
     ("features.overviews", "features.chats"),
     ("features.projects",),
     ("features.background",),
     ("store",),
-    ("apps", "infinite_memory_mcp"),
+    ("apps", "infinite_memory_mcp", "testing"),
 )
 # A feature imports no other feature but these: a new arrow is a decision.
 ARROWS = {
@@ -74,7 +74,8 @@ LATE = {
 # Entry points answer before the library is imported, and a store loads a verb, a group or a part
 # when it is first called, and a backend when an address names it, so they may also import parts of
 # the library late. The storage of most commands loads what only a check or a backup of it needs,
-# and the reader of times the words of other languages. A hook loads what only Windows needs.
+# and the reader of times the words of other languages. A hook loads what only Windows needs,
+# and a fixture what the test that asks for it needs.
 LATE_IMPORTERS = (
     "infinite_memory.apps.hooks.",
     "infinite_memory.engine.model_building",
@@ -83,6 +84,7 @@ LATE_IMPORTERS = (
     "infinite_memory.storage.open",
     "infinite_memory.storage.sqlite.storage",
     "infinite_memory.store.",
+    "infinite_memory.testing.pytest_plugin",
     "infinite_memory.times.sentences",
     "infinite_memory.apps.cli.",
     "infinite_memory_mcp.",
@@ -119,7 +121,7 @@ ADAPTER_TAKES = {
     "core.values.memory": "GLOBAL present shorten shown_text without_feedback",
     "core.values.messages": "format_count format_size suggest_name",
     "core.values.receipt": "describe_feedback describe_secrets",
-    "core.values.timestamps": "in_zone read_moment show_moment",
+    "core.values.timestamps": "in_zone show_moment",
     "features.background.dreamer.describe": "cycle_ids describe_cycle",
     "features.background.upkeep.describe": "describe_report shown_steps",
     "features.chats.short_term.spelling": "spell_keywords",
@@ -145,8 +147,7 @@ ADAPTER_TAKES = {
     # The choices and bounds that the schema of an argument names.
     "core.plain": "PlainData is_placeholder to_plain",
     "core.values.checks": "MAX_LABEL_CHARS",
-    "core.values.conversation.choices": "Order Term",
-    "core.values.criteria": "Inherited",
+    "core.values.criteria": "Inherited Order Term",
     "core.values.profile": "SECTIONS",
     "core.values.scope": "fold_name",
     "features.projects.chunk": "CHUNK_KINDS Difficulty WorkOutcome chunk_of",
@@ -160,12 +161,14 @@ ADAPTER_TAKES = {
 FORBIDDEN_NAMES = {"utils", "helpers", "managers", "util", "helper", "manager", "misc", "common"}
 FACES = ("infinite_memory.core.protocols.", "infinite_memory.testing.")
 STORAGE_CONTRACT = "infinite_memory.testing.storage_contract"
-# What the author of a backend imports. Harnesses for our own parts belong in `tests/harness`.
+# What the author of a backend imports, or of a program with a memory. Harnesses for our own parts
+# belong in `tests/harness`.
 TESTING = {
     "infinite_memory.testing",
     "infinite_memory.testing.candidate_contract",
     "infinite_memory.testing.embedder_contract",
     "infinite_memory.testing.embedders",
+    "infinite_memory.testing.pytest_plugin",
     "infinite_memory.testing.search_contract",
     STORAGE_CONTRACT,
     "infinite_memory.testing.storage_machine",

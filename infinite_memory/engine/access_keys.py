@@ -33,7 +33,7 @@ from infinite_memory.core.values.access.scope_pattern import (
     find_own_scope,
     name_own_scope,
 )
-from infinite_memory.core.values.checks import check_count, check_label, check_moment
+from infinite_memory.core.values.checks import check_count, check_label
 from infinite_memory.core.values.codec import iso
 from infinite_memory.core.values.commit import Commit, Expect, merge_commits
 from infinite_memory.core.values.criteria import Criteria
@@ -80,7 +80,7 @@ def create_key(
     granted = check_rights(usual if rights is None else rights)
     patterns = _choose_patterns(own, scopes, shared)
     quota = _check_limits(Quota(), limits or {}, find_own_scope(patterns), label)
-    expiry = None if expires_at is None else check_moment(expires_at, "expires_at")
+    expiry = None if expires_at is None else services.read_time(expires_at, "expires_at")
     for attempt in attempts():
         now = services.clock()
         if expiry is not None and expiry <= now:

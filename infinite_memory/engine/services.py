@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from attrs import field, frozen
 from infinite_memory.core.clock import Clock
 from infinite_memory.core.config import Config
 from infinite_memory.core.observe.recorder import Recorder, current_operation
+from infinite_memory.core.values.checks import check_moment
 from infinite_memory.core.values.entry import Actor
 from infinite_memory.core.values.ids import RandomBytes
 from infinite_memory.core.values.memory import GLOBAL, Memory
@@ -155,6 +157,23 @@ class Services:
         from infinite_memory.storage.confined import ConfinedStorage
 
         return storage.confinement if isinstance(storage, ConfinedStorage) else None
+
+    def read_time(self, value: object, name: str) -> datetime:
+        """Return the moment in UTC that the argument `name` of a caller means.
+
+        Every time that a caller may give is read here, whatever brought it in.
+
+        Raises:
+            InvalidInput: the value is no time, or cannot be read.
+        """
+        if isinstance(value, datetime):
+            return check_moment(value, name)
+        from infinite_memory.times.moments import read_time
+
+        config = self.config
+        return read_time(
+            value, name, now=self.clock(), zone=config.time_zone, week_start=config.week_start
+        )
 
     def note_returned(self, memories: Iterable[Memory], *, is_recall: bool = False) -> None:
         """Note that a call returned `memories`, so that their echo is recognised.

@@ -7,7 +7,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from functools import partial, wraps
+from functools import cached_property, partial, wraps
 from itertools import islice
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
@@ -98,6 +98,17 @@ def awaited(
         return await self._threads.run(partial(method, self._blocking, *args, **kwargs))
 
     return call
+
+
+def awaited_group(make: Callable[[Any, Threads], T]) -> cached_property[T]:
+    """Return a group of an awaited store, made when it is first used."""
+
+    def make_group(store: Awaited[Any]) -> T:
+        return make(getattr(store._blocking, str(group.attrname)), store._threads)
+
+    group = cached_property(make_group)
+    group.__doc__ = "See the group of the same name in `MemoryStore`."
+    return group
 
 
 class AsyncAttachments(Awaited[Attachments]):
@@ -225,9 +236,7 @@ class AsyncModels(Awaited[EmbeddingModels]):
 class AsyncTimes(Awaited[Times]):
     """`Times`, awaited."""
 
-    read_end = awaited(Times.read_end)
-    read_happened = awaited(Times.read_happened)
-    read_start = awaited(Times.read_start)
+    read = awaited(Times.read)
 
 
 class AsyncGraph(Awaited[Graph]):

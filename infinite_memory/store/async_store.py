@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Generator, Iterable
-from functools import cached_property, partial
-from typing import Any, Self
+from functools import partial
+from typing import Any, Self, Unpack
 
 from infinite_memory.core.config import Config
 from infinite_memory.core.values.access.key import AccessKey
@@ -32,8 +33,10 @@ from infinite_memory.store.async_groups import (
     Awaited,
     Threads,
     awaited,
+    awaited_group,
 )
 from infinite_memory.store.memory_store import MemoryStore
+from infinite_memory.store.opening import Parts
 
 _MAX_THREADS = 64
 
@@ -57,98 +60,38 @@ class AsyncMemoryStore(Awaited[MemoryStore]):
         pool = Threads(check_count(threads, "threads", low=1, high=_MAX_THREADS))
         super().__init__(store, pool)
 
-    @cached_property
-    def bulk(self) -> AsyncBulk:
-        """See `MemoryStore.bulk`."""
-        return AsyncBulk(self._blocking.bulk, self._threads)
-
-    @cached_property
-    def scopes(self) -> AsyncScopes:
-        """See `MemoryStore.scopes`."""
-        return AsyncScopes(self._blocking.scopes, self._threads)
-
-    @cached_property
-    def journal(self) -> AsyncJournal:
-        """See `MemoryStore.journal`."""
-        return AsyncJournal(self._blocking.journal, self._threads)
-
-    @cached_property
-    def profile(self) -> AsyncProfiles:
-        """See `MemoryStore.profile`."""
-        return AsyncProfiles(self._blocking.profile, self._threads)
-
-    @cached_property
-    def models(self) -> AsyncModels:
-        """See `MemoryStore.models`."""
-        return AsyncModels(self._blocking.models, self._threads)
-
-    @cached_property
-    def times(self) -> AsyncTimes:
-        """See `MemoryStore.times`."""
-        return AsyncTimes(self._blocking.times, self._threads)
-
-    @cached_property
-    def ids(self) -> AsyncIds:
-        """See `MemoryStore.ids`."""
-        return AsyncIds(self._blocking.ids, self._threads)
-
-    @cached_property
-    def keys(self) -> AsyncKeys:
-        """See `MemoryStore.keys`."""
-        return AsyncKeys(self._blocking.keys, self._threads)
-
-    @cached_property
-    def conversations(self) -> AsyncConversations:
-        """See `MemoryStore.conversations`."""
-        return AsyncConversations(self._blocking.conversations, self._threads)
-
-    @cached_property
-    def attachments(self) -> AsyncAttachments:
-        """See `MemoryStore.attachments`."""
-        return AsyncAttachments(self._blocking.attachments, self._threads)
-
-    @cached_property
-    def backups(self) -> AsyncBackups:
-        """See `MemoryStore.backups`."""
-        return AsyncBackups(self._blocking.backups, self._threads)
-
-    @cached_property
-    def exchange(self) -> AsyncExchange:
-        """See `MemoryStore.exchange`."""
-        return AsyncExchange(self._blocking.exchange, self._threads)
-
-    @cached_property
-    def inbox(self) -> AsyncInbox:
-        """See `MemoryStore.inbox`."""
-        return AsyncInbox(self._blocking.inbox, self._threads)
-
-    @cached_property
-    def upkeep(self) -> AsyncUpkeep:
-        """See `MemoryStore.upkeep`."""
-        return AsyncUpkeep(self._blocking.upkeep, self._threads)
-
-    @cached_property
-    def projects(self) -> AsyncProjects:
-        """See `MemoryStore.projects`."""
-        return AsyncProjects(self._blocking.projects, self._threads)
-
-    @cached_property
-    def triggers(self) -> AsyncTriggers:
-        """See `MemoryStore.triggers`."""
-        return AsyncTriggers(self._blocking.triggers, self._threads)
-
-    @cached_property
-    def graph(self) -> AsyncGraph:
-        """See `MemoryStore.graph`."""
-        return AsyncGraph(self._blocking.graph, self._threads)
-
-    @cached_property
-    def dreams(self) -> AsyncDreams:
-        """See `MemoryStore.dreams`."""
-        return AsyncDreams(self._blocking.dreams, self._threads)
+    bulk = awaited_group(AsyncBulk)
+    scopes = awaited_group(AsyncScopes)
+    journal = awaited_group(AsyncJournal)
+    profile = awaited_group(AsyncProfiles)
+    models = awaited_group(AsyncModels)
+    times = awaited_group(AsyncTimes)
+    ids = awaited_group(AsyncIds)
+    keys = awaited_group(AsyncKeys)
+    conversations = awaited_group(AsyncConversations)
+    attachments = awaited_group(AsyncAttachments)
+    backups = awaited_group(AsyncBackups)
+    exchange = awaited_group(AsyncExchange)
+    inbox = awaited_group(AsyncInbox)
+    upkeep = awaited_group(AsyncUpkeep)
+    projects = awaited_group(AsyncProjects)
+    triggers = awaited_group(AsyncTriggers)
+    graph = awaited_group(AsyncGraph)
+    dreams = awaited_group(AsyncDreams)
 
     @classmethod
-    def open(cls, *args: Any, threads: int = 8, **kwargs: Any) -> _Opening:
+    def open(
+        cls,
+        target: str | os.PathLike[str] | None = None,
+        *,
+        threads: int = 8,
+        config: Config | None = None,
+        client: str = "python",
+        counts_usage: bool = True,
+        scopes: Iterable[str] | None = None,
+        project: str | os.PathLike[str] | None = None,
+        **parts: Unpack[Parts],
+    ) -> _Opening:
         """Open a store in a thread, with the parameters of `MemoryStore.open`.
 
         Await the result for an open store that you close, or use it in `async with`. `threads`, 1
@@ -159,7 +102,20 @@ class AsyncMemoryStore(Awaited[MemoryStore]):
                 `MemoryStore.open` raises.
         """
         check_count(threads, "threads", low=1, high=_MAX_THREADS)
-        return _Opening(partial(MemoryStore.open, *args, **kwargs), threads)
+        open_store = partial(
+            MemoryStore.open,
+            target,
+            config=config,
+            client=client,
+            counts_usage=counts_usage,
+            scopes=scopes,
+            project=project,
+            **parts,
+        )
+        return _Opening(open_store, threads)
+
+    def __repr__(self) -> str:
+        return f"<AsyncMemoryStore of {self._blocking!r}>"
 
     @property
     def config(self) -> Config:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import os
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Unpack
 
 from infinite_memory.core.observe.recorder import measure_calls
@@ -16,6 +15,7 @@ from infinite_memory.core.values.access.key import (
     NewKey,
     RemovedPerson,
 )
+from infinite_memory.core.values.timestamps import TimeLike
 from infinite_memory.engine.access_keys import (
     check_key,
     create_key,
@@ -46,7 +46,7 @@ class AccessKeys(Group):
         rights: str | Iterable[str] | None = None,
         scopes: str | Iterable[str] | None = None,
         shared: str | Iterable[str] | None = None,
-        expires_at: datetime | None = None,
+        expires_at: TimeLike | None = None,
         **limits: Unpack[Limits],
     ) -> NewKey:
         """Create a key; only the result has its `secret`, which cannot be read again.
@@ -55,7 +55,7 @@ class AccessKeys(Group):
         all that the key is for: names, or patterns such as "team/*"; every scope by default. With
         `shared`, which may be empty, it is the key of a person instead: a private scope of their
         own is made, such as "people/anna", and `shared` are the scopes beside it. Such a key writes
-        by default, and another one reads. `expires_at` must be aware. `limits` are those of
+        by default, and another one reads. `expires_at` may be in words. `limits` are those of
         `limit`.
 
         Raises:

@@ -6,7 +6,7 @@ import os
 import threading
 from contextlib import ExitStack, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NoReturn, Self
 
 from attrs import evolve
 
@@ -124,7 +124,12 @@ class OpenStore:
 
     def __init__(self, lifetime: Lifetime) -> None:
         """Work on the store that is open for that `lifetime`."""
+        if not isinstance(lifetime, Lifetime):
+            raise TypeError(f"open a store with {type(self).__name__}.open(...)")
         self._lifetime = lifetime
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a store does not leave its process: open it again in the other one")
 
     def close(self) -> None:
         """Release everything; every other method then raises StoreClosed.
@@ -191,6 +196,9 @@ class Group:
     def __init__(self, lifetime: Lifetime) -> None:
         """Work on the store that is open for that `lifetime`."""
         self._lifetime = lifetime
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of a store, {self._lifetime.describe()}>"
 
     @property
     def _services(self) -> Services:

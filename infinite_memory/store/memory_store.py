@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from infinite_memory.core.config import Config
@@ -18,12 +17,13 @@ from infinite_memory.store.opening import Parts, open_lifetime
 
 if TYPE_CHECKING:
     from infinite_memory.core.values.access.key import AccessKey
-    from infinite_memory.core.values.draft import Details, Draft
+    from infinite_memory.core.values.draft import Changes, Details, Draft
     from infinite_memory.core.values.hits import Absence, Hits
     from infinite_memory.core.values.memory import Memory
     from infinite_memory.core.values.recall_page import Recalled
     from infinite_memory.core.values.receipt import Feedback, Receipt
     from infinite_memory.core.values.record import Page, Usage
+    from infinite_memory.core.values.timestamps import TimeLike
     from infinite_memory.core.values.verification import Verification
     from infinite_memory.engine.retrieval.search_request import SearchRequest
     from infinite_memory.engine.stats import Stats
@@ -129,7 +129,7 @@ class MemoryStore(StoreGroups):
         kind: str = "note",
         scope: str | None = None,
         tags: Sequence[str] = (),
-        happened_at: datetime | None = None,
+        happened_at: TimeLike | None = None,
         similar: bool = True,
         create_scope: bool | None = None,
         **details: Unpack[Details],
@@ -140,7 +140,7 @@ class MemoryStore(StoreGroups):
         defaults to that of the repository at work for a decision, lesson, problem, solution or code
         change, else to the configured one. A new one is created, unless scopes are strict; with
         `create_scope` True always, with False unless its name is near a known one. `happened_at`
-        must be aware and defaults to now. Every memory is stored, with two exceptions, within an
+        defaults to now. Every memory is stored, with two exceptions, within an
         hour and with nothing else stored in its scope since: an exact repeat without an id of your
         own strengthens the earlier memory, and a text that an assistant has just recalled is an
         echo. Kind "message" is always stored. The receipt names a memory that it
@@ -181,7 +181,7 @@ class MemoryStore(StoreGroups):
         return remember_many(self._services, checked, progress)
 
     @count_call
-    def revise(self, /, memory_id: str, *, revision: int, **changes: Any) -> Receipt:
+    def revise(self, /, memory_id: str, *, revision: int, **changes: Unpack[Changes]) -> Receipt:
         """Change fields of a memory whose present revision is `revision`, which is kept.
 
         `changes` are fields as `remember` takes them, except `id`, and `create_scope`; status
@@ -194,7 +194,7 @@ class MemoryStore(StoreGroups):
         """
         from infinite_memory.engine.writes.revise import revise
 
-        return revise(self._services, memory_id, revision=revision, changes=changes)
+        return revise(self._services, memory_id, revision=revision, changes={**changes})
 
     @count_call
     def share(self, memory_id: str, *, to: str, copy: bool = False) -> Receipt:

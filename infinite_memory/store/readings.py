@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
+from infinite_memory.core.values.timestamps import TimeLike
 from infinite_memory.engine.id_endings import resolve_id, shorten_ids
 from infinite_memory.store.lifetime import Group
 
@@ -37,47 +38,13 @@ class Ids(Group):
 class Times(Group):
     """The reading of words of time by the clock and in the time zone of a store."""
 
-    def read_happened(self, words: str) -> datetime:
-        """Return the moment in UTC at which something happened: ISO 8601, or "last Tuesday".
+    def read(self, time: TimeLike, argument: str) -> datetime:
+        """Return the moment in UTC that `time` means as an argument of a method of the store.
 
-        The moment of words is their start if they mean less than a day, and otherwise noon of the
-        first day that they mean.
-
-        Raises:
-            InvalidInput: the words cannot be read.
-        """
-        from infinite_memory.times.moments import read_happened
-
-        services = self._services
-        config = services.config
-        return read_happened(
-            words, now=services.clock(), zone=config.time_zone, week_start=config.week_start
-        )
-
-    def read_start(self, words: str) -> datetime:
-        """Return the first moment in UTC of a time in ISO 8601 or in words, such as "last week".
+        As "happened_at", it is the start of what is shorter than a day, and otherwise noon of its
+        first day; as "as_of", "date_to" and "expires_at", the end, and as any other its beginning.
 
         Raises:
-            InvalidInput: the words cannot be read, or the time has no beginning.
+            InvalidInput: the time cannot be read, or has no such moment.
         """
-        from infinite_memory.times.moments import read_start
-
-        services = self._services
-        config = services.config
-        return read_start(
-            words, now=services.clock(), zone=config.time_zone, week_start=config.week_start
-        )
-
-    def read_end(self, words: str) -> datetime:
-        """Return the end in UTC of a time in ISO 8601 or in words; a day ends with its last moment.
-
-        Raises:
-            InvalidInput: the words cannot be read, or the time has no end.
-        """
-        from infinite_memory.times.moments import read_end
-
-        services = self._services
-        config = services.config
-        return read_end(
-            words, now=services.clock(), zone=config.time_zone, week_start=config.week_start
-        )
+        return self._services.read_time(time, argument)

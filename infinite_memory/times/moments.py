@@ -1,96 +1,76 @@
-"""Words of time read as the moment when something happened."""
+"""A time as a caller gives it, read as the moment that the argument means."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.timestamps import in_zone, read_moment
 from infinite_memory.times.calendar import WeekStart
-from infinite_memory.times.parser import read_exactly
+from infinite_memory.times.parser import read_as_of, read_exactly
 
 _DAY = timedelta(hours=20)
 _NOON = 12
+_ENDS = ("date_to", "expires_at")
+"""The arguments that mean the end of a time; of a day, its last moment."""
 
 
-def read_happened(
-    words: str,
+def read_time(
+    value: object,
+    name: str,
     *,
     now: datetime,
     zone: str | None,
     week_start: WeekStart | str = WeekStart.MONDAY,
 ) -> datetime:
-    """Return the moment in UTC at which something happened, in ISO 8601 or in words.
+    """Return the moment in UTC that a date or a text means as the argument `name`.
 
-    Words mean a range. Its moment is its start if it is shorter than a day ("yesterday at 9"), and
-    otherwise noon of its first day ("last Tuesday", "March 2024"), which no time zone near moves to
-    another day. A range that has begun and has not ended gives no moment later than `now`.
+    A date with a time is that moment. Of a longer time, as_of means the last moment that is over,
+    and happened_at a single one, see `_choose_moment`; `_ENDS` mean its end, and other arguments,
+    such as since, until, valid_from and valid_to, its beginning. Words of `_ENDS` and of
+    happened_at may not be vague.
 
     Raises:
-        InvalidInput: the words cannot be read, or the range has no beginning.
+        InvalidInput: the value is neither, cannot be read, or has no such moment.
     """
-    try:
-        return read_moment(words, zone)
-    except InvalidInput:
-        stretch = read_exactly(words, now=now, zone=zone, week_start=week_start, vague=False)
-    if stretch.start is None:
+    words = value.isoformat() if isinstance(value, date) else value
+    if not isinstance(words, str):
         raise InvalidInput(
-            f"happened_at {words!r:.100} has no beginning: name a day or a time, such as"
+            f'{name} must be a datetime, a date, or a text such as "2026-06-05T14:30" or'
+            f' "last Tuesday", not {value!r:.100}'
+        )
+    if name == "as_of":
+        return read_as_of(words, now=now, zone=zone, week_start=week_start)
+    if name not in _ENDS or not _is_date(words):
+        with suppress(InvalidInput):
+            return read_moment(words, zone)
+    vague = name not in (*_ENDS, "happened_at")
+    stretch = read_exactly(words, now=now, zone=zone, week_start=week_start, vague=vague)
+    moment = stretch.end if name in _ENDS else stretch.start
+    if moment is None:
+        lack = "end" if name in _ENDS else "beginning"
+        raise InvalidInput(
+            f"{name} {words!r:.100} has no {lack}: name a day or a time, such as"
             ' "last Tuesday" or "2026-06-05T14:30"'
         )
-    if stretch.end is not None and stretch.end - stretch.start < _DAY:
-        return stretch.start
-    noon = in_zone(stretch.start, zone).replace(hour=_NOON, minute=0, second=0, microsecond=0)
-    moment = max(stretch.start, noon.astimezone(stretch.start.tzinfo))
-    return min(moment, now) if stretch.start <= now else moment
+    return _choose_moment(moment, stretch.end, now, zone) if name == "happened_at" else moment
 
 
-def read_start(
-    words: str,
-    *,
-    now: datetime,
-    zone: str | None,
-    week_start: WeekStart | str = WeekStart.MONDAY,
+def _choose_moment(
+    start: datetime, end: datetime | None, now: datetime, zone: str | None
 ) -> datetime:
-    """Return the first moment in UTC of a time in ISO 8601 or in words: a bound of a search.
+    """Return the moment of an event that happened from `start` to `end`.
 
-    Raises:
-        InvalidInput: the words cannot be read, or the time has no beginning.
+    It is the start if that is less than a day ("yesterday at 9"), and otherwise noon of the first
+    day ("last Tuesday", "March 2024"), which no time zone near moves to another day. A time that
+    has begun and has not ended gives no moment later than `now`.
     """
-    try:
-        return read_moment(words, zone)
-    except InvalidInput:
-        stretch = read_exactly(words, now=now, zone=zone, week_start=week_start)
-    if stretch.start is None:
-        raise InvalidInput(f"the time {words!r:.100} has no beginning: give when instead")
-    return stretch.start
-
-
-def read_end(
-    words: str,
-    *,
-    now: datetime,
-    zone: str | None,
-    week_start: WeekStart | str = WeekStart.MONDAY,
-) -> datetime:
-    """Return the end in UTC of a time in ISO 8601 or in words: of a day, its last moment.
-
-    A date with a time is that moment.
-
-    Raises:
-        InvalidInput: the words cannot be read, or the time has no end.
-    """
-    if not _is_date(words):
-        try:
-            return read_moment(words, zone)
-        except InvalidInput:
-            pass
-    stretch = read_exactly(words, now=now, zone=zone, week_start=week_start, vague=False)
-    if stretch.end is None:
-        raise InvalidInput(
-            f'the time {words!r:.100} has no end: name a day, such as "2026-12-31" or "in 30 days"'
-        )
-    return stretch.end
+    if end is not None and end - start < _DAY:
+        return start
+    noon = in_zone(start, zone).replace(hour=_NOON, minute=0, second=0, microsecond=0)
+    moment = max(start, noon.astimezone(start.tzinfo))
+    return min(moment, now) if start <= now else moment
 
 
 def _is_date(words: str) -> bool:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from infinite_memory.core.errors import InvalidInput
-from infinite_memory.core.values.timestamps import read_moment
 from infinite_memory_mcp.arguments import (
     Arguments,
     Labels,
@@ -69,12 +67,11 @@ def recall_memory(store: MemoryStore, arguments: RecallMemory) -> Answer:
         return show_related(store, [arguments.id], limit=limit, budget=arguments.max_tokens)
     if arguments.query is None:
         raise InvalidInput("query and id are both missing: give query or id, or when alone")
-    zone = store.config.time_zone
     hits = store.search(
         arguments.query,
         scope=arguments.scope,
-        since=_read_moment(arguments.since, zone),
-        until=_read_moment(arguments.until, zone),
+        since=arguments.since,
+        until=arguments.until,
         when=arguments.when,
         limit=arguments.limit,
         cut="asked",
@@ -111,7 +108,3 @@ def _check_alone(arguments: RecallMemory) -> None:
                 f"{name} {value!r:.100} and id cannot go together: leave one out; an id alone shows"
                 " all of its memory"
             )
-
-
-def _read_moment(text: str | None, zone: str | None) -> datetime | None:
-    return None if text is None else read_moment(text, zone)

@@ -107,7 +107,7 @@ def store_memory(store: MemoryStore, arguments: StoreMemory) -> Answer:
     """
     fields = arguments.model_dump(exclude={"text", "happened_at", "create"})
     happened_at = arguments.happened_at
-    moment = None if happened_at is None else store.times.read_happened(happened_at)
+    moment = None if happened_at is None else store.times.read(happened_at, "happened_at")
     # The assistant wrote the memory, even if somebody else spoke; a caller cannot claim an origin.
     with _name_create_argument():
         receipt = store.remember(
@@ -194,7 +194,7 @@ def _read_changes(arguments: UpdateMemory, store: MemoryStore) -> dict[str, Any]
         # The assistant wrote it, whoever told what stood there before.
         changes["origin"] = "assistant"
     if "happened_at" in changes:
-        changes["happened_at"] = store.times.read_happened(changes["happened_at"])
+        changes["happened_at"] = store.times.read(changes["happened_at"], "happened_at")
     return changes
 
 

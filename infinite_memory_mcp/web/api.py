@@ -41,8 +41,8 @@ METHODS: Mapping[str, str] = {
     name: right
     for right, names in {
         "read": "session position scopes work search why_not browse recall_by_time what_do_i_know"
-        " get briefing usage stats scopes.count_memories scopes.count_tags times.read_happened"
-        " times.read_end times.read_start ids.shorten ids.resolve journal.entries journal.history"
+        " get briefing usage stats scopes.count_memories scopes.count_tags times.read"
+        " ids.shorten ids.resolve journal.entries journal.history"
         " journal.conflicts profile.get profile.users attachments.list attachments.read"
         " triggers.get triggers.list triggers.coming triggers.due conversations.list"
         " conversations.read conversations.stats graph.links graph.related graph.export"

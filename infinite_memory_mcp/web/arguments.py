@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from difflib import get_close_matches
 from functools import cache
 from types import NoneType
@@ -34,13 +34,6 @@ def _expect_all(*types: type) -> Callable[[Any], Any]:
     return lambda value: [_expect(*types)(item) for item in _expect(list)(value)]
 
 
-def _read_moment(value: Any) -> datetime:
-    moment = datetime.fromisoformat(_expect(str)(value))
-    if moment.tzinfo is None:
-        raise ValueError
-    return moment
-
-
 _TEXTS: _Kind = ("a list of texts", _expect_all(str))
 _OBJECTS: _Kind = ("a list of objects", _expect_all(dict))
 _OBJECT: _Kind = ("an object", _expect(dict))
@@ -51,7 +44,7 @@ _KINDS: Mapping[str, _Kind] = {
     "int": ("a whole number", _expect(int)),
     "float": ("a number", _expect(int, float)),
     "None": ("null", _expect(NoneType)),
-    "datetime": ("a moment with its zone, such as 2025-01-20T09:00:00Z", _read_moment),
+    "TimeLike": ('a time, such as 2025-01-20T09:00:00Z or "yesterday"', _expect(str)),
     "timedelta": (
         "a number of seconds",
         lambda value: timedelta(seconds=_expect(int, float)(value)),
@@ -94,9 +87,9 @@ def _list_further(method: Callable[..., Any], annotation: str) -> Mapping[str, s
     """Return the annotations of `**conditions`, or of the fields of a memory."""
     name = annotation.removeprefix("Unpack[").removesuffix("]")
     typed = inspect.unwrap(method).__globals__.get(name)
-    if typed is None or typed is Any:
+    if typed is None:
         # A draft has no status; what changes a memory takes one.
-        status = {"status": "str"} if annotation == "Any" else {}
+        status = {"status": "str"} if name == "Changes" else {}
         return {**_FIELDS, "create_scope": "bool | None", **status}
     return {key: each.__forward_arg__ for key, each in typed.__annotations__.items()}
 

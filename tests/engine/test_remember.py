@@ -139,7 +139,8 @@ def test_an_id_that_means_something_else_is_a_conflict(store: MemoryStore) -> No
         ({"title": "\ud83d"}, "lone surrogate"),
         ({"speaker": 7}, "speaker must be a text, not 7"),
         ({"happened_at": datetime(2023, 5, 8)}, "has no time zone"),  # noqa: DTZ001
-        ({"happened_at": "2023-05-08"}, "must be a datetime"),
+        ({"happened_at": 1683504000}, "must be a datetime, a date, or a text"),
+        ({"happened_at": "tea"}, "the time 'tea' cannot be read"),
         (
             {"happened_at": datetime.min.replace(tzinfo=timezone(timedelta(hours=5)))},
             "years 1 to 9999",

@@ -250,7 +250,7 @@ async def test_nothing_is_found_in_a_scope_that_does_not_exist_yet(
         ("retrieve_memory", {"query": "x", "scope": "project"}, "no repository is active"),
         ("retrieve_memory", {"query": "x", "scope": []}, "empty list"),
         ("retrieve_memory", {"query": "x", "owner": 3}, "no argument 'owner'"),
-        ("recall_memory", {"query": "x", "since": "last week"}, "ISO 8601"),
+        ("recall_memory", {"query": "x", "since": "a cup of tea"}, "cannot be read"),
         (
             "recall_memory",
             {"query": "x", "since": "2024-01-01", "until": "2023-01-01"},

@@ -157,7 +157,7 @@ def test_no_text_raises_anything_but_a_refusal_and_a_reading_is_a_part_of_it(tex
 def test_a_store_takes_them_for_a_moment_a_condition_and_the_time_in_a_question() -> None:
     config = Config(time_zone=ZONE)
     with MemoryStore.open("memory://", config=config, clock=lambda: NOW) as store:
-        moment = store.times.read_happened("letzten Dienstag um 14:30")
+        moment = store.times.read("letzten Dienstag um 14:30", "happened_at")
         assert moment == datetime(2026, 11, 24, 14, 30, tzinfo=ZoneInfo(ZONE))
         store.remember("Der Zaun wird grün", happened_at=moment)
         hits = store.search("Was haben wir gestern über den Zaun beschlossen?")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -15,10 +15,6 @@ from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.criteria import Depth, Mode
 from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType
 from infinite_memory.core.values.memory import Kind, Origin, Status
-
-if TYPE_CHECKING:
-    from infinite_memory.store.memory_store import MemoryStore
-
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -94,17 +90,13 @@ def create_option(command: Command) -> Command:
     )(command)
 
 
-def field_values(options: Mapping[str, Any], store: MemoryStore) -> dict[str, Any]:
+def field_values(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the given fields among the options, as `MemoryStore.remember` takes them.
 
     Raises:
-        InvalidInput: a time or the context cannot be read.
+        InvalidInput: the context cannot be read.
     """
     values = {name: value for name, value in options.items() if value not in (None, ())}
-    for name in TIMES:
-        if name in values:
-            read = store.times.read_happened if name == "happened_at" else store.times.read_start
-            values[name] = read(values[name])
     if "context" in values:
         values["context"] = _read_context(values["context"])
     return values
@@ -195,13 +187,10 @@ def depth_option(command: Command) -> Command:
     )(command)
 
 
-def filter_values(options: Mapping[str, Any], store: MemoryStore) -> dict[str, Any]:
+def filter_values(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the conditions among the options, as `MemoryStore.search` and `browse` take them.
 
     Without --status the library chooses the statuses.
-
-    Raises:
-        InvalidInput: a time cannot be read.
     """
     statuses = options["statuses"]
     return {
@@ -209,8 +198,8 @@ def filter_values(options: Mapping[str, Any], store: MemoryStore) -> dict[str, A
         "scope": list(options["scopes"]) or None,
         "tags": options["tags"],
         "kinds": options["kinds"],
-        "since": None if options["since"] is None else store.times.read_start(options["since"]),
-        "until": None if options["until"] is None else store.times.read_start(options["until"]),
+        "since": options["since"],
+        "until": options["until"],
         "when": options["when"],
         "conversation_id": options["conversation_id"],
         "mode": options["mode"],

@@ -92,11 +92,16 @@ def _list_options(kinds: type[Choice]) -> Mapping[str, Choice]:
 
 
 def check_field(
-    name: object, known: Collection[str], *, lack: str = "a memory has no field"
+    name: object,
+    known: Collection[str],
+    *,
+    lack: str = "a memory has no field",
+    also: Iterable[str] = (),
 ) -> None:
-    """Refuse the name of an unknown field; `lack` begins the sentence of the error."""
+    """Refuse the name of an unknown field; `lack` begins the error, which may suggest `also`."""
     if name not in known:
-        raise InvalidInput(f"{lack} {name!r:.100}; the nearest is {suggest_name(name, known)!r}")
+        nearest = suggest_name(name, [*known, *also])
+        raise InvalidInput(f"{lack} {name!r:.100}; the nearest is {nearest!r}")
 
 
 def check_moment(value: object, name: str) -> datetime:

@@ -11,6 +11,7 @@ from attrs import frozen
 
 from infinite_memory.core.values.memory import Kind, Memory, Status
 from infinite_memory.core.values.scope import fold_name
+from infinite_memory.core.values.timestamps import TimeLike
 
 if TYPE_CHECKING:
     from infinite_memory.core.values.time_range import Reading
@@ -67,6 +68,22 @@ class Inherited(StrEnum):
     NONE = "none"
 
 
+class Term(StrEnum):
+    """The term of a memory of a conversation, or both."""
+
+    SHORT_TERM = "short_term"
+    LONG_TERM = "long_term"
+    BOTH = "both"
+
+
+class Order(StrEnum):
+    """What hits are ordered by: relevance, activation ("score") or time."""
+
+    RELEVANCE = "relevance"
+    SCORE = "score"
+    TIME = "time"
+
+
 @frozen(kw_only=True)
 class Tense:
     """The time at which memories must hold.
@@ -92,14 +109,14 @@ class Conditions(TypedDict, total=False):
     out of lists, and of searches of the depth "normal", unless the kinds name "summary".
     `statuses`: any of them; by default the statuses of the mode, in an exhaustive search all but
     forgotten; an empty list means every status. `conversation_id`: only this conversation; without
-    `scope` its own scope is opened too, if conversations have scopes. `since`, `until`: aware
-    datetimes that bound `happened_at` as [since, until). `when`: the same bounds in words, such as
-    "last week" or "since March 2024", in the configured time zone; not together with `since` or
-    `until`.
+    `scope` its own scope is opened too, if conversations have scopes. `since`, `until`: times,
+    see `TimeLike`, that bound `happened_at` as [since, until). `when`: the same bounds in words,
+    such as "last week" or "since March 2024", in the configured time zone; not together with
+    `since` or `until`.
     `mode`: "current", the default, "strict" or "history": see `Mode`. `as_of`: memories that held
-    at this moment, superseded since or not: an aware datetime, or words such as "last March", which
-    mean its end. `inherited`: the place of what the scopes inherit: "mixed" by default; "last",
-    behind their own memories, in a search without `offset` and in `browse`; or "none".
+    at this time, superseded since or not; a day, or "last March", means its end. `inherited`:
+    the place of what the scopes inherit: "mixed" by default; "last", behind their own memories,
+    in a search without `offset` and in `browse`; or "none".
     """
 
     scope: str | Iterable[str] | None
@@ -107,11 +124,11 @@ class Conditions(TypedDict, total=False):
     kinds: Iterable[str]
     statuses: Iterable[str]
     conversation_id: str | None
-    since: datetime | None
-    until: datetime | None
+    since: TimeLike | None
+    until: TimeLike | None
     when: str | None
     mode: str | None
-    as_of: datetime | str | None
+    as_of: TimeLike | None
     inherited: str | None
 
 

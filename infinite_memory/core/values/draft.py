@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any, TypedDict
 from zlib import crc32
 
@@ -11,6 +10,7 @@ from attrs import field, fields, frozen
 
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.checks import check_field
+from infinite_memory.core.values.timestamps import TimeLike
 
 _MAX_BYTES_OF_CHARACTER = 4
 _LINES_A_CUT = 32
@@ -24,13 +24,25 @@ class Details(TypedDict, total=False):
     conversation_id: str | None
     speaker: str | None
     origin: str
-    valid_from: datetime | None
-    valid_to: datetime | None
+    valid_from: TimeLike | None
+    valid_to: TimeLike | None
     key: str | None
     important: bool
     sources: Sequence[str]
     attachments: Sequence[str]
     supersedes: Sequence[str]
+
+
+class Changes(Details, total=False):
+    """The fields that `revise` changes, as keywords; status "current" brings a memory back."""
+
+    text: str
+    kind: str
+    scope: str
+    tags: Sequence[str]
+    happened_at: TimeLike
+    status: str
+    create_scope: bool | None
 
 
 @frozen(kw_only=True)
@@ -53,9 +65,9 @@ class Draft:
     conversation_id: str | None = None
     speaker: str | None = None
     origin: str = "user"
-    happened_at: datetime | None = None
-    valid_from: datetime | None = None
-    valid_to: datetime | None = None
+    happened_at: TimeLike | None = None
+    valid_from: TimeLike | None = None
+    valid_to: TimeLike | None = None
     key: str | None = None
     important: bool = False
     sources: Sequence[str] = ()

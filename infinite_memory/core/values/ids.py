@@ -83,7 +83,7 @@ def give_import_ids(drafts: Iterable[Draft]) -> Iterator[Draft]:
         time = draft.happened_at
         content: list[object] = [
             draft.text,
-            time.astimezone(UTC).isoformat() if time is not None else None,
+            time.astimezone(UTC).isoformat() if isinstance(time, datetime) else time,
             draft.speaker,
             draft.conversation_id,
             None if draft.scope is None else fold_name(str(draft.scope)),

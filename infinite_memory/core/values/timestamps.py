@@ -8,10 +8,14 @@ skip is later by the length of the gap.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, date, datetime, tzinfo
+from typing import TypeAlias
 
 from infinite_memory.core.clock import find_zone
 from infinite_memory.core.errors import InvalidInput
+
+TimeLike: TypeAlias = datetime | date | str
+"""A time as a caller gives it: an aware datetime, a date, ISO 8601, or words as "last week"."""
 
 _ISO = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
@@ -19,7 +18,6 @@ from infinite_memory.core.values.checks import (
     check_flag,
     check_label,
     check_labels,
-    check_moment,
 )
 from infinite_memory.core.values.criteria import Conditions, Criteria, Cut, Depth, Inherited, Mode
 from infinite_memory.core.values.memory import Kind, Status
@@ -32,6 +30,7 @@ from infinite_memory.search.text.analyzer import word_spans
 
 if TYPE_CHECKING:
     from infinite_memory.core.values.time_range import Reading
+    from infinite_memory.core.values.timestamps import TimeLike
 
 
 DEFAULT_THRESHOLD = 0.005
@@ -193,7 +192,8 @@ def build_criteria(
         UnknownScope: a scope does not exist.
     """
     for name in conditions:
-        check_field(name, Conditions.__annotations__, lack="a search has no condition")
+        known, also = Conditions.__annotations__, SearchRequest.__annotations__
+        check_field(name, known, lack="a search has no condition", also=also)
     criteria = _criteria(services, question, may_miss=may_miss, **conditions)
     criteria = _place_inherited(criteria, conditions, leads)
     tense = tense_of(services, conditions.get("mode"), conditions.get("as_of"))
@@ -230,13 +230,13 @@ def _criteria(
     kinds: Iterable[str] = (),
     statuses: Iterable[str] = (),
     conversation_id: str | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
+    since: TimeLike | None = None,
+    until: TimeLike | None = None,
     when: str | None = None,
     **_tense: object,
 ) -> Criteria:
-    start = None if since is None else check_moment(since, "since")
-    end = None if until is None else check_moment(until, "until")
+    start = None if since is None else services.read_time(since, "since")
+    end = None if until is None else services.read_time(until, "until")
     reading = None if when is None else _reading(services, when, alone=start is end is None)
     if reading is not None:
         start, end = reading.range.start, reading.range.end

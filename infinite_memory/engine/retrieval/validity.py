@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from attrs import evolve
 
-from infinite_memory import times
 from infinite_memory.core.errors import InvalidInput
-from infinite_memory.core.values.checks import check_choice, check_moment
+from infinite_memory.core.values.checks import check_choice
 from infinite_memory.core.values.criteria import Criteria, Depth, Mode, Tense
 from infinite_memory.core.values.memory import Status
+from infinite_memory.core.values.timestamps import TimeLike
 from infinite_memory.engine.services import Services
 
 _CURRENT = frozenset({Status.CURRENT})
@@ -18,7 +16,7 @@ _EVER = _CURRENT | {Status.SUPERSEDED}
 _KEPT = frozenset(Status) - {Status.FORGOTTEN}
 
 
-def tense_of(services: Services, mode: str | None, as_of: datetime | str | None) -> Tense:
+def tense_of(services: Services, mode: str | None, as_of: TimeLike | None) -> Tense:
     """Return the validated form of `mode` and `as_of`, by default the mode `CURRENT`.
 
     Raises:
@@ -33,11 +31,7 @@ def tense_of(services: Services, mode: str | None, as_of: datetime | str | None)
             f"mode {str(chosen)!r} cannot go together with as_of {str(as_of)!r:.100}: leave mode"
             " out for what held at that moment, or as_of for what holds now or ever held"
         )
-    if not isinstance(as_of, str):
-        return Tense(mode=chosen, now=now, as_of=check_moment(as_of, "as_of"))
-    config = services.config
-    moment = times.read_as_of(as_of, now=now, zone=config.time_zone, week_start=config.week_start)
-    return Tense(mode=chosen, now=now, as_of=moment)
+    return Tense(mode=chosen, now=now, as_of=services.read_time(as_of, "as_of"))
 
 
 def in_tense(criteria: Criteria, tense: Tense, depth: Depth, *, statuses_given: bool) -> Criteria:

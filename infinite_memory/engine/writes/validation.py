@@ -30,7 +30,6 @@ from infinite_memory.core.values.checks import (
     check_flag,
     check_label,
     check_labels,
-    check_moment,
     check_text,
 )
 from infinite_memory.core.values.draft import Draft
@@ -179,7 +178,7 @@ def build_memory(
     fields = dict(zip(_DRAFT_FIELDS, _read_fields(draft), strict=True))
     if draft.happened_at is None:
         fields["happened_at"] = now
-    values = _normalize_fields(fields, services.config.limits)
+    values = _normalize_fields(fields, services)
     check_validity(values["valid_from"], values["valid_to"])
     scope = _resolve_draft_scope(
         draft, values["conversation_id"], values["kind"], scopes, services, create=create_scope
@@ -210,18 +209,18 @@ def check_fields(
     """
     for name in [name for name in values if name not in _GIVEN]:
         check_field(name, _GIVEN)
-    normalized = _normalize_fields(values, services.config.limits)
+    normalized = _normalize_fields(values, services)
     secrets = guard_fields(services, normalized, scope)
     if found is not None:
         found.append(secrets)
     return normalized
 
 
-def _normalize_fields(values: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+def _normalize_fields(values: Mapping[str, Any], services: Services) -> dict[str, Any]:
     normalized = dict(values)
     for name, value in values.items():
         if value is not _GIVEN[name].default:
-            normalized[name] = _check_value(_GIVEN[name], value, limits)
+            normalized[name] = _check_value(_GIVEN[name], value, services)
     return normalized
 
 
@@ -302,12 +301,14 @@ def check_validity(start: datetime | None, end: datetime | None) -> None:
         )
 
 
-def _check_value(field: MemoryField, value: Any, limits: Limits) -> Any:
+def _check_value(field: MemoryField, value: Any, services: Services) -> Any:
     """Return a value in its stored form, by the type of `field` or by a rule of its own."""
     if field.name in _OWN_CHECKS:
-        return _OWN_CHECKS[field.name](value, limits)
+        return _OWN_CHECKS[field.name](value, services.config.limits)
     if field.choices is not None:
         return check_choice(value, field.choices, field.name)
+    if field.value_type is FieldType.TIME:
+        return services.read_time(value, field.name)
     return _CHECKS[field.value_type](value, field.name)
 
 
@@ -324,6 +325,5 @@ _OWN_CHECKS: Mapping[str, Callable[[Any, Limits], Any]] = {
 _CHECKS: Mapping[FieldType, Callable[[Any, str], Any]] = {
     FieldType.TEXT: check_label,
     FieldType.TEXTS: check_labels,
-    FieldType.TIME: check_moment,
     FieldType.FLAG: check_flag,
 }

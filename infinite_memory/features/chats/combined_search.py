@@ -9,10 +9,11 @@ from typing import TypedDict
 from attrs import evolve, field, frozen
 
 from infinite_memory.core.errors import InvalidInput
-from infinite_memory.core.values.checks import check_choice, check_count, check_labels, check_moment
-from infinite_memory.core.values.conversation.choices import Order, Term
+from infinite_memory.core.values.checks import check_choice, check_count, check_labels
 from infinite_memory.core.values.conversation.message import check_conversation_id
+from infinite_memory.core.values.criteria import Order, Term
 from infinite_memory.core.values.memory import FoundMemory, Kind, Memory
+from infinite_memory.core.values.timestamps import TimeLike
 from infinite_memory.engine.services import Services
 from infinite_memory.features.attachments.similarity import compare_all
 from infinite_memory.features.chats.log.reading import follow_conversation
@@ -29,8 +30,8 @@ class SearchOptions(TypedDict, total=False):
 
     keywords: Sequence[str]
     query: str | None
-    date_from: datetime | None
-    date_to: datetime | None
+    date_from: TimeLike | None
+    date_to: TimeLike | None
     min_score: float | None
     max_score: float | None
     term: str
@@ -53,8 +54,8 @@ class MemorySearch:
 
     keywords: Sequence[str] = ()
     query: str | None = None
-    date_from: datetime | None = None
-    date_to: datetime | None = None
+    date_from: TimeLike | None = None
+    date_to: TimeLike | None = None
     min_score: float | None = None
     max_score: float | None = None
     term: str = Term.BOTH
@@ -94,7 +95,7 @@ def search_memories(
     check_count(search.limit, "limit", low=1, high=1000)
     for name in ("min_score", "max_score"):
         _check_score(getattr(search, name), name)
-    since, until = _read_dates(search)
+    since, until = _read_dates(services, search)
     keywords = _read_keywords(services, search)
     segmenter = services.segmenter or WordSegmenter()
     forms = {keyword: frozenset(segmenter.segment(keyword)) for keyword in keywords}
@@ -168,9 +169,12 @@ def _check_score(value: object, name: str) -> None:
         raise InvalidInput(f"{name} {value!r:.100} cannot be used: give a number, such as 5")
 
 
-def _read_dates(search: MemorySearch) -> tuple[datetime | None, datetime | None]:
-    since = None if search.date_from is None else check_moment(search.date_from, "date_from")
-    until = None if search.date_to is None else check_moment(search.date_to, "date_to")
+def _read_dates(
+    services: Services, search: MemorySearch
+) -> tuple[datetime | None, datetime | None]:
+    start, end = search.date_from, search.date_to
+    since = None if start is None else services.read_time(start, "date_from")
+    until = None if end is None else services.read_time(end, "date_to")
     if since is not None and until is not None and since >= until:
         raise InvalidInput(
             f"date_from {since.isoformat()} is not before date_to {until.isoformat()}"

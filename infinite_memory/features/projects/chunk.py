@@ -11,6 +11,7 @@ from attrs import field, frozen
 
 from infinite_memory.core.plain import PlainData
 from infinite_memory.core.values.memory import JsonValue, Kind, Memory, Status
+from infinite_memory.core.values.timestamps import TimeLike
 
 CHUNK_KINDS = frozenset(
     {
@@ -76,7 +77,7 @@ class WorkDetails(TypedDict, total=False):
     related: Iterable[str]
     folder: str | None
     tags: Iterable[str]
-    happened_at: datetime | None
+    happened_at: TimeLike | None
     supersedes: Iterable[str]
     important: bool
     id: str | None

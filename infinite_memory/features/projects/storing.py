@@ -121,7 +121,8 @@ def _find_solved_problem(services: Services, draft: Draft, scope: str) -> list[s
     outcome = draft.context.get("outcome")
     if draft.kind not in SOLVING_KINDS or outcome not in (None, WorkOutcome.SUCCESS):
         return []
-    told_at = draft.happened_at or services.clock()
+    at = draft.happened_at
+    told_at = services.clock() if at is None else services.read_time(at, "happened_at")
     newest = load_chunks(services, {scope}, most=_MOST_EARLIER)
     earlier = [chunk for chunk in newest if chunk.happened_at <= told_at]
     opened = find_open(services, earlier, earlier[-1].happened_at) if earlier else []

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BeforeValidator, Field
 
-from infinite_memory.core.values.conversation.choices import Order, Term
+from infinite_memory.core.values.criteria import Order, Term
 from infinite_memory.search.text.quotation import quote_label
 from infinite_memory_mcp.arguments import Labels, Limit, Tokens, list_choices
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
@@ -55,15 +55,14 @@ def search_memories(store: MemoryStore, arguments: SearchMemories) -> Answer:
     """Search the short-term and long-term memories of a conversation by words, dates or score."""
     language = language_of(*arguments.keywords, arguments.query)
     order = "time" if arguments.sort_by == "timestamp" else arguments.sort_by
-    since, until = arguments.date_from, arguments.date_to
     with explain_errors(language):
         hits = store.conversations.search(
             arguments.conversation_id,
             scope=arguments.scope,
             keywords=arguments.keywords,
             query=arguments.query,
-            date_from=None if since is None else store.times.read_start(since),
-            date_to=None if until is None else store.times.read_end(until),
+            date_from=arguments.date_from,
+            date_to=arguments.date_to,
             min_score=arguments.min_score,
             max_score=arguments.max_score,
             term=arguments.memory_type,

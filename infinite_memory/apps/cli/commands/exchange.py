@@ -100,7 +100,7 @@ def export_command(
             private=options["private"],
             force=options["force"],
             progress=progress,
-            **_make_conditions(store, options),
+            **_make_conditions(options),
         )
     if wants_json(context):
         emit_json(exported.to_dict())
@@ -114,15 +114,14 @@ def export_command(
     remark(f"{exported.path} holds personal data in the clear: keep it as you keep the store.")
 
 
-def _make_conditions(store: MemoryStore, options: dict[str, Any]) -> Any:
-    times = store.times
+def _make_conditions(options: dict[str, Any]) -> Any:
     return {
         "scope": list(options["scopes"]) or None,
         "tags": options["tags"],
         "kinds": options["kinds"],
         "conversation_id": options["conversation_id"],
-        "since": None if options["since"] is None else times.read_start(options["since"]),
-        "until": None if options["until"] is None else times.read_start(options["until"]),
+        "since": options["since"],
+        "until": options["until"],
         "when": options["when"],
     }
 

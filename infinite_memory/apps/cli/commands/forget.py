@@ -19,12 +19,10 @@ from infinite_memory.core.errors import Conflict, NotFound, StoreDamaged
 from infinite_memory.core.values.memory import Kind, shown_text
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import BulkReceipt, Preview, Receipt
-from infinite_memory.core.values.timestamps import read_moment
 from infinite_memory.search.text.lines import one_line
 from infinite_memory.store.memory_store import MemoryStore
 
 _TEXT_CHARS = 200
-_TIMES = ("since", "until")
 
 
 @click.command("forget")
@@ -150,7 +148,7 @@ def _forget_matching(context: click.Context, given: dict[str, Any], confirm: str
     as_json = wants_json(context)
     refusal = None
     with open_store(context) as store:
-        choice = _read_choice(given, store.config.time_zone)
+        choice = _read_choice(given)
         if confirm is not None:
             try:
                 return _report_receipt(store.bulk.forget(confirm, **choice), as_json=as_json)
@@ -171,12 +169,9 @@ def _forget_matching(context: click.Context, given: dict[str, Any], confirm: str
     return ExitCode.NO if refusal is None else ExitCode.NOT_THERE
 
 
-def _read_choice(given: Mapping[str, Any], zone: str | None) -> dict[str, Any]:
+def _read_choice(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options as `Bulk.preview_forget` takes them."""
     choice = dict(given)
-    for name in _TIMES:
-        if name in choice:
-            choice[name] = read_moment(choice[name], zone)
     if "scopes" in choice:
         choice["scope"] = list(choice.pop("scopes"))
     return choice

@@ -118,7 +118,7 @@ def create(
             rights=granted,
             scopes=None if scopes is None else _split_names(scopes),
             shared=None if shared is None else _split_names(shared),
-            expires_at=None if expires is None else store.times.read_end(expires),
+            expires_at=expires,
             **limits,
         )
         zone = store.config.time_zone

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from infinite_memory import times
 from infinite_memory.apps.cli.exits import ExitCode
 from infinite_memory.apps.cli.fields import conditions_but_when, filter_options, filter_values
 from infinite_memory.apps.cli.opening import open_store
@@ -54,7 +53,7 @@ def recall_command(
     words = " ".join(when) if when else None
     with open_store(context) as store:
         recalled = store.recall_by_time(
-            **filter_values({**options, "when": words}, store),
+            **filter_values({**options, "when": words}),
             limit=options["limit"],
             after=options["after"],
             newest_first=newest_first,
@@ -127,14 +126,10 @@ def list_command(
     Into a pipe every memory is a line: time, scope, kind, text and id, with tabs between.
     """
     with open_store(context) as store:
-        zone, week_start = store.config.time_zone, store.config.week_start
-        now = system_clock()
-        as_of = options["as_of"]
+        zone, as_of = store.config.time_zone, options["as_of"]
         if as_of is not None:
-            options["as_of"] = as_of = times.read_as_of(
-                as_of, now=now, zone=zone, week_start=week_start
-            )
-        conditions = filter_values(options, store)
+            options["as_of"] = as_of = store.times.read(as_of, "as_of")
+        conditions = filter_values(options)
         if options["scopes"]:
             conditions["inherited"] = Inherited.LAST
         page = store.browse(**conditions, limit=limit, after=after)

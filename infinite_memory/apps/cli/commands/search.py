@@ -97,7 +97,7 @@ def search_command(
         zone = store.config.time_zone
         hits = store.search(
             query,
-            **filter_values(options, store),
+            **filter_values(options),
             depth=options["depth"],
             limit=options["limit"],
             offset=options["offset"],
@@ -211,7 +211,7 @@ def why_not_command(
         absence = store.why_not(
             query,
             store.ids.resolve(memory_id),
-            **filter_values(options, store),
+            **filter_values(options),
             depth=options["depth"],
             limit=options["limit"],
             threshold=options["threshold"],

@@ -161,8 +161,6 @@ def _read_details(store: MemoryStore, place: Place, options: dict[str, Any]) -> 
             details[name] = _resolve_ids(store, details[name])
     if "files" in details:
         details["files"] = place.locate(details["files"])
-    if "happened_at" in details:
-        details["happened_at"] = store.times.read_happened(details["happened_at"])
     return {**details, "repository": place.named, "folder": place.folder}
 
 

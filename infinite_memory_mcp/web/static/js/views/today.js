@@ -26,7 +26,7 @@ export async function render(root, { session }) {
   const unsettled = h("div");
   const [coming, today, briefing, told, entries, counts] = await Promise.all([
     call("triggers.coming", { within: AHEAD }),
-    call("times.read_start", { words: isoDay(new Date()) }),
+    call("times.read", { time: isoDay(new Date()), argument: "since" }),
     attempt("briefing", { budget: 1500 }, { sections: [] }),
     attempt("browse", { since: yesterday.toISOString(), until: new Date(Date.now() + 60_000).toISOString(), limit: 60 }, { memories: [] }),
     attempt("journal.entries", { limit: 100 }, []),
@@ -107,7 +107,7 @@ async function putOff(day, days) {
   if (day.is_timed) to.setHours(at.getHours(), at.getMinutes());
   try {
     // A whole day begins where the store is.
-    const from = day.is_timed ? to.toISOString() : await call("times.read_start", { words: isoDay(to) });
+    const from = day.is_timed ? to.toISOString() : isoDay(to);
     await change("revise", { memory_id: day.id, revision: day.revision, valid_from: from }, `It comes again: ${(day.is_timed ? sayMoment : sayDay)(to)}.`);
   } catch (error) {
     complain(error);
