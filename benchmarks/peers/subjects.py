@@ -68,6 +68,13 @@ class Subject:
     def call(self, tool: str, /, **arguments: Any) -> str:
         return self.program.call(tool, **arguments)
 
+    def ask(self, tool: str, /, **arguments: Any) -> str:
+        """Return what a tool answers; a failure is no answer, and must not count as silence."""
+        answer = self.call(tool, **arguments)
+        if answer.startswith("Error"):
+            raise RuntimeError(f"{self.name} {tool}: {answer[:300]}")
+        return answer
+
     def store(self, key: str, text: str) -> bool:
         """Store a memory, and return whether it was acknowledged."""
         raise NotImplementedError
@@ -104,6 +111,12 @@ class InfiniteMemory(Subject):
     model = "two, in the package"
     _HEADING = re.compile(r"^\[\d+\] .*? · id (\S+)", re.MULTILINE)
 
+    def environment(self) -> dict[str, str]:
+        # It takes 1,000 calls a minute, and 100 of a conversation, which this work exceeds.
+        names = ("CALLS_PER_MINUTE", "CONVERSATION_CALLS_PER_MINUTE")
+        limits = {f"INFINITE_MEMORY_LIMITS_{name}": "0" for name in names}
+        return {**super().environment(), **limits}
+
     def command(self) -> list[str]:
         return [str(self.folder / "bin" / "infinite-memory-mcp"), "--home", str(self.home / "im")]
 
@@ -112,7 +125,7 @@ class InfiniteMemory(Subject):
         return self.call("store_memory", text=text, id=key).startswith("Stored")
 
     def search(self, question: str) -> list[str]:
-        return self._HEADING.findall(self.call("retrieve_memory", query=question, limit=10))
+        return self._HEADING.findall(self.ask("retrieve_memory", query=question, limit=10))
 
     def holds(self, key: str) -> bool:
         answer = self.call("more", tool="memory_history", arguments={"id": key})
@@ -148,7 +161,7 @@ class MemoryService(Subject):
         return "stored successfully" in self.call("memory_store", content=text)
 
     def search(self, question: str) -> list[str]:
-        return self.in_order(self.call("memory_search", query=question, limit=10), self.texts)
+        return self.in_order(self.ask("memory_search", query=question, limit=10), self.texts)
 
     def holds(self, key: str) -> bool:
         text = self.texts[key]
@@ -195,7 +208,7 @@ class BasicMemory(Subject):
         return answer.startswith("# Created note")
 
     def search(self, question: str) -> list[str]:
-        return self._HEADING.findall(self.call("search_notes", query=question, page_size=10))
+        return self._HEADING.findall(self.ask("search_notes", query=question, page_size=10))
 
     def holds(self, key: str) -> bool:
         return self.texts[key] in self.call("read_note", identifier=self.title(key))
@@ -247,7 +260,7 @@ class ServerMemory(Subject):
         return sorted(counts, key=lambda key: -counts[key])[:10]
 
     def _find(self, query: str) -> list[str]:
-        answer = self.call("search_nodes", query=query)
+        answer = self.ask("search_nodes", query=query)
         return [entity["name"].split()[0] for entity in json.loads(answer)["entities"]]
 
     def holds(self, key: str) -> bool:
