@@ -254,7 +254,7 @@ class ServerMemory(Subject):
         if found:
             return found
         counts: dict[str, int] = {}
-        for word in {w.lower() for w in _WORD.findall(question) if len(w) > 3}:
+        for word in dict.fromkeys(w.lower() for w in _WORD.findall(question) if len(w) > 3):
             for key in self._find(word):
                 counts[key] = counts.get(key, 0) + 1
         return sorted(counts, key=lambda key: -counts[key])[:10]
