@@ -1,6 +1,6 @@
 """Let other memories that run offline, and this one, do the same work, and print one table.
 
-    python -m benchmarks.peers [--cache FOLDER] [--eval FOLDER] [--kills N] [--minutes N] [--only NAME]...
+    python -m benchmarks.peers [--cache FOLDER] [--eval FOLDER] [--only NAME]...
 
 Each is installed into an environment of its own under the cache folder, a temporary one unless it
 is given, at the version that was tried; that needs the package registries, and npm for one of them.
