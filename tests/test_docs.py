@@ -104,7 +104,7 @@ def commands(page: Path) -> Iterator[tuple[str, str]]:
 
 # What differs from run to run, or from one processor to another.
 VARYING = re.compile(
-    r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?)?[+-]\d\d:\d\d"
+    r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?)?([+-]\d\d:\d\d)?"
     r"|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b(?=[a-f]*\d)[0-9a-f]{8}\b|\btoday \d\d:\d\d\b"
     r"|\b[01]\.\d{2,4}\b|\b[\d.]+ [KM]B\b"
 )

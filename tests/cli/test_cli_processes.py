@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -132,7 +133,7 @@ def test_an_output_that_knows_only_ascii_gets_the_rest_written_out() -> None:
 @pytest.mark.process
 def test_tables_are_drawn_on_a_terminal_and_fit_it() -> None:
     in_pipe("remember", "[bold]word[/] " * 30 + "\x1b[2J東京", "--id", "a", "--scope", "s")
-    for command in (["list", "--scope", "s"], ["stats"], ["config"], ["scopes"], ["doctor"],
+    for command in (["history", "a"], ["stats"], ["config"], ["scopes"], ["doctor"],
                     ["model", "info"]):  # fmt: skip
         code, drawn, text = on_terminal(*command)
         assert code == 0, text
@@ -141,6 +142,8 @@ def test_tables_are_drawn_on_a_terminal_and_fit_it() -> None:
         assert "\x1b[2J" not in drawn
         assert max(map(len, text.splitlines())) <= 80
     assert "[bold]word[/]" in on_terminal("list", "--scope", "s")[2]
+    line = on_terminal("list", "--scope", "s")[2].strip()
+    assert re.fullmatch(r"\S.*…  today \d\d:\d\d  s  a", line)
 
 
 @pytest.mark.thorough

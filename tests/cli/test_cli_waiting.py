@@ -13,6 +13,7 @@ from threading import active_count
 
 import pytest
 
+from infinite_memory.apps.cli.main import infinite_memory
 from infinite_memory.apps.cli.output import remark
 from infinite_memory.apps.cli.waiting import end_waiting, waiting
 
@@ -90,6 +91,16 @@ def test_an_error_ends_the_sign(monkeypatch: pytest.MonkeyPatch) -> None:
         remark("after", style="")
         text = terminal.read(lambda text: "after" in text)
         assert "Working" not in text.rpartition("\x1b[2K")[2]
+
+
+def test_a_completion_draws_no_sign_into_the_line_that_is_typed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with opened_terminal(monkeypatch) as terminal, waiting(AT_ONCE):
+        terminal.read(WORKS.search)
+        # As click does for a shell.
+        infinite_memory.make_context("infinite-memory", [], resilient_parsing=True)
+        assert terminal.read(lambda text: text.endswith("\x1b[2K")).count("Working")
 
 
 def test_without_a_terminal_there_is_no_sign(capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,7 +21,7 @@ from infinite_memory.apps.cli.command_table import (
 from infinite_memory.apps.cli.exits import ExitCode, exit_code
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import discard_output, emit_text, remark
-from infinite_memory.apps.cli.waiting import waiting
+from infinite_memory.apps.cli.waiting import end_waiting, waiting
 from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory.core.standard_streams import (
     open_standard_streams,
@@ -86,7 +86,9 @@ class LazyGroup(click.Group):
                 formatter.write_dl([(name, row.summary) for name, row in rows.items()])
 
     def make_context(self, *arguments: Any, **extra: Any) -> click.Context:
-        """Read the arguments, which may write the help."""
+        """Read the arguments, which may write the help; the sign would spoil a line in a shell."""
+        if extra.get("resilient_parsing"):
+            end_waiting()
         with _end_with_the_reader():
             return super().make_context(*arguments, **extra)
 

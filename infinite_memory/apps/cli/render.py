@@ -329,8 +329,4 @@ def _format_field(name: str, value: str) -> Line:
 def _format_value(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(_format_value, value))
-    return value if isinstance(value, str) else _dump_json(value)
-
-
-def _dump_json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

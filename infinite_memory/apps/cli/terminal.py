@@ -58,11 +58,11 @@ def draw_lines(
     """Yield the lines of a text, coloured, and wrapped between words where there are any.
 
     With `details`, which end at the right edge, it is a single line that is cut, unless these need
-    more than two thirds of the terminal.
+    more than four fifths of the terminal.
     """
     cells, right = _list_cells(parts), _list_cells(details)
     room = terminal.columns - indent - _GAP - _measure_cells(right)
-    if right and room >= terminal.columns // 3 and ("\n", "") not in right:
+    if right and room >= terminal.columns // 5 and ("\n", "") not in right:
         kept = _cut_cells([(" " if char == "\n" else char, style) for char, style in cells], room)
         gap = " " * (room + _GAP - _measure_cells(kept))
         yield f"{' ' * indent}{_paint_cells(terminal, [*kept, (gap, ''), *right])}"

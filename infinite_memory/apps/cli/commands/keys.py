@@ -296,9 +296,8 @@ def _show_rights(key: AccessKey) -> str:
 
 
 def _describe_end(key: AccessKey, zone: str | None) -> str:
-    if key.expires_at is None:
-        return "without an end"
-    return f"until {show_time(key.expires_at, zone)}"
+    end = key.expires_at
+    return "without an end" if end is None else f"until {show_time(end, zone)}"
 
 
 def _show_end(key: AccessKey, zone: str | None, now: datetime) -> str:

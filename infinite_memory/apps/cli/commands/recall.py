@@ -13,8 +13,15 @@ from infinite_memory.apps.cli.exits import ExitCode
 from infinite_memory.apps.cli.fields import conditions_but_when, filter_options, filter_values
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
-from infinite_memory.apps.cli.output import emit_json, emit_table, is_terminal, remark
-from infinite_memory.apps.cli.render import short_id, shorten_ids, show_day, show_time, show_times
+from infinite_memory.apps.cli.output import emit_json, emit_lines, emit_table, is_terminal, remark
+from infinite_memory.apps.cli.render import (
+    short_id,
+    shorten_ids,
+    show_day,
+    show_time,
+    show_times,
+    source_line,
+)
 from infinite_memory.apps.cli.scope_hints import describe_other_scopes
 from infinite_memory.core.clock import system_clock
 from infinite_memory.core.values.codec import iso
@@ -151,16 +158,16 @@ def list_command(
         remark(hint)
 
 
-# Enough to recognise a memory on a terminal, and to search the text in a pipe.
-_TABLE_CHARS, _PIPE_CHARS = 120, 600
-_WIDTHS = {"When": 11, "Scope": 16}
+_PIPE_CHARS = 600
 
 
 def emit_rows(memories: Sequence[Memory], store: MemoryStore) -> None:
-    """Write time, scope, kind, text and id of the memories to standard output."""
+    """Write a line for each memory; into a pipe its time, scope, kind, text and id."""
+    if is_terminal(sys.stdout):
+        emit_lines(source_line(memory, store) for memory in memories)
+        return
     zone, shown = store.config.time_zone, shorten_ids(store, [memory.id for memory in memories])
     now = system_clock()
-    max_chars = _TABLE_CHARS if is_terminal(sys.stdout) else _PIPE_CHARS
     emit_table(
         ("When", "Scope", "Kind", "Memory", "Id"),
         [
@@ -168,12 +175,11 @@ def emit_rows(memories: Sequence[Memory], store: MemoryStore) -> None:
                 show_day(memory.happened_at, zone),
                 memory.scope,
                 _describe_kind(memory, now),
-                one_line(shown_text(memory), max_chars=max_chars),
+                one_line(shown_text(memory), max_chars=_PIPE_CHARS),
                 shown[memory.id],
             )
             for memory in memories
         ],
-        widths=_WIDTHS,
     )
 
 

@@ -42,23 +42,9 @@ _WIDTHS = {"When": 11, "Scope": 16}
 _HEADING_CHARS = 256
 _LEAST_SHOWN = 0.0005
 _STEPS = (
-    *(
-        "sentences",
-        "speaker",
-        "around",
-        "quoted",
-        "is_question",
-        "important",
-        "conversation",
-        "time",
-        "scope",
-        "summary",
-        "later",
-        "former",
-        "linked",
-        "not_useful",
-    ),
-)
+    "sentences speaker around quoted is_question important conversation time scope summary later"
+    " former linked not_useful"
+).split()
 # A text that is longer does not fit into a line with its source.
 _LINE_CHARS, _EXCERPT_CHARS, _INDENT = 60, 600, 3
 

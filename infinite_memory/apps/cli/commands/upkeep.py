@@ -18,7 +18,7 @@ from infinite_memory.features.background.worker.jobs import JOBS
 from infinite_memory.search.text.lines import one_line
 from infinite_memory.store.memory_store import MemoryStore
 
-_UNDO = "infinite-memory undo {}"
+UNDO = "infinite-memory undo {}"
 _LINE_CHARS = 400
 
 
@@ -92,10 +92,11 @@ def _emit_each(context: click.Context, store: MemoryStore) -> Callable[[JobRepor
 def emit_report(store: MemoryStore, report: UpkeepReport) -> None:
     """Print the report of the jobs."""
     ids = dict.fromkeys(step.memory_id for step in shown_steps(report))
-    lines = describe_report(report, store.ids.shorten(list(ids)), undo=_UNDO)
-    emit_lines(Line([(_put_on_one_line(line), "")]) for line in lines)
+    lines = describe_report(report, store.ids.shorten(list(ids)), undo=UNDO)
+    emit_lines(Line([(put_on_one_line(line), "")]) for line in lines)
 
 
-def _put_on_one_line(line: str) -> str:
+def put_on_one_line(line: str) -> str:
+    """Return a line of a report without control characters, cut, with its indent."""
     indent = line[: len(line) - len(line.lstrip())]
     return f"{indent}{one_line(line, max_chars=_LINE_CHARS)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from infinite_memory.apps.cli.commands.upkeep import emit_report
+from infinite_memory.apps.cli.commands.upkeep import UNDO, emit_report, put_on_one_line
 from infinite_memory.apps.cli.exits import ExitCode
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
@@ -12,10 +12,7 @@ from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, remark
 from infinite_memory.apps.cli.render import show_time
 from infinite_memory.features.background.dreamer.describe import cycle_ids, describe_cycle
 from infinite_memory.features.background.upkeep.report import UpkeepReport
-from infinite_memory.search.text.lines import one_line
 
-_UNDO = "infinite-memory undo {}"
-_LINE_CHARS = 400
 _MOST_CYCLES = 1000
 
 
@@ -97,11 +94,6 @@ def diary_command(context: click.Context, /, *, limit: int, before: int | None) 
         short_ids = store.ids.shorten([name for cycle in cycles for name in cycle_ids(cycle)])
         for cycle in cycles:
             moment = show_time(cycle.at, store.config.time_zone)
-            lines = describe_cycle(cycle, short_ids, moment=moment, undo=_UNDO)
-            emit_lines(Line([(_put_on_one_line(line), "")]) for line in lines)
+            lines = describe_cycle(cycle, short_ids, moment=moment, undo=UNDO)
+            emit_lines(Line([(put_on_one_line(line), "")]) for line in lines)
     return ExitCode.DONE
-
-
-def _put_on_one_line(line: str) -> str:
-    indent = line[: len(line) - len(line.lstrip())]
-    return f"{indent}{one_line(line, max_chars=_LINE_CHARS)}"
