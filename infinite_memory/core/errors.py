@@ -40,8 +40,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
 
-DISTRIBUTION = "infinite-memory-mcp"
-"""The name of the package in an index; `infinite-memory` belongs to somebody else there."""
+DISTRIBUTION = "infinite-memory-mcp"  # in an index, where another project is `infinite-memory`
 _INSTALL = "`pip install '.[{}]'` in a copy of the repository"
 
 

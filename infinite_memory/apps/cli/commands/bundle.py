@@ -74,12 +74,8 @@ def bundle_command(
         )
     built = build_bundle(folder, _list_tools(), name=name, url=url)
     if wants_json(context):
-        emit_json(
-            {
-                key: str(value) if isinstance(value, Path) else value
-                for key, value in asdict(built).items()
-            }
-        )
+        files = {"bundle": str(built.bundle), "server_json": str(built.server_json)}
+        emit_json({**asdict(built), **files})
         return ExitCode.DONE
     remark(
         f"Built {built.bundle} ({format_size(built.size_bytes)}) and {built.server_json}.", style=""
@@ -167,9 +163,8 @@ def _list_needs(extra: str) -> Iterator[str]:
         own = _OWN_EXTRAS.fullmatch(text.strip())
         if own is None:
             yield text.strip()
-        else:
-            for name in own["extras"].split(","):
-                yield from _list_needs(name.strip())
+        for name in own["extras"].split(",") if own else ():
+            yield from _list_needs(name.strip())
 
 
 def _list_contents(
