@@ -337,7 +337,7 @@ class Lance(Library):
         super().install()
         # Its own size is measured without these, which only the model needs.
         extra = self.folder.with_name("lancedb-embedder")
-        install_python(extra, ["onnxruntime==1.32.0", "tokenizers==0.23.3"])
+        install_python(extra, ["fastembed==0.9.1"])
 
 
 SUBJECTS: tuple[type[Subject], ...] = (

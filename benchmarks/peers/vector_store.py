@@ -75,21 +75,13 @@ class Lance:
 
 class MiniLM:
     def __init__(self, folder):
-        import onnxruntime
-        import tokenizers
+        from fastembed import TextEmbedding
 
-        self.tokenizer = tokenizers.Tokenizer.from_file(f"{folder}/tokenizer.json")
-        self.tokenizer.no_padding()
-        self.tokenizer.enable_truncation(256)
-        self.session = onnxruntime.InferenceSession(f"{folder}/model.onnx")
+        name = "sentence-transformers/all-MiniLM-L6-v2"
+        self.model = TextEmbedding(name, specific_model_path=folder)
 
     def __call__(self, text):
-        import numpy
-
-        ids = numpy.array([self.tokenizer.encode(text).ids], dtype=numpy.int64)
-        given = {"input_ids": ids, "attention_mask": ids * 0 + 1, "token_type_ids": ids * 0}
-        vector = self.session.run(None, given)[0][0].mean(axis=0)
-        return (vector / numpy.linalg.norm(vector)).tolist()
+        return next(iter(self.model.embed([text]))).tolist()
 
 
 def main():
