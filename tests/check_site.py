@@ -81,4 +81,5 @@ def list_problems(site: Path, page: Page) -> list[str]:
 
 if __name__ == "__main__":
     with sync_playwright() as playwright, launch(playwright.chromium) as browser:
-        sys.exit("\n".join(list_problems(Path(sys.argv[1]).resolve(), browser.new_page())))
+        problems = list_problems(Path(sys.argv[1]).resolve(), browser.new_page())
+    sys.exit("\n".join(problems) or None)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 pytest.register_assert_rewrite("infinite_memory.testing", "tests.harness")
+pytest_plugins = ["infinite_memory.testing.pytest_plugin"]
 
 from infinite_memory import Config, MemoryStore  # noqa: E402
 from infinite_memory.search.embedding import onnx  # noqa: E402

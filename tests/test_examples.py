@@ -36,7 +36,8 @@ def memory() -> Iterator[MemoryStore]:
 
 @pytest.mark.parametrize("name", ADAPTERS)
 def test_an_adapter_is_short(name: str) -> None:
-    assert len((EXAMPLES / f"{name}.py").read_text().splitlines()) <= 80
+    lines = (EXAMPLES / f"{name}.py").read_text().splitlines()
+    assert sum(map(bool, lines)) <= 80  # those that are not empty
 
 
 def test_the_chat_recalls_what_another_conversation_said(
@@ -141,6 +142,11 @@ def test_an_agent_of_langgraph_keeps_items_in_the_memory(memory: MemoryStore) ->
     assert (store.search(("nobody",), query="tea"), store.get(("nobody",), "x")) == ([], None)
     memory.undo()
     assert store.get(anna, "tea") is None
+    namespaces = [("Users", "anna"), ("a/b", "*"), ("a", "b", "*"), ("名字", "é%2f")]
+    for namespace in namespaces:
+        store.put(namespace, "own", {"text": "Only here"})
+        assert [hit.namespace for hit in store.search(namespace)] == [namespace]
+    assert set(namespaces) <= set(store.list_namespaces())
 
 
 def test_a_graph_of_langgraph_gets_the_store(memory: MemoryStore) -> None:

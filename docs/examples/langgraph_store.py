@@ -1,13 +1,16 @@
 """A LangGraph store over a memory: `graph.compile(store=LangGraphStore(memory))`.
 
-A namespace is a scope below "langgraph/", in any letter case; a filter compares for equality.
+A namespace is a scope below "langgraph/", with "%41" for "A", since scopes ignore
+letter case and namespaces do not; a filter compares for equality.
 """
 
 import asyncio
 import json
+import re
 import uuid
 from collections.abc import Iterable
 from typing import Any
+from urllib.parse import unquote
 
 from langgraph.store import base
 
@@ -33,7 +36,7 @@ class LangGraphStore(base.BaseStore):
             return memory_id, None
 
     def _get(self, op: Any) -> base.Item | None:
-        _, memory = self._load(op)
+        memory = self._load(op)[1]
         return base.Item(**read(memory)) if memory and memory.status == "current" else None
 
     def _put(self, op: Any) -> None:
@@ -45,29 +48,38 @@ class LangGraphStore(base.BaseStore):
         elif memory:
             self.memory.revise(memory_id, revision=memory.revision, status="current", **fields)
         elif op.value is not None:
-            scope = "/".join(("langgraph", *op.namespace))
-            self.memory.remember(id=memory_id, scope=scope, **fields)
+            self.memory.remember(id=memory_id, scope=name_scope(op.namespace), **fields)
 
     def _find(self, op: Any) -> list[base.SearchItem]:
-        names = [name for name in self._names() if fits(name, "prefix", op.namespace_prefix)]
-        where: Any = {"scope": ["/".join(("langgraph", *name)) for name in names], "limit": 1000}
-        if op.query and names:
-            hits = self.memory.search(op.query, threshold=0, inherited="none", **where)
+        scopes = [name_scope(n) for n in self._names() if fits(n, "prefix", op.namespace_prefix)]
+        where: Any = {"scope": scopes, "inherited": "none", "limit": 1000}
+        if op.query and scopes:
+            hits = self.memory.search(op.query, threshold=0, **where)
             found = [base.SearchItem(**read(hit.memory), score=hit.score) for hit in hits]
         else:
-            memories = self.memory.browse(inherited="none", **where).memories if names else ()
+            memories = self.memory.browse(**where).memories if scopes else ()
             found = [base.SearchItem(**read(memory)) for memory in memories]
         kept = [item for item in found if (op.filter or {}).items() <= item.value.items()]
         return kept[op.offset : op.offset + op.limit]
 
     def _names(self) -> list[tuple[str, ...]]:
-        scopes = [name for name, count in self.memory.scopes.count_memories().items() if count]
-        return [tuple(s.split("/")[1:]) for s in scopes if s.startswith("langgraph/")]
+        counts = self.memory.scopes.count_memories()
+        scopes = [n.split("/")[1:] for n in counts if counts[n] and n.startswith("langgraph/")]
+        return [tuple(map(unquote, labels)) for labels in scopes]
 
     def _list(self, op: Any) -> list[tuple[str, ...]]:
         tests = op.match_conditions or ()
         names = [n for n in self._names() if all(fits(n, t.match_type, t.path) for t in tests)]
         return sorted({name[: op.max_depth] for name in names})[op.offset : op.offset + op.limit]
+
+
+def name_scope(namespace: tuple[str, ...]) -> str:
+    labels = [re.sub("[^a-z0-9._-]", escape, label) for label in namespace]
+    return "/".join(("langgraph", *labels))
+
+
+def escape(letter: Any) -> str:
+    return "".join(f"%{byte:02x}" for byte in letter[0].encode())
 
 
 def fits(name: tuple[str, ...], side: str, path: tuple[str, ...]) -> bool:

@@ -10,8 +10,10 @@ import rjieba
 from sphinx.application import Sphinx
 from sphinx.search.en import SearchEnglish
 
+from infinite_memory.core.errors import DISTRIBUTION
+
 project = "Infinite Memory"
-version = release = find_version("infinite-memory")
+version = release = find_version(DISTRIBUTION)
 extensions = ["myst_parser"]
 root_doc = "index"
 language = "en"

@@ -70,8 +70,8 @@ class Snapshot:
         return one
 
     def has_scopes(self) -> bool:
-        """Return whether there are snapshots of single scopes."""
-        return any(self._folder.glob(f"{_CONFINED}*/*.index"))
+        """Return whether there are snapshots of single scopes, of this model."""
+        return any(self._folder.glob(f"{_CONFINED}*/{self._path.name}"))
 
     def remove_other_scopes(self, scopes: Iterable[str]) -> None:
         """Remove the snapshots of scopes that were deleted or renamed; `scopes` are the present."""

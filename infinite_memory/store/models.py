@@ -61,6 +61,8 @@ class EmbeddingModels(Group):
     def warm_up(self) -> None:
         """Load the model and the index now, so that the first search need not wait for them.
 
+        The index of the whole store is left alone where people have searched single scopes.
+
         Raises:
             EmbedderError: the model cannot be loaded.
         """

@@ -1,4 +1,4 @@
-"""Fixtures for the tests of a program with a memory; pytest finds them where this is installed.
+"""Fixtures for the tests of a program with a memory, for the `pytest_plugins` of its conftest.
 
 They load nothing until a test asks for one. Override `memory_embedder` with a fixture that returns
 None to search by the model in the package, and `memory_clock` to begin at another moment.

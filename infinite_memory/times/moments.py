@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.timestamps import in_zone, read_moment
 from infinite_memory.times.calendar import WeekStart
-from infinite_memory.times.parser import read_as_of, read_exactly
+from infinite_memory.times.parser import is_now, read_as_of, read_exactly
 
 _DAY = timedelta(hours=20)
 _NOON = 12
@@ -42,6 +42,8 @@ def read_time(
         )
     if name == "as_of":
         return read_as_of(words, now=now, zone=zone, week_start=week_start)
+    if is_now(words):
+        return now
     if name not in _ENDS or not _is_date(words):
         with suppress(InvalidInput):
             return read_moment(words, zone)

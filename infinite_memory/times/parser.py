@@ -191,6 +191,11 @@ def _refusal(words: str, error: Exception) -> InvalidInput:
     )
 
 
+def is_now(words: str) -> bool:
+    """Return whether `words` name this very moment."""
+    return " ".join(words.split()).casefold() in _NOW
+
+
 def read_as_of(
     words: str,
     *,
@@ -210,7 +215,7 @@ def read_as_of(
     if is_instant:
         with suppress(InvalidInput):
             return read_moment(words, zone)
-    if isinstance(words, str) and " ".join(words.split()).casefold() in _NOW:
+    if isinstance(words, str) and is_now(words):
         return now
     time_range = read_exactly(words, now=now, zone=zone, week_start=week_start)
     if is_instant and time_range.start is not None:

@@ -41,3 +41,14 @@ def test_the_document_has_the_step_the_reason_and_the_numbers(ask: Ask) -> None:
     absent = ask("why-not", "coffee", "coffee", "--scope", "Global", "--kind", "fact")
     assert (absent["step"], absent["unmet"]) == ("conditions", ["scope", "kinds"])
     assert absent["explanation"] is None
+
+
+def test_names_that_look_like_moments_stand_as_they_are(run: Run) -> None:
+    scope, conversation = "2026-99-99 99:99Z", "chat-2026-06-05T10:00:00+02:00"
+    run("remember", "apples", "--id", "apples", "--scope", scope)
+    run("remember", "pears", "--id", "pears", "--conversation", conversation)
+    for memory_id, elsewhere, name in (
+        ("apples", ("--scope", "Global"), scope),
+        ("pears", ("--conversation", "other"), conversation),
+    ):
+        assert name in run("why-not", memory_id, "fruit", *elsewhere).stdout

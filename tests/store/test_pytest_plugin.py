@@ -1,4 +1,4 @@
-"""The fixtures for the tests of a program with a memory, which pytest finds by itself."""
+"""The fixtures for the tests of a program with a memory."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 pytest_plugins = "pytester"
 
+CONFTEST = 'pytest_plugins = ["infinite_memory.testing.pytest_plugin"]'
 PROGRAM = """
 from datetime import timedelta
 
@@ -52,18 +53,21 @@ print(sum(name.startswith("infinite_memory") for name in sys.modules))
 
 @pytest.mark.process
 def test_a_program_is_tested_with_the_fixtures(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(CONFTEST)
     pytester.makepyfile(PROGRAM)
     pytester.runpytest_subprocess("--strict-markers", "-W", "error").assert_outcomes(passed=2)
 
 
 @pytest.mark.thorough
 def test_a_fixture_that_returns_none_brings_the_model(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(CONFTEST)
     pytester.makepyfile(WITH_THE_MODEL)
     pytester.runpytest_subprocess().assert_outcomes(passed=1)
 
 
 @pytest.mark.process
 def test_pytest_lists_the_fixtures_and_they_load_nothing(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(CONFTEST)
     listed = pytester.runpytest_subprocess("--fixtures").stdout.str()
     assert all(f"memory_{name}" in listed for name in ("store", "clock", "embedder"))
     loaded = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True)

@@ -68,6 +68,14 @@ def test_a_conversation_is_searched_until_the_end_of_a_day(store: MemoryStore) -
     assert not store.conversations.search("c", query="tea", date_to=date(2026, 11, 24))
 
 
+def test_now_is_this_moment_for_every_argument(store: MemoryStore) -> None:
+    arguments = ("happened_at", "valid_from", "valid_to", "since", "until", "as_of", "date_to")
+    assert {store.times.read("right  Now", name) for name in arguments} == {NOW}
+    store.remember("The fair is open", id="fair")
+    assert store.revise("fair", revision=1, valid_to="now").revision == 2
+    assert store.get("fair").valid_to == NOW
+
+
 def test_a_moment_keeps_its_own_zone(store: MemoryStore) -> None:
     for given in ("2026-11-24T09:00+01:00", datetime.fromisoformat("2026-11-24T09:00+01:00")):
         assert store.times.read(given, "happened_at") == datetime(2026, 11, 24, 8, tzinfo=UTC)

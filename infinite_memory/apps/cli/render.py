@@ -36,7 +36,8 @@ _QUOTED_CHARS, _MOST_QUOTED, _SCOPE_CHARS = 60, 3, 16
 _MADE_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|import:[0-9a-f]{32}")
 # A moment in a sentence of the library.
 _MOMENT = re.compile(
-    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d(?::\d\d)?)"
+    r"(?<![\w-])\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d(?::\d\d)?)",
+    re.ASCII,
 )
 # What `memory_lines` shows in the first line, in lines of their own form, or at the end.
 _SHOWN_APART = {
@@ -181,7 +182,7 @@ def short_id(store: MemoryStore, memory_id: str) -> str:
 
 def source_line(memory: Memory, store: MemoryStore) -> Line:
     """Return a memory as one line: its text, where it comes from, and its short id."""
-    source = provenance(memory, store.config.time_zone)
+    source = provenance(memory, store.config.time_zone, ended=memory.ended_by(system_clock()))
     text = one_line(shown_text(memory), max_chars=_EXCERPT_CHARS)
     return Line([(text, "")], 0, join_pieces([*source, (short_id(store, memory.id), "dim")]))
 
@@ -296,7 +297,15 @@ def show_time(moment: datetime, zone: str | None) -> str:
 
 def show_times(sentence: str, zone: str | None) -> str:
     """Return a sentence of the library with its moments as `show_time` writes them."""
-    return _MOMENT.sub(lambda m: show_time(datetime.fromisoformat(m[0]), zone), sentence)
+    return _MOMENT.sub(lambda match: _show_found(match[0], zone), sentence)
+
+
+def _show_found(found: str, zone: str | None) -> str:
+    # A name in the sentence may look like a moment and be none.
+    try:
+        return show_time(datetime.fromisoformat(found), zone)
+    except (ValueError, OverflowError):
+        return found
 
 
 def show_day(moment: datetime, zone: str | None) -> str:
