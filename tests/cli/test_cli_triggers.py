@@ -104,8 +104,8 @@ def test_due_lists_dated_reminders_and_conditions_of_time(run: Run, ask: Ask, ho
     )
     add(home, "always", "Date.now() > 0", scope="work")
     first, second = run("due", "--days", "3").stdout.splitlines()
-    assert "  work  always: text of always  reminder:" in first
-    assert "  Global  Pay the rent  rent" in second
+    assert "  always: text of always  work  reminder:" in first
+    assert "  Pay the rent  rent" in second
     reminders = ask("due")["reminders"]
     assert [(r["text"], r["is_trigger"]) for r in reminders] == [
         ("text of always", True),
