@@ -9,6 +9,7 @@ the extra `dev` and an index of packages.
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import subprocess
@@ -64,7 +65,9 @@ def resolve(needs: Sequence[str], platform: str, python: str) -> str:
 
 def main() -> None:
     """Print the table of the required packages, and one of each extra that is named."""
-    for extras in ((), *((extra,) for extra in sys.argv[1:])):
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("extra", nargs="*", help="of the package, such as mcp")
+    for extras in ((), *((extra,) for extra in parser.parse_args().extra)):
         needs = list(list_needs(extras))
         print(f"| {f'with {extras[0]}' if extras else 'required'} | {' | '.join(PYTHONS)} |")
         print("|---|" + "---|" * len(PYTHONS))
