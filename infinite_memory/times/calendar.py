@@ -88,12 +88,14 @@ def _to_utc(moment: datetime) -> datetime:
 class Calendar:
     """The user's clock and calendar at the moment `now`, which is aware.
 
-    `zone` is an IANA name, None for the machine's time zone.
+    `zone` is an IANA name, None for the machine's time zone. `plans` says that of the days that a
+    name may mean, such as "Friday", the next one is meant, and not the last one.
     """
 
     now: datetime = field(converter=_to_utc)
     zone: str | None
     week_start: WeekStart
+    plans: bool = False
     clock: datetime = field(init=False)
     today: date = field(init=False)
 

@@ -410,7 +410,14 @@ def _set_period(match: Match, period: Period) -> Match:
 
 
 def latest(time: Time, calendar: Calendar) -> Period:
-    """Return the last occurrence that has begun; of a time in either half of the day, both."""
+    """Return the last occurrence that has begun; of a time in either half of the day, both.
+
+    With a calendar of somebody who plans it is the next one, if that is open.
+    """
+    if calendar.plans and isinstance(time, TwelveHourTime):
+        return resolve_next_on_clock(time, calendar, calendar.clock)
+    if calendar.plans and isinstance(time, Cycle):
+        return resolve_next(time, calendar, calendar.clock, strictly=False)
     if isinstance(time, TwelveHourTime):
         return spread_latest(time, calendar)
     return resolve_latest(time, calendar)

@@ -14,6 +14,8 @@ _DAY = timedelta(hours=20)
 _NOON = 12
 _ENDS = ("date_to", "expires_at")
 """The arguments that mean the end of a time; of a day, its last moment."""
+_BOUNDS = ("since", "until", "date_from")
+_PLANS = ("valid_to", "expires_at")
 
 
 def read_time(
@@ -28,8 +30,9 @@ def read_time(
 
     A date with a time is that moment. Of a longer time, as_of means the last moment that is over,
     and happened_at a single one, see `_choose_moment`; `_ENDS` mean its end, and other arguments,
-    such as since, until, valid_from and valid_to, its beginning. Words of `_ENDS` and of
-    happened_at may not be vague.
+    such as since, until, valid_from and valid_to, its beginning; valid_to means the end of a time
+    that goes on. For `_PLANS` "Friday" is the next one, for others the last one. Words may be vague
+    for `_BOUNDS` alone.
 
     Raises:
         InvalidInput: the value is neither, cannot be read, or has no such moment.
@@ -47,11 +50,16 @@ def read_time(
     if name not in _ENDS or not _is_date(words):
         with suppress(InvalidInput):
             return read_moment(words, zone)
-    vague = name not in (*_ENDS, "happened_at")
-    stretch = read_exactly(words, now=now, zone=zone, week_start=week_start, vague=vague)
-    moment = stretch.end if name in _ENDS else stretch.start
+    is_end = name in _ENDS
+    vague, plans = name in _BOUNDS, name in _PLANS
+    stretch = read_exactly(
+        words, now=now, zone=zone, week_start=week_start, vague=vague, plans=plans
+    )
+    if name == "valid_to" and stretch.start is not None and stretch.start <= now:
+        is_end = stretch.end is None or stretch.end > now
+    moment = stretch.end if is_end else stretch.start
     if moment is None:
-        lack = "end" if name in _ENDS else "beginning"
+        lack = "end" if is_end else "beginning"
         raise InvalidInput(
             f"{name} {words!r:.100} has no {lack}: name a day or a time, such as"
             ' "last Tuesday" or "2026-06-05T14:30"'

@@ -84,14 +84,17 @@ def read_exactly(
     zone: str | None,
     week_start: WeekStart | str = WeekStart.MONDAY,
     vague: bool = True,
+    plans: bool = False,
 ) -> TimeRange:
     """Return the range of `read_range`, with moments as short as they are said.
+
+    With `plans` a name of several days, such as "Friday", means the next one.
 
     Raises:
         InvalidInput: the words cannot be read or, unless `vague`, are a sentence or as vague as
             "recently".
     """
-    calendar = calendar_at(now, zone, week_start)
+    calendar = evolve(calendar_at(now, zone, week_start), plans=plans)
     return _read(words, calendar, lenient=vague, widen=False).range
 
 

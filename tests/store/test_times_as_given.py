@@ -50,7 +50,9 @@ def test_a_day_means_the_same_however_it_is_said(store: MemoryStore, day: date |
     found = store.search("pump", as_of=day)
     assert found.as_of == end - timedelta(microseconds=1)
     assert store.revise("pump", revision=1, valid_from=None, valid_to=day).revision == 2
-    assert store.get("pump").valid_to == MIDNIGHT
+    # What holds until Tuesday holds until the next one.
+    next_week = timedelta(days=7 if day == " Tuesday " else 0)
+    assert store.get("pump").valid_to == MIDNIGHT + next_week
     assert store.bulk.preview_forget(since=day).count == 1
 
 
@@ -74,6 +76,34 @@ def test_now_is_this_moment_for_every_argument(store: MemoryStore) -> None:
     store.remember("The fair is open", id="fair")
     assert store.revise("fair", revision=1, valid_to="now").revision == 2
     assert store.get("fair").valid_to == NOW
+
+
+@pytest.mark.parametrize(
+    ("words", "day"),
+    [
+        ("the end of the year", "2027-01-01"),
+        ("Christmas", "2026-12-25"),
+        ("5 December", "2026-12-05"),
+        ("Friday", "2026-11-27"),
+        ("end of June", "2027-06-21"),
+        ("last Friday", "2026-11-20"),
+        ("this week", "2026-11-30"),
+        ("December 2025", "2025-12-01"),
+    ],
+)
+def test_what_holds_until_a_day_in_words_holds_until_the_next_such_day(
+    store: MemoryStore, words: str, day: str
+) -> None:
+    store.remember("The office is closed", id="closed", valid_to=words)
+    assert store.get("closed").valid_to == store.times.read(day, "valid_from")
+
+
+@pytest.mark.parametrize("name", ["happened_at", "valid_from", "valid_to", "as_of", "expires_at"])
+def test_vague_words_are_for_the_bounds_of_a_search_alone(store: MemoryStore, name: str) -> None:
+    assert store.times.read("recently", "since") < NOW
+    if name != "as_of":  # it asks for a moment of the past, which may be as vague as the question
+        with pytest.raises(InvalidInput, match="recently"):
+            store.times.read("recently", name)
 
 
 def test_a_moment_keeps_its_own_zone(store: MemoryStore) -> None:
