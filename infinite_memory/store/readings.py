@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
+from infinite_memory.core.values.checks import check_field
 from infinite_memory.core.values.timestamps import TimeLike
 from infinite_memory.engine.id_endings import resolve_id, shorten_ids
 from infinite_memory.store.lifetime import Group
+
+_ARGUMENTS = (
+    *("happened_at", "valid_from", "valid_to", "since", "until", "as_of"),
+    *("date_from", "date_to", "expires_at"),
+)
 
 
 class Ids(Group):
@@ -45,6 +51,7 @@ class Times(Group):
         first day; as "as_of", "date_to" and "expires_at", the end, and as any other its beginning.
 
         Raises:
-            InvalidInput: the time cannot be read, or has no such moment.
+            InvalidInput: the time cannot be read, has no such moment, or no argument has that name.
         """
+        check_field(argument, _ARGUMENTS, lack="no method takes a time as")
         return self._services.read_time(time, argument)

@@ -72,15 +72,14 @@ def _choose_moment(
 ) -> datetime:
     """Return the moment of an event that happened from `start` to `end`.
 
-    It is the start if that is less than a day ("yesterday at 9"), and otherwise noon of the first
-    day ("last Tuesday", "March 2024"), which no time zone near moves to another day. A time that
-    has begun and has not ended gives no moment later than `now`.
+    It is the start if that is less than a day ("yesterday at 9"), or a day before noon ("today"),
+    and otherwise noon of its first day, which no time zone near moves to another day.
     """
     if end is not None and end - start < _DAY:
         return start
     noon = in_zone(start, zone).replace(hour=_NOON, minute=0, second=0, microsecond=0)
     moment = max(start, noon.astimezone(start.tzinfo))
-    return min(moment, now) if start <= now else moment
+    return start if start <= now < moment else moment
 
 
 def _is_date(words: str) -> bool:

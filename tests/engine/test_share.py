@@ -122,6 +122,8 @@ def test_what_is_not_current_is_not_copied_into_the_present_of_others(anna: Memo
     for old in ("paris", "plan"):
         with pytest.raises(InvalidInput, match="a copy would be current again"):
             anna.share(old, to="team", copy=True)
+    with pytest.raises(InvalidInput, match="plan is forgotten: bring it back first"):
+        anna.share("plan", to="team")
     assert anna.get("rome").status == "current"
 
 

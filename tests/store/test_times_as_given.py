@@ -98,6 +98,22 @@ def test_what_holds_until_a_day_in_words_holds_until_the_next_such_day(
     assert store.get("closed").valid_to == store.times.read(day, "valid_from")
 
 
+def test_the_same_words_a_moment_later_are_the_same_memory() -> None:
+    clock = StoppedClock(datetime(2026, 11, 25, 8, tzinfo=UTC))
+    parts: Any = {"clock": clock, "embedder": HashingEmbedder()}
+    with MemoryStore.open("memory://", config=Config(time_zone="UTC"), **parts) as store:
+        for outcome in ("stored", "unchanged"):
+            done = store.remember("The pump was replaced", id="pump", happened_at="today")
+            assert done.outcome == outcome
+            clock.now += timedelta(seconds=1)
+        assert store.get("pump").happened_at == datetime(2026, 11, 25, tzinfo=UTC)
+
+
+def test_an_argument_that_no_method_has_is_refused(store: MemoryStore) -> None:
+    with pytest.raises(InvalidInput, match="'expires'; the nearest is 'expires_at'"):
+        store.times.read("tomorrow", "expires")
+
+
 @pytest.mark.parametrize("name", ["happened_at", "valid_from", "valid_to", "as_of", "expires_at"])
 def test_vague_words_are_for_the_bounds_of_a_search_alone(store: MemoryStore, name: str) -> None:
     assert store.times.read("recently", "since") < NOW

@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from infinite_memory.apps.cli.completions import complete_scopes, complete_tags
+from infinite_memory.apps.cli.output import remark
+from infinite_memory.apps.cli.render import show_time
 from infinite_memory.apps.cli.waiting import end_waiting
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.criteria import Depth, Mode
 from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType
 from infinite_memory.core.values.memory import Kind, Origin, Status
+
+if TYPE_CHECKING:
+    from infinite_memory.store.memory_store import MemoryStore
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -90,13 +95,17 @@ def create_option(command: Command) -> Command:
     )(command)
 
 
-def field_values(options: Mapping[str, Any]) -> dict[str, Any]:
+def field_values(options: Mapping[str, Any], store: MemoryStore) -> dict[str, Any]:
     """Return the given fields among the options, as `MemoryStore.remember` takes them.
 
-    Raises:
-        InvalidInput: the context cannot be read.
+    A remark says how words of time are read; what cannot be read raises `InvalidInput`.
     """
     values = {name: value for name, value in options.items() if value not in (None, ())}
+    for name in [name for name in TIMES if name in values]:
+        words, values[name] = values[name], store.times.read(values[name], name)
+        if not words.strip()[:4].isdigit():
+            moment = show_time(values[name], store.config.time_zone)
+            remark(f"{name} {words!r:.100} was read as {moment}.")
     if "context" in values:
         values["context"] = _read_context(values["context"])
     return values

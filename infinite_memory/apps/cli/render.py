@@ -297,15 +297,13 @@ def show_time(moment: datetime, zone: str | None) -> str:
 
 def show_times(sentence: str, zone: str | None) -> str:
     """Return a sentence of the library with its moments as `show_time` writes them."""
-    return _MOMENT.sub(lambda match: _show_found(match[0], zone), sentence)
 
+    def show(match: re.Match[str]) -> str:
+        with suppress(ValueError, OverflowError):  # a name may look like a moment and be none
+            return show_time(datetime.fromisoformat(match[0]), zone)
+        return match[0]
 
-def _show_found(found: str, zone: str | None) -> str:
-    # A name in the sentence may look like a moment and be none.
-    try:
-        return show_time(datetime.fromisoformat(found), zone)
-    except (ValueError, OverflowError):
-        return found
+    return _MOMENT.sub(show, sentence)
 
 
 def show_day(moment: datetime, zone: str | None) -> str:

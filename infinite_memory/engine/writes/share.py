@@ -47,6 +47,8 @@ def share(services: Services, memory_id: str, *, to: str, copy: bool) -> Receipt
 
 
 def _move(services: Services, memory: Memory, scope: str) -> Receipt:
+    if memory.status is Status.FORGOTTEN:
+        raise InvalidInput(f"{memory.id} is forgotten: bring it back first, with status current")
     changes = {"scope": scope, "create_scope": False}
     return revise(
         services,

@@ -146,7 +146,7 @@ def revise_command(
     with open_store(context) as store:
         memory_id = store.ids.resolve(memory_id)
         changes = dict(_EMPTY[name] for name in clear)
-        changes |= field_values(options)
+        changes |= field_values(options, store)
         if changes.get("supersedes"):
             changes["supersedes"] = [store.ids.resolve(old) for old in changes["supersedes"]]
         if text is not None:

@@ -122,7 +122,7 @@ def remember_command(
         return
     with open_store(context) as store:
         limit = store.config.limits.max_text_bytes
-        fields = field_values(options)
+        fields = field_values(options, store)
         if fields.get("supersedes"):
             fields["supersedes"] = [store.ids.resolve(old) for old in fields["supersedes"]]
         checked_text = read_text(" ".join(words), max_bytes=limit)
@@ -207,9 +207,7 @@ def _embed_long_texts(store: MemoryStore, receipts: Sequence[Receipt]) -> None:
 
 
 def _read_file(store: MemoryStore, path: str, options: dict[str, Any]) -> Drafts:
-    config, defaults = store.config, {"origin": str(Origin.IMPORT), **field_values(options)}
-    # The id of a line tells its time, so the options are read before.
-    defaults |= {n: store.times.read(defaults[n], n) for n in TIMES if n in defaults}
+    config, defaults = store.config, {"origin": str(Origin.IMPORT), **field_values(options, store)}
     with ExitStack() as stack:
         if path == "-":
             file, name = sys.stdin.buffer, "standard input"
