@@ -11,6 +11,7 @@ from infinite_memory.times.calendar import WeekStart
 from infinite_memory.times.parser import is_now, read_as_of, read_exactly
 
 _DAY = timedelta(hours=20)
+_HOUR = timedelta(hours=1)
 _NOON = 12
 _ENDS = ("date_to", "expires_at")
 """The arguments that mean the end of a time; of a day, its last moment."""
@@ -50,21 +51,24 @@ def read_time(
     if name not in _ENDS or not _is_date(words):
         with suppress(InvalidInput):
             return read_moment(words, zone)
-    is_end = name in _ENDS
     vague, plans = name in _BOUNDS, name in _PLANS
     stretch = read_exactly(
         words, now=now, zone=zone, week_start=week_start, vague=vague, plans=plans
     )
-    if name == "valid_to" and stretch.start is not None and stretch.start <= now:
-        is_end = stretch.end is None or stretch.end > now
-    moment = stretch.end if is_end else stretch.start
+    start, end = stretch.start, stretch.end
+    is_end = name in _ENDS
+    if name == "expires_at" and start is not None and end is not None:
+        is_end = end - start > _HOUR  # which is how "in two hours" and "at noon" are read
+    if name == "valid_to" and start is not None and start <= now:
+        is_end = end is None or end > now
+    moment = end if is_end else start
     if moment is None:
         lack = "end" if is_end else "beginning"
         raise InvalidInput(
             f"{name} {words!r:.100} has no {lack}: name a day or a time, such as"
             ' "last Tuesday" or "2026-06-05T14:30"'
         )
-    return _choose_moment(moment, stretch.end, now, zone) if name == "happened_at" else moment
+    return _choose_moment(moment, end, now, zone) if name == "happened_at" else moment
 
 
 def _choose_moment(

@@ -109,8 +109,9 @@ DEFAULT_ADDRESS = "127.0.0.1:8765"
 class HttpOptions:
     """How a server is reached over HTTP, and its offer of tools.
 
-    With `require_keys` every client needs a key, even while there is none. `host_names` are names
-    under which clients reach the server, besides addresses and localhost. `scopes` confines every
+    With `require_keys` every client needs a key, even while there is none, and also with
+    `host_names`, under which clients reach the server besides addresses and localhost: a proxy on
+    this machine looks like a local program. `scopes` confines every
     client; None opens all. `call_seconds` is how long a client waits for a call. A file in `home`,
     unless that is None, lets the page be found. `opens_page` says that the server runs for the
     page, which is opened in the browser of the `environment`, None for none. Clients sign in with
@@ -131,6 +132,11 @@ class HttpOptions:
     environment: Mapping[str, str] | None = field(default=None, repr=False)
     oauth: OAuth | None = None
     root_path: str = ""
+
+    @property
+    def demands_keys(self) -> bool:
+        """Whether a client needs a key even while the store has none."""
+        return self.require_keys or bool(self.host_names) or not self.address.is_loopback
 
 
 def is_loopback_host(host: str) -> bool:

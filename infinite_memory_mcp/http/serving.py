@@ -120,8 +120,7 @@ def build_application(
 
         tokens = TokenCheck(memory, options.oauth)
         resource = ProtectedResource(options.oauth, options.root_path)
-    is_required = options.require_keys or not options.address.is_loopback
-    keys = KeyCheck(memory, required=is_required, tokens=tokens)
+    keys = KeyCheck(memory, required=options.demands_keys, tokens=tokens)
     return HttpApplication(
         memory,
         handles,
@@ -346,8 +345,8 @@ def _announce_address(port: int, options: HttpOptions, sign_ins: SignIns) -> Non
     if options.opens_page:
         open_page(make_address(url, sign_ins.make_code()), options.environment)
         return
-    who = "every client needs a key"
-    if options.address.is_loopback and not options.require_keys:
+    who = "every client needs a key: `infinite-memory keys create NAME` makes one"
+    if not options.demands_keys:
         who = "only programs of this machine can connect; they need a key once there is one"
     announce(_log, f"infinite-memory-mcp: serving {url}/mcp and {url}/sse; {who}")
 

@@ -277,6 +277,7 @@ def test_memories_are_browsed_newest_first_page_by_page(store: MemoryStore) -> N
     seen, after = [], None
     while True:
         page = store.browse(limit=3, after=after)
+        assert (list(page), len(page)) == (list(page.memories), len(page.memories))
         seen.extend(memory.id for memory in page.memories)
         if (after := page.next) is None:
             break

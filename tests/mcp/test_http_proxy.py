@@ -131,6 +131,17 @@ def test_no_claim_of_a_proxy_stands_for_a_key_or_a_host(
     assert server.ask(body, headers={**CLAIMS, "host": "evil.example", **shown}).status == 421
 
 
+@pytest.mark.process
+def test_who_is_let_in_under_a_name_needs_a_key_even_while_there_is_none(tmp_path: Path) -> None:
+    # A proxy on this machine looks like a program of this machine.
+    with HttpServer(tmp_path / "home", "--allow-host", NAME) as open_server:
+        for host in (NAME, "127.0.0.1"):
+            refused = open_server.ask(call_body("get_user_profile"), headers={"host": host})
+            assert refused.status == 401, host
+            assert b"a key is needed" in refused.body
+        assert "needs a key: `infinite-memory keys create NAME` makes one" in open_server.log
+
+
 def test_a_proxy_under_a_name_that_is_not_allowed_is_told_so(server: HttpServer) -> None:
     with Proxy(server, host="other.example.org").running() as proxy:
         behind = http.client.HTTPConnection(proxy.host, proxy.port, timeout=60)

@@ -62,6 +62,16 @@ def test_a_key_is_good_for_the_whole_of_its_last_day(store: MemoryStore, end: da
     assert created.key.expires_at == datetime(2026, 12, 31, 18, 15, tzinfo=UTC)
 
 
+@pytest.mark.parametrize(
+    ("words", "moment"),
+    [("tomorrow at noon", "2026-11-26T12:00"), ("in two days", "2026-11-28T00:00")],
+)
+def test_a_key_expires_at_a_time_of_day_and_at_the_end_of_a_day(
+    store: MemoryStore, words: str, moment: str
+) -> None:
+    assert store.times.read(words, "expires_at") == store.times.read(moment, "expires_at")
+
+
 def test_a_conversation_is_searched_until_the_end_of_a_day(store: MemoryStore) -> None:
     reminder: Any = {"kind": "reminder", "title": "tea", "conversation_id": "c"}
     store.remember("Alice drinks tea", happened_at="today at 9:00", **reminder)
@@ -183,10 +193,15 @@ def test_awaited_calls_read_times_alike() -> None:
 
 def test_the_command_line_reads_times_alike(tmp_path: Path) -> None:
     def run(*arguments: str) -> str:
-        return CliRunner().invoke(infinite_memory, ["--home", str(tmp_path), *arguments]).output
+        result = CliRunner().invoke(infinite_memory, ["--home", str(tmp_path), *arguments])
+        return result.stdout or result.stderr
 
     run("remember", "x", "--id", "x", "--happened-at", "2020-03-05")
     assert "the time 'a cup of tea' cannot be read" in run("search", "x", "--since", "a cup of tea")
     listed = run("list", "--since", "March 2020", "--until", "April 2020", "--json")
     assert [memory["id"] for memory in json.loads(listed)["memories"]] == ["x"]
-    assert "1 memory" in run("forget", "--since", "March 2020", "--before", "April 2020")
+    runner = CliRunner()
+    chosen = ["forget", "--since", "March 2020", "--before", "April 2020"]
+    said = runner.invoke(infinite_memory, ["--home", str(tmp_path), *chosen]).stderr
+    assert "1 memory" in said
+    assert "'April 2020' was read as 2020-04-01 00:00" in said

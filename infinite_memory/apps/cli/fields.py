@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 TIMES = tuple(field.name for field in MEMORY_FIELDS if field.value_type is FieldType.TIME)
+BOUNDS = ("since", "until")
 """The fields that hold a point in time."""
 
 OPTION_NAMES = {"conversation_id": "conversation"}
@@ -98,16 +99,28 @@ def create_option(command: Command) -> Command:
 def field_values(options: Mapping[str, Any], store: MemoryStore) -> dict[str, Any]:
     """Return the given fields among the options, as `MemoryStore.remember` takes them.
 
+    Times are read by `read_times`.
+    """
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    values = read_times(given, TIMES, store)
+    if "context" in values:
+        values["context"] = _read_context(values["context"])
+    return values
+
+
+def read_times(
+    options: Mapping[str, Any], names: Iterable[str], store: MemoryStore
+) -> dict[str, Any]:
+    """Return the options with the moments that the times of these `names` mean.
+
     A remark says how words of time are read; what cannot be read raises `InvalidInput`.
     """
-    values = {name: value for name, value in options.items() if value not in (None, ())}
-    for name in [name for name in TIMES if name in values]:
+    values = dict(options)
+    for name in [name for name in names if values.get(name) is not None]:
         words, values[name] = values[name], store.times.read(values[name], name)
         if not words.strip()[:4].isdigit():
             moment = show_time(values[name], store.config.time_zone)
-            remark(f"{name} {words!r:.100} was read as {moment}.")
-    if "context" in values:
-        values["context"] = _read_context(values["context"])
+            remark(f"{words!r:.100} was read as {moment}.")
     return values
 
 
@@ -196,11 +209,12 @@ def depth_option(command: Command) -> Command:
     )(command)
 
 
-def filter_values(options: Mapping[str, Any]) -> dict[str, Any]:
+def filter_values(options: Mapping[str, Any], store: MemoryStore) -> dict[str, Any]:
     """Return the conditions among the options, as `MemoryStore.search` and `browse` take them.
 
-    Without --status the library chooses the statuses.
+    Without --status the library chooses the statuses. Bounds are read by `read_times`.
     """
+    options = read_times(options, BOUNDS, store)
     statuses = options["statuses"]
     return {
         **({"statuses": () if _ANY in statuses else statuses} if statuses else {}),

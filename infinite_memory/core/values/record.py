@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -95,12 +95,19 @@ class Changes:
 class Page(PlainData):
     """Memories, newest first, and the cursor of the next page, None at the end.
 
-    `when` is the reading of the words of time, None without them.
+    `when` is the reading of the words of time, None without them. The page itself can be iterated
+    over, as hits can.
     """
 
     memories: tuple[Memory, ...]
     next: str | None
     when: Reading | None = None
+
+    def __iter__(self) -> Iterator[Memory]:
+        return iter(self.memories)
+
+    def __len__(self) -> int:
+        return len(self.memories)
 
 
 @frozen(kw_only=True)

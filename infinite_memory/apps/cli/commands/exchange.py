@@ -11,6 +11,7 @@ import click
 
 from infinite_memory.apps.cli.completions import complete_files, complete_scopes, complete_tags
 from infinite_memory.apps.cli.exits import ExitCode
+from infinite_memory.apps.cli.fields import BOUNDS, read_times
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, progress_bars, remark
@@ -100,7 +101,7 @@ def export_command(
             private=options["private"],
             force=options["force"],
             progress=progress,
-            **_make_conditions(options),
+            **_make_conditions(read_times(options, BOUNDS, store)),
         )
     if wants_json(context):
         emit_json(exported.to_dict())

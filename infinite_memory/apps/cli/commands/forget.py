@@ -10,6 +10,7 @@ import click
 
 from infinite_memory.apps.cli.completions import MEMORY_ID, complete_scopes, complete_tags
 from infinite_memory.apps.cli.exits import ExitCode
+from infinite_memory.apps.cli.fields import BOUNDS, read_times
 from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, is_terminal, remark
@@ -148,7 +149,7 @@ def _forget_matching(context: click.Context, given: dict[str, Any], confirm: str
     as_json = wants_json(context)
     refusal = None
     with open_store(context) as store:
-        choice = _read_choice(given)
+        choice = _read_choice(read_times(given, BOUNDS, store))
         if confirm is not None:
             try:
                 return _report_receipt(store.bulk.forget(confirm, **choice), as_json=as_json)

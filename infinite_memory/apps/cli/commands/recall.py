@@ -60,7 +60,7 @@ def recall_command(
     words = " ".join(when) if when else None
     with open_store(context) as store:
         recalled = store.recall_by_time(
-            **filter_values({**options, "when": words}),
+            **filter_values({**options, "when": words}, store),
             limit=options["limit"],
             after=options["after"],
             newest_first=newest_first,
@@ -136,7 +136,7 @@ def list_command(
         zone, as_of = store.config.time_zone, options["as_of"]
         if as_of is not None:
             options["as_of"] = as_of = store.times.read(as_of, "as_of")
-        conditions = filter_values(options)
+        conditions = filter_values(options, store)
         if options["scopes"]:
             conditions["inherited"] = Inherited.LAST
         page = store.browse(**conditions, limit=limit, after=after)

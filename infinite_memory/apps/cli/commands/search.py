@@ -83,7 +83,7 @@ def search_command(
         zone = store.config.time_zone
         hits = store.search(
             query,
-            **filter_values(options),
+            **filter_values(options, store),
             depth=options["depth"],
             limit=options["limit"],
             offset=options["offset"],
@@ -197,7 +197,7 @@ def why_not_command(
         absence = store.why_not(
             query,
             store.ids.resolve(memory_id),
-            **filter_values(options),
+            **filter_values(options, store),
             depth=options["depth"],
             limit=options["limit"],
             threshold=options["threshold"],
