@@ -33,7 +33,7 @@ def list_entries(page: Path) -> list[Path]:
 
 def test_every_page_is_once_in_the_navigation(staged: Path) -> None:
     pages = sorted(page for page in staged.rglob("*.md") if page.name != "index.md")
-    assert len(pages) > 150
+    assert len(pages) > 120
     listed = [
         *list_entries(staged / "index.md"),
         *list_entries(staged / "docs/decisions/README.md"),
