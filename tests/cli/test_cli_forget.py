@@ -48,3 +48,12 @@ def test_a_damaged_memory_can_be_erased(run: Run, ask: Ask, home: Path) -> None:
     (receipt,) = ask("forget", "a", "--hard", "--yes")["receipts"]
     assert (receipt["outcome"], receipt["erased"]) == ("erased", ["memory a, which was damaged"])
     assert ask("verify")["sound"] is True
+
+
+def test_an_erasure_names_what_holds_the_same_words(run: Run) -> None:
+    run("remember", "I am allergic to penicillin", "--id", "fact")
+    run("remember", "Remember: I am  allergic to Penicillin!", "--id", "said", "--kind", "message")
+    run("remember", "I am allergic to pollen", "--id", "other")
+    erased = run("forget", "fact", "--hard", "--yes").stderr
+    assert "still in 1 other memory: infinite-memory forget said --hard" in erased
+    assert "The same words" not in run("forget", "other", "--hard", "--yes").stderr

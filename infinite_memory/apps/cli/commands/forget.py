@@ -17,6 +17,7 @@ from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, is_term
 from infinite_memory.apps.cli.render import receipt_sentence, short_id, source_line
 from infinite_memory.apps.cli.waiting import waiting
 from infinite_memory.core.errors import Conflict, NotFound, StoreDamaged
+from infinite_memory.core.values.criteria import Mode
 from infinite_memory.core.values.memory import Kind, shown_text
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import BulkReceipt, Preview, Receipt
@@ -98,49 +99,64 @@ def _forget_ids(context: click.Context, memory_ids: Sequence[str], *, hard: bool
     with open_store(context) as store:
         # Every id is looked up before the first is forgotten, so that a wrong id changes nothing.
         memory_ids = [store.ids.resolve(memory_id, whole=hard) for memory_id in memory_ids]
-        lines, receipts = _look_up(store, memory_ids, hard=hard)
-        if hard and lines and not yes and not _confirm_erasing(list(lines.values())):
+        texts, receipts = _look_up(store, memory_ids, hard=hard)
+        if hard and texts and not yes and not _confirm_erasing(texts, store):
             remark("Nothing was erased.", style="")
             return ExitCode.NO
         with waiting():
-            receipts |= {memory_id: store.forget(memory_id, hard=hard) for memory_id in lines}
+            same = _find_same_words(texts, store) if hard else []
+            receipts |= {memory_id: store.forget(memory_id, hard=hard) for memory_id in texts}
         if wants_json(context):
             emit_json({"receipts": [receipt.to_dict() for receipt in receipts.values()]})
         else:
             sentences = [receipt_sentence(receipt, store) for receipt in receipts.values()]
             emit_lines(Line([(sentence, "")]) for sentence in sentences)
+        if same:
+            remark(
+                f"The same words are still in {format_count(len(same), 'other memory', 'others')}:"
+                f" infinite-memory forget {' '.join(same)} --hard"
+            )
     return ExitCode.DONE
 
 
 def _look_up(
     store: MemoryStore, memory_ids: Sequence[str], *, hard: bool
 ) -> tuple[dict[str, str], dict[str, Receipt]]:
-    """Return a line about every memory, and the receipts of memories that were erased before."""
-    lines: dict[str, str] = {}
+    """Return the text of every memory, and the receipts of memories that were erased before."""
+    texts: dict[str, str] = {}
     receipts: dict[str, Receipt] = {}
     for memory_id in memory_ids:
         try:
-            text = one_line(shown_text(store.get(memory_id)), max_chars=_TEXT_CHARS)
+            texts[memory_id] = shown_text(store.get(memory_id))
         except StoreDamaged:
             if not hard:
                 raise
-            text = "(damaged)"
+            texts[memory_id] = "(damaged)"
         except NotFound:
             if not hard:
                 raise
             # Finishes an erasure that was interrupted, and refuses an id that never existed.
             receipts[memory_id] = store.forget(memory_id, hard=True)
-            continue
-        lines[memory_id] = f"{text}  {short_id(store, memory_id)}"
-    return lines, receipts
+    return texts, receipts
 
 
-def _confirm_erasing(lines: Sequence[str]) -> bool:
+def _find_same_words(texts: Mapping[str, str], store: MemoryStore) -> list[str]:
+    """Return the ids of other memories with one of the texts, such as the messages it came from."""
+    found = dict[str, None]()
+    for text in texts.values():
+        words = " ".join(text.casefold().split())
+        for hit in store.search(text, mode=Mode.HISTORY, statuses=(), threshold=0, limit=20):
+            if words in " ".join(hit.memory.text.casefold().split()):
+                found[hit.memory.id] = None
+    return [memory_id for memory_id in found if memory_id not in texts]
+
+
+def _confirm_erasing(texts: Mapping[str, str], store: MemoryStore) -> bool:
     if not is_terminal(sys.stdin):
         raise click.UsageError("--hard erases for good: give --yes, or run it on a terminal")
-    for line in lines:
-        remark(line, style="")
-    number = format_count(len(lines), "memory", "memories")
+    for memory_id, text in texts.items():
+        remark(f"{one_line(text, max_chars=_TEXT_CHARS)}  {short_id(store, memory_id)}", style="")
+    number = format_count(len(texts), "memory", "memories")
     return click.confirm(f"Erase {number} for good?", err=True)
 
 
