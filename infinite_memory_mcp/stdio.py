@@ -178,13 +178,11 @@ class Pipes:
         The end of input does not show that: a process that is still running may hold the write end
         of the pipe. On Windows only a failed write shows it.
         """
-        if sys.platform != "win32":
-            notify = partial(asyncio.get_running_loop().call_soon_threadsafe, self._hung_up.set)
-            arguments = (self._target, notify)
-            # A daemon: it cannot be woken, and must not keep the process from exiting.
-            threading.Thread(
-                target=_poll_for_hang_up, args=arguments, name="hang-up", daemon=True
-            ).start()
+        notify = partial(asyncio.get_running_loop().call_soon_threadsafe, self._hung_up.set)
+        # A daemon: it cannot be woken, and must not keep the process from exiting.
+        threading.Thread(
+            target=_poll_for_hang_up, args=(self._target, notify), name="hang-up", daemon=True
+        ).start()
         await self._hung_up.wait()
         with anyio.move_on_after(_DRAIN_SECONDS):
             await self._open_requests.wait_for_none()
@@ -245,13 +243,14 @@ class Pipes:
 
 
 def _poll_for_hang_up(pipe: BinaryIO, notify: Callable[[], object]) -> None:
-    poll = select.poll()
-    poll.register(pipe, 0)
-    # Without a timeout this returns only at an error, at a hang-up, or for an invalid descriptor.
-    if any(events & (select.POLLERR | select.POLLHUP) for _, events in poll.poll()):
-        # The event loop may have ended meanwhile.
-        with suppress(RuntimeError):
-            notify()
+    if sys.platform != "win32":
+        poll = select.poll()
+        poll.register(pipe, 0)
+        # Without a timeout this returns only at an error, a hang-up, or for an invalid descriptor.
+        if any(events & (select.POLLERR | select.POLLHUP) for _, events in poll.poll()):
+            # The event loop may have ended meanwhile.
+            with suppress(RuntimeError):
+                notify()
 
 
 def _read_line(source: BinaryIO) -> bytes:

@@ -45,7 +45,7 @@ def main() -> None:
     # A dependency that is quiet in a CI may leave something behind at a user's.
     os.environ.pop("CI", None)
     with tempfile.TemporaryDirectory() as home, tempfile.TemporaryDirectory() as user:
-        os.environ["HOME"] = user
+        os.environ["HOME"] = os.environ["USERPROFILE"] = user
         say(memory, "--version")
         say(memory, "--help")
         say(memory, "--home", home, "doctor")

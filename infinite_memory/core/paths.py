@@ -8,35 +8,41 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from infinite_memory.core.errors import ConfigurationError, InvalidInput
 
-if sys.platform != "win32":
+if sys.platform == "win32":
+    _HOME = "USERPROFILE"
+else:
     import pwd
+
+    _HOME = "HOME"
+
+user_id: Callable[[], int] = getattr(os, "geteuid", int)
+"""Return the number of the user; on Windows 0, the number of the owner of every file."""
 
 NO_FOLDER = "the working folder does not exist any more: change into another, or give full paths"
 
 
 def find_user_home(way_out: str = "set HOME") -> Path:
-    """Return the home folder of the user: HOME, or that of the entry in passwd without one.
+    """Return the home folder of the user: HOME, or without one that of the entry in passwd.
 
-    An empty HOME counts as none.
+    An empty HOME counts as none. On Windows USERPROFILE takes the place of both.
 
     Raises:
         ConfigurationError: there is none, or it is relative; the message ends with `way_out`.
     """
-    if sys.platform == "win32":
-        given, otherwise = str(Path("~").expanduser()), ""
-    else:
-        given, otherwise = os.environ.get("HOME", ""), _name_folder_of_entry()
-    home = Path(given or otherwise)
+    given = os.environ.get(_HOME, "")
+    home = Path(given or _name_folder_of_entry())
     if home.is_absolute():
         return home
-    state = "empty" if "HOME" in os.environ else "not set"
-    reason = f"HOME is {state} and the user {_name_user()} has no entry in passwd"
+    state = "empty" if _HOME in os.environ else "not set"
+    reason = f"{_HOME} is {state} and the user {user_id()} has no entry in passwd"
     if given:
-        reason = f"HOME is {given!r:.200}, which is not an absolute path"
+        reason = f"{_HOME} is {given!r:.200}, which is not an absolute path"
     raise ConfigurationError(f"there is no home folder: {reason}; {way_out}")
 
 
@@ -84,11 +90,7 @@ def absolute_path(path: str | os.PathLike[str]) -> Path:
 
 def _name_folder_of_entry() -> str:
     """Return the home folder in the user's entry of passwd, "" if there is none."""
-    try:
-        return pwd.getpwuid(os.getuid()).pw_dir
-    except KeyError:
-        return ""
-
-
-def _name_user() -> str:
-    return "" if sys.platform == "win32" else str(os.getuid())
+    if sys.platform != "win32":
+        with suppress(KeyError):
+            return pwd.getpwuid(os.getuid()).pw_dir
+    return ""

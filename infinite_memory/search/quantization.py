@@ -56,8 +56,9 @@ class RowsInFile:
         """
         width = self._width
         offsets = (rows.astype(np.int64) * width + self._offset).tolist()
+        pread = vars(os)["pread"]  # not on Windows, where all rows are in memory
         try:
-            read = b"".join([os.pread(self._descriptor, width, offset) for offset in offsets])
+            read = b"".join([pread(self._descriptor, width, offset) for offset in offsets])
         except OSError as error:
             raise StorageUnavailable(f"the index cannot be read ({error.strerror})") from error
         if len(read) != len(rows) * width:

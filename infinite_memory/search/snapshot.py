@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import sys
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
@@ -141,31 +142,34 @@ class Snapshot:
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             temporary = self._path.with_suffix(".tmp")
-            with _open_exclusively(temporary) as file:
-                if file is None:
+            with _lock_own(temporary) as lock:
+                if lock is None:
                     return False
                 try:
-                    self._write_file(file, reader)
+                    self._write_file(lock.fileno(), reader)
+                    if sys.platform == "win32":
+                        lock.release()  # an open file keeps its name, also if another opens it
                     temporary.replace(self._path)
                 except OSError:
-                    with suppress(OSError):
-                        temporary.unlink(missing_ok=True)
+                    lock.remove()
                     raise
         except OSError as error:
             _log.warning("the snapshot %s could not be written: %s", self._path, error)
             return False
         return True
 
-    def _write_file(self, file: IO[bytes], reader: Reader) -> None:
+    def _write_file(self, descriptor: int, reader: Reader) -> None:
         header = self._encode_header(reader.segment_readers[0].segment, reader.cursor)
-        os.fchmod(file.fileno(), 0o600)
-        file.truncate(0)
-        file.write(header)
-        for _, array in _arrays_of(reader.segment_readers[0].segment):
-            file.write(bytes(_align(file.tell()) - file.tell()))
-            file.write(array.data)
-        file.flush()
-        os.fsync(file.fileno())
+        if sys.platform != "win32":
+            os.fchmod(descriptor, 0o600)
+        with open(descriptor, "wb", closefd=False) as file:
+            file.truncate(0)
+            file.write(header)
+            for _, array in _arrays_of(reader.segment_readers[0].segment):
+                file.write(bytes(_align(file.tell()) - file.tell()))
+                file.write(array.data)
+            file.flush()
+            os.fsync(descriptor)
 
     def remove(self, *, others: bool = False, holding: Collection[str] = ()) -> None:
         """Delete every snapshot in the folder, of any model or scope, and incomplete files.
@@ -223,7 +227,8 @@ class Snapshot:
     def _map(self, header: dict[str, Any], file: IO[bytes], start: int) -> Reader:
         """Map the arrays of `file`, which begin at `start`."""
         # Map from this descriptor: the path may lead to a newer file by now.
-        if os.fstat(file.fileno()).st_size >= self._mapped_from:
+        # Windows neither deletes nor replaces a mapped file.
+        if sys.platform != "win32" and os.fstat(file.fileno()).st_size >= self._mapped_from:
             mapped: NDArray[np.uint8] = np.memmap(file, np.uint8, "r")
         else:
             file.seek(0)
@@ -240,7 +245,7 @@ class Snapshot:
             arrays[name] = np.asarray(
                 mapped[position : position + length].view(dtype).reshape(shape)
             )
-            if name == "low" and length >= _READ_FROM_FILE and hasattr(os, "pread"):
+            if name == "low" and length >= _READ_FROM_FILE and sys.platform != "win32":
                 rows = RowsInFile(file, offset=position, width=self._dimensions)
                 arrays["low_in_file"] = rows
         segment = Segment(names=tuple(header["names"]), **arrays)
@@ -297,8 +302,8 @@ def _delete(paths: Iterable[Path]) -> None:
 
 
 @contextmanager
-def _open_exclusively(path: Path) -> Iterator[IO[bytes] | None]:
-    """Open a file that only one process writes at a time; yield None while it is locked.
+def _lock_own(path: Path) -> Iterator[FileLock | None]:
+    """Lock a file that only one process writes at a time; yield None while it is locked.
 
     The file may contain the bytes of a process that was killed.
     """
@@ -309,8 +314,7 @@ def _open_exclusively(path: Path) -> Iterator[IO[bytes] | None]:
     try:
         # The previous holder may have renamed the file: then this is the snapshot in use.
         is_ours = path.exists() and path.stat().st_ino == os.fstat(lock.fileno()).st_ino
-        with open(lock.fileno(), "wb", closefd=False) as file:
-            yield file if is_ours else None
+        yield lock if is_ours else None
     finally:
         lock.release()
 

@@ -362,8 +362,8 @@ def _allow_many_files() -> None:
 
 def _choose_max_connections() -> int:
     """Return how many connections leave enough files for the store."""
-    if sys.platform == "win32":
-        return 1000
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    limit = _MAX_FILES if soft == resource.RLIM_INFINITY else min(soft, _MAX_FILES)
-    return max(16, limit - _FILES_OF_THE_STORE)
+    soft = 1000 + _FILES_OF_THE_STORE
+    if sys.platform != "win32":
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        soft = _MAX_FILES if soft == resource.RLIM_INFINITY else soft
+    return max(16, min(soft, _MAX_FILES) - _FILES_OF_THE_STORE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import stat
+import sys
 from collections.abc import Callable, Collection
 from datetime import datetime
 from pathlib import Path
@@ -157,7 +158,7 @@ def _make_guard(file: FileContent, mode: int) -> Callable[[Path], None]:
             return
         # The mode of a file is narrowed by the mask of the process when it is created.
         temporary.chmod(mode)
-        if os.name == "posix" and os.geteuid() == 0:
+        if sys.platform != "win32" and os.geteuid() == 0:
             owner = file.path.stat()
             os.chown(temporary, owner.st_uid, owner.st_gid)
 

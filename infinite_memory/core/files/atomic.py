@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -37,7 +38,7 @@ def write_atomically(
             os.fsync(file.fileno())
         if before_rename is not None:
             before_rename(temporary)
-        temporary.replace(path)
+        _rename_over(temporary, path)
     except BaseException:  # whatever refuses the rename, or interrupts the write
         with suppress(OSError):
             temporary.unlink()
@@ -47,10 +48,19 @@ def write_atomically(
 
 def sync_folder(folder: Path) -> None:
     """Make the names in `folder` durable; Windows does so by itself and has no call for it."""
-    if sys.platform == "win32":  # pragma: no cover
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    if sys.platform != "win32":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _rename_over(temporary: Path, path: Path) -> None:
+    """Rename a file; Windows refuses that while another process reads `path`: try for a second."""
+    for _ in range(100 if sys.platform == "win32" else 0):
+        with suppress(PermissionError):
+            temporary.replace(path)
+            return
+        time.sleep(0.01)
+    temporary.replace(path)

@@ -86,6 +86,14 @@ class FileLock:
             _unlock_descriptor(self.fileno())
         self.close()
 
+    def remove(self) -> None:
+        """Delete the file if that is possible, and unlock it."""
+        if sys.platform == "win32":
+            self.release()  # it deletes no open file, so none that another process locks meanwhile
+        with suppress(OSError):
+            self.path.unlink(missing_ok=True)
+        self.release()
+
     def close(self) -> None:
         """Close the file and leave it locked for a process that was given the descriptor."""
         descriptor, self._descriptor = self._descriptor, None
@@ -132,7 +140,8 @@ def is_locked(path: Path) -> bool:
 
 
 def _open_lock_file(path: Path) -> int:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    # Else Windows would put a carriage return before each line feed that is written.
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
     _open_descriptors.add(descriptor)
     return descriptor
 

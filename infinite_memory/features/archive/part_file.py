@@ -93,9 +93,7 @@ def writing_part(path: Path) -> Iterator[PartFile]:
             yield part
         finally:
             # After `finish` there is no file of that name.
-            with suppress(OSError):
-                lock.path.unlink(missing_ok=True)
-            lock.release()
+            lock.remove()
 
 
 def _check_own(lock: FileLock) -> None:
@@ -137,5 +135,4 @@ def remove_abandoned(folder: Path) -> None:
         lock = FileLock(path)
         with suppress(StorageUnavailable, OSError):
             if lock.try_acquire():
-                path.unlink(missing_ok=True)
-                lock.release()
+                lock.remove()

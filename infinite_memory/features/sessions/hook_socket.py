@@ -12,13 +12,14 @@ import json
 import os
 import socket
 import stat
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from zlib import crc32
+
+from infinite_memory.core.paths import user_id
 
 MAX_LINE_BYTES = 1 << 20
 """A longer line is no request and no answer."""
@@ -53,12 +54,8 @@ def check_owner(folder: Path) -> None:
         PermissionError: it is no folder of this user.
     """
     status = folder.lstat()
-    if not stat.S_ISDIR(status.st_mode) or not _is_own(status):
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != user_id():
         raise PermissionError(f"{folder} is no folder of this user")
-
-
-def _is_own(status: os.stat_result) -> bool:
-    return sys.platform == "win32" or status.st_uid == os.getuid()
 
 
 def has_sockets() -> bool:
@@ -80,7 +77,7 @@ def listen(folder: Path, most: int) -> tuple[socket.socket, Path, str]:
     # Named only once it listens: a hook removes a socket that nobody listens on.
     begun, secret = path.with_suffix(""), ""
     if has_sockets():
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        listener = socket.socket(vars(socket)["AF_UNIX"], socket.SOCK_STREAM)
     else:
         from infinite_memory.features.sessions import hook_loopback  # noqa: PLC0415
 
@@ -122,7 +119,7 @@ def _list_sockets(home: Path) -> Iterator[Path]:
         for path in folder.glob(f"{name_host()}-*{suffix}"):
             with suppress(OSError):  # a server that ends removes its own
                 status = path.lstat()
-                if is_kind(status.st_mode) and _is_own(status):
+                if is_kind(status.st_mode) and status.st_uid == user_id():
                     found.append((status.st_mtime, path))
     yield from (path for _, path in sorted(found, reverse=True))
 
@@ -147,7 +144,7 @@ def _connect(path: Path) -> tuple[socket.socket, str]:
         from infinite_memory.features.sessions import hook_loopback  # noqa: PLC0415
 
         return hook_loopback.connect(path, _CONNECT_SECONDS)
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection = socket.socket(vars(socket)["AF_UNIX"], socket.SOCK_STREAM)
     connection.settimeout(_CONNECT_SECONDS)
     try:
         connection.connect(os.fspath(path))

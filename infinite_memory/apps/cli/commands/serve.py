@@ -123,11 +123,9 @@ def _list_store_options(context: click.Context) -> Iterator[str]:
 def _run_command(command: Sequence[str]) -> int:
     end_waiting()
     sys.stdout.flush()
-    if sys.platform == "win32":
-        # There is no exec that keeps the console: the parent waits.
-        return subprocess.call(command)
-    # The same process, so that a signal reaches the server.
-    return os.execv(command[0], list(command))
+    # The same process, so that a signal reaches the server; on Windows no exec keeps the console.
+    is_windows = sys.platform == "win32"
+    return subprocess.call(command) if is_windows else os.execv(command[0], list(command))
 
 
 def _write_systemd_unit(command: Sequence[str]) -> str:

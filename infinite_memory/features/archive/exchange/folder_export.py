@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import TextIO
@@ -62,8 +62,7 @@ class ExportFolder:
         if path.is_symlink() or (path.exists() and not _is_ours(path)):
             raise Conflict(f"{path} is no file of an export, and was left alone: move it away")
         new = path.with_name(name + _NEW)
-        with suppress(FileNotFoundError):
-            new.unlink()
+        new.unlink(missing_ok=True)
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with open(descriptor, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123
@@ -119,9 +118,7 @@ def writing_folder(path: Path, *, force: bool) -> Iterator[ExportFolder]:
         try:
             yield from _prepare_folder(path, is_new=is_new)
         finally:
-            with suppress(OSError):
-                lock.path.unlink(missing_ok=True)
-            lock.release()
+            lock.remove()
     except OSError as error:
         if type(error).__module__ != "builtins":
             raise

@@ -17,6 +17,7 @@ from attrs import field, frozen
 from infinite_memory.core.errors import StorageUnavailable
 from infinite_memory.core.files.atomic import write_atomically
 from infinite_memory.core.files.regular import read_regular
+from infinite_memory.core.paths import user_id
 
 # No port is opened; the name of the socket has the number.
 _SOCKET = "mongodb-27017.sock"
@@ -134,7 +135,7 @@ class ServerPaths:
         with suppress(FileExistsError):
             path.parent.mkdir(mode=0o700)
         folder = path.parent.lstat()
-        if not stat.S_ISDIR(folder.st_mode) or folder.st_uid != os.getuid():
+        if not stat.S_ISDIR(folder.st_mode) or folder.st_uid != user_id():
             raise StorageUnavailable(
                 f"{path.parent} belongs to another user: remove it, or choose a home folder with a "
                 "shorter path"

@@ -31,6 +31,8 @@ _KILL_SECONDS = 10.0
 _LINES = 5
 _LONGEST_LINE = 300
 
+_KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows, without both, is refused earlier
+_kill_group = getattr(os, "killpg", os.kill)
 _log = logging.getLogger("infinite_memory.storage")
 
 
@@ -82,7 +84,7 @@ class Process:
         Raises:
             StorageUnavailable: the server does not end.
         """
-        for number, limit in ((signal.SIGTERM, seconds), (signal.SIGKILL, _KILL_SECONDS)):
+        for number, limit in ((signal.SIGTERM, seconds), (_KILL, _KILL_SECONDS)):
             deadline = time.monotonic() + limit
             signalled: int | None = None
             while self.runs():
@@ -136,7 +138,7 @@ class Process:
             return starter.wait(_START_SECONDS)
         except subprocess.TimeoutExpired:
             with suppress(ProcessLookupError):
-                os.killpg(starter.pid, signal.SIGKILL)
+                _kill_group(starter.pid, _KILL)
             starter.wait()
             if self._read_pid() is not None:
                 self.end()

@@ -31,16 +31,17 @@ def hold_start_lock(folder: Path) -> Iterator[None]:
             "a managed server is not supported on Windows: run MongoDB as a service and give its "
             "address, such as mongodb://localhost:27017/infinite_memory"
         )
-    lock = FileLock(folder / "start.lock")
-    if not lock.acquire(_WAIT_SECONDS):
-        raise StorageUnavailable(
-            f"another process has been starting or stopping the server in {folder} for "
-            f"{_WAIT_SECONDS:g} s: look for one that hangs, end it and try again"
-        )
-    try:
-        yield
-    finally:
-        lock.release()
+    else:
+        lock = FileLock(folder / "start.lock")
+        if not lock.acquire(_WAIT_SECONDS):
+            raise StorageUnavailable(
+                f"another process has been starting or stopping the server in {folder} for "
+                f"{_WAIT_SECONDS:g} s: look for one that hangs, end it and try again"
+            )
+        try:
+            yield
+        finally:
+            lock.release()
 
 
 class Users:

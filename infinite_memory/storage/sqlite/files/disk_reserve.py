@@ -6,6 +6,7 @@ import logging
 import os
 from contextlib import suppress
 from pathlib import Path
+from shutil import disk_usage
 
 RESERVE_BYTES = 8 << 20
 """Enough to forget a text of 1 MiB softly: its pages and their copy in the history, in the log and
@@ -15,7 +16,6 @@ OPENING_BYTES = 256 << 10
 """Enough for the files that SQLite adds to a database when it opens it."""
 
 _MARGIN_BYTES = 1 << 20
-_BLOCK = 1 << 16
 
 _logger = logging.getLogger("infinite_memory.storage")
 
@@ -35,7 +35,7 @@ class Reserve:
             held_bytes = self._count_held_bytes()
             if held_bytes >= RESERVE_BYTES:
                 return True
-            if _count_free_bytes(self._path.parent) < RESERVE_BYTES - held_bytes + _MARGIN_BYTES:
+            if disk_usage(self._path.parent).free < RESERVE_BYTES - held_bytes + _MARGIN_BYTES:
                 return False
             self._allocate_bytes()
         except OSError as error:
@@ -68,20 +68,9 @@ class Reserve:
 
     def _allocate_bytes(self) -> None:
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
+        with open(descriptor, "r+b") as file:  # noqa: PTH123 -- a descriptor, for its mode
             if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(descriptor, 0, RESERVE_BYTES)
             else:  # pragma: no cover
                 # Not zeros, which a file system may store as a hole.
-                for start in range(0, RESERVE_BYTES, _BLOCK):
-                    os.lseek(descriptor, start, os.SEEK_SET)
-                    os.write(descriptor, os.urandom(_BLOCK))
-        finally:
-            os.close(descriptor)
-
-
-def _count_free_bytes(folder: Path) -> int:
-    if not hasattr(os, "statvfs"):  # pragma: no cover
-        return RESERVE_BYTES + _MARGIN_BYTES
-    disk = os.statvfs(folder)
-    return disk.f_bavail * disk.f_frsize
+                file.write(os.urandom(RESERVE_BYTES))

@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from attrs import frozen
 
 from infinite_memory.core.errors import StorageUnavailable
+from infinite_memory.core.paths import user_id
 
 if sys.platform != "win32":
     import pwd
@@ -93,9 +95,7 @@ def _check_network(folder: Path, mounts: Path) -> None:
 
 
 def _check_owner(folder: Path) -> None:
-    if sys.platform == "win32":  # pragma: no cover
-        return
-    owner, me = folder.stat().st_uid, os.geteuid()
+    owner, me = folder.stat().st_uid, user_id()
     if owner in (me, _ROOT):  # root could read and change everything anyway
         return
     if me == _ROOT:
@@ -117,19 +117,13 @@ def _check_writable(folder: Path) -> None:
         )
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         raise StorageUnavailable(
-            f"{folder} may not be read and written by the user {_name_user(_get_user())}: "
+            f"{folder} may not be read and written by the user {_name_user(user_id())}: "
             f"chmod 700 {folder}, or give --home another folder"
         )
 
 
-def _get_user() -> int:
-    return 0 if sys.platform == "win32" else os.geteuid()
-
-
 def _name_user(user: int) -> str:
-    if sys.platform == "win32":  # pragma: no cover
-        return "you"
-    try:
-        return pwd.getpwuid(user).pw_name
-    except KeyError:
-        return str(user)
+    if sys.platform != "win32":
+        with suppress(KeyError):
+            return pwd.getpwuid(user).pw_name
+    return str(user)

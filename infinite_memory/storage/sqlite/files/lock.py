@@ -37,9 +37,8 @@ class FairLock:
                 self._waiting.append(gate)
             if gate.acquire(timeout=timeout_seconds):
                 return True
-            return not self._leave_queue(
-                gate
-            )  # `release` may hand it over at the very end of the wait
+            # `release` may hand it over at the very end of the wait.
+            return not self._leave_queue(gate)
         except BaseException:  # interrupted, as by Ctrl-C: nobody would ever release the lock
             if not self._leave_queue(gate) and self._holder is gate:
                 self.release()

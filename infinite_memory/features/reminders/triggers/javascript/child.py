@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from queue import SimpleQueue
@@ -100,22 +101,19 @@ def _set_zone(zones: Sequence[str], now: float, offset: float) -> None:
 
 def _limit_process() -> None:
     """Let this process open no file, start no process, write no file and leave no dump."""
-    if sys.platform == "win32":  # pragma: no cover
-        return
     limits = {"RLIMIT_NOFILE": 0, "RLIMIT_NPROC": 0, "RLIMIT_FSIZE": 0, "RLIMIT_CORE": 0}
-    try:
-        pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
-        limits["RLIMIT_AS"] = pages * resource.getpagesize() + _PROCESS_BYTES
-    except OSError:
+    if sys.platform != "win32":
         # Without /proc, as on macOS, which does not hold this limit either.
-        pass
-    for name, limit in limits.items():
-        if hasattr(resource, name):
-            resource.setrlimit(getattr(resource, name), (limit, limit))
+        with suppress(OSError):
+            pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+            limits["RLIMIT_AS"] = pages * resource.getpagesize() + _PROCESS_BYTES
+        for name, limit in limits.items():
+            if hasattr(resource, name):
+                resource.setrlimit(getattr(resource, name), (limit, limit))
 
 
 def _set_alarm(seconds: float) -> None:
-    if hasattr(signal, "setitimer"):
+    if sys.platform != "win32":
         # Without a handler, so that the system ends the process whatever it does.
         signal.setitimer(signal.ITIMER_REAL, seconds)
 

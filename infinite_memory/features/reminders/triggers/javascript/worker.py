@@ -187,8 +187,9 @@ def _list_zone_files(name: str) -> list[Path]:
 
 def _copy_system_root() -> dict[str, str]:
     """Return the only variable of the environment that Windows needs to start a process."""
+    environment: dict[str, str] = {}
     if sys.platform == "win32":  # pragma: no cover
         buffer = ctypes.create_unicode_buffer(260)
         ctypes.windll.kernel32.GetWindowsDirectoryW(buffer, len(buffer))
-        return {"SYSTEMROOT": buffer.value}
-    return {}
+        environment["SYSTEMROOT"] = buffer.value
+    return environment
