@@ -328,9 +328,7 @@ class Conversations(Group):
         Raises:
             StorageError: the messages cannot be stored at the moment; they are kept.
         """
-        services = self._services
-        on_read = partial(ingest_noted, services) if pieces else partial(leave_pieces, services)
-        return ingest_spool(services, stop, on_read)
+        return ingest_spool(self._services, stop, ingest_noted if pieces else leave_pieces)
 
     @count_call
     def find_new_sessions(self, files: Iterable[Path]) -> tuple[Path, ...]:
@@ -435,8 +433,9 @@ class Conversations(Group):
         """
         if not dry_run:
             services = self._services
-            on_read = partial(ingest_noted, services)
-            ingested = ingest_spool(services, _answer_no, on_read, wait_seconds=_READER_SECONDS)
+            ingested = ingest_spool(
+                services, _answer_no, ingest_noted, wait_seconds=_READER_SECONDS
+            )
             if not ingested.finished:
                 raise Conflict(
                     "another process is taking in what hooks have noted: nothing was undone; try"

@@ -97,6 +97,15 @@ def test_what_is_no_backup_is_refused_with_the_way_out(run: Run, tmp_path: Path)
     )
 
 
+def test_the_id_of_a_memory_is_no_backup_and_the_way_back_is_named(run: Run, ask: Ask) -> None:
+    short = ask("remember", "I am allergic to penicillin")["id"][-8:]
+    run("forget", short)
+    said = run("restore", short, code=5).stderr
+    assert f"`infinite-memory revise {short} --status current`, brings back" in said
+    run("revise", short, "--status", "current")
+    assert len(ask("list")["memories"]) == 1
+
+
 @pytest.mark.usefixtures("remembered")
 def test_a_damaged_store_names_its_backup_and_is_set_aside(run: Run, ask: Ask, home: Path) -> None:
     name = ask("backup")["name"]

@@ -79,6 +79,22 @@ def test_a_command_takes_in_what_hooks_have_noted_and_says_so(
     assert "Took in" not in run("list").stderr
 
 
+def test_a_session_is_taken_back_by_either_end_of_its_id_and_no_plain_undo_means_it(
+    run: Run, home: Path, transcript: Path
+) -> None:
+    name = "0f00e1c2-8b6d-4cc0-9b5e-7a2d8929d5fc"
+    transcript.write_text(transcript.read_text().replace('"s"', f'"{name}"'))
+    run("remember", "Kiki eats fish", "--id", "fish")
+    note(home, transcript)
+    assert "\tclaude-code\t" in run("log").stdout
+    assert "1 memory (fish)" in run("undo", "--dry-run").stdout
+    for part in ("8929d5fc", "0f00e1c2", name):
+        assert "1 message" in run("undo", "--dry-run", "--session", part).stdout
+    for part in ("929d5fc", "2d8929d5fc"):
+        missing = run("undo", "--session", part, code=5).stderr
+        assert "`infinite-memory conversations` lists the ids" in missing
+
+
 def test_json_and_the_briefing_stay_silent_and_the_briefing_takes_nothing_in(
     run: Run, ask: Ask, home: Path, transcript: Path
 ) -> None:

@@ -33,6 +33,14 @@ def test_one_is_known_already(run: Run) -> None:
     )
 
 
+def test_a_memory_that_says_it_all_already_is_not_offered_to_be_ended(run: Run) -> None:
+    said = "My daughter's school play is on the 4th of December, and I am allergic to penicillin"
+    run("remember", said, "--id", "both")
+    lines = run("remember", "I am allergic to penicillin.", "--id", "part").stdout.splitlines()
+    assert lines[1].startswith(f"Also known: {said}")
+    assert lines[2:] == ["  These words stand there already."]
+
+
 def test_the_advice_can_be_followed(run: Run, ask: Ask) -> None:
     run("remember", OLD, "--id", "old")
     said = run("remember", NEW, "--id", "new").stdout

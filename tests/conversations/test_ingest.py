@@ -98,6 +98,18 @@ def test_the_sessions_of_every_client_become_messages_as_an_import_makes_them(
     assert store.exchange.import_from(path).added == 0
 
 
+def test_what_is_taken_in_is_a_change_of_the_client_and_no_undo_of_the_last_change_takes_it_back(
+    open_home: Open, home: Path
+) -> None:
+    store = open_home()
+    note(home, FIXTURE)
+    mine = store.remember("Kiki eats fish.")
+    store.conversations.ingest_spool()
+    assert store.journal.entries()[0].action.actor.client == "claude-code"
+    for last_of in ("process", "machine"):
+        assert store.undo(last_of=last_of, dry_run=True).memories == (mine.id,)
+
+
 def test_a_session_that_was_resumed_adds_only_what_is_new(
     open_home: Open, home: Path, tmp_path: Path
 ) -> None:

@@ -97,6 +97,42 @@ def test_what_somebody_wants_to_be_reminded_of_is_kept(text: str) -> None:
     assert find_statements(text) == [text]
 
 
+@pytest.mark.parametrize(
+    ("wish", "rest"),
+    [
+        ("Remember that ", "I am allergic to penicillin"),
+        ("Please remember: ", "I am allergic to penicillin."),
+        ("remember this: ", "my daughter's name is Mia"),
+        ("Ok, remember ", "my daughter's name is Mia"),
+        ("Don't forget that ", "the build fails without Node 20."),
+        ("Merk dir bitte: ", "Ich vertrage kein Penicillin."),
+        ("Bitte vergiss nicht, dass ", "Mia gegen Nüsse allergisch ist."),
+        ("Por favor, recuerda que ", "soy alérgico a la penicilina."),
+        ("Retiens qu'", "elle s'appelle Mia."),
+        ("S'il te plaît, n'oublie pas que ", "je suis allergique."),
+        ("请记住：", "我对青霉素过敏。"),
+        ("记住", "我对青霉素过敏。"),
+    ],
+)
+def test_after_a_wish_to_remember_the_rest_is_the_statement(wish: str, rest: str) -> None:
+    assert find_statements(wish + rest) == [rest]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Remember that bug in the parser, it is back.",
+        "Remember that?",
+        "Please remember:",
+        "Remember to run the tests.",
+        "Remember when we met?",
+        "I cannot remember that name.",
+    ],
+)
+def test_what_only_speaks_of_remembering_is_no_statement(text: str) -> None:
+    assert find_statements(text) == []
+
+
 def test_a_wish_to_be_told_again_is_no_reminder() -> None:
     assert find_statements("Remind me how the cache works. Remind me what a monad is.") == []
 

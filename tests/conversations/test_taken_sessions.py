@@ -99,6 +99,21 @@ def test_words_now_and_pieces_later_leave_what_both_at_once_leave(
     assert take_in(store, files) == (0, 0)
 
 
+def test_outside_of_a_repository_there_are_no_pieces_then_or_later(
+    open_home: Open, tmp_path: Path
+) -> None:
+    files = write_sessions(tmp_path, 2)
+    (tmp_path / "pond" / ".git").rmdir()
+    store, other = open_home(), open_home(tmp_path / "other")
+    take_in(store, files)
+    cut(store)
+    note_sessions(other.config.home, "claude-code", files)
+    other.conversations.ingest_spool()
+    for each in (store, other):
+        memories = each.browse(scope="ALL", limit=100).memories
+        assert {(memory.kind, memory.scope) for memory in memories} == {("message", "Global")}
+
+
 def test_pieces_that_were_left_are_cut_by_the_next_worker(
     open_home: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -214,6 +214,20 @@ def test_what_a_session_keeps_in_short_term_memory_comes_up_where_it_surely_help
     assert ask(store, asked) == (), "once a session"
 
 
+def test_an_answer_that_names_nothing_of_the_prompt_is_not_shown_to_another_session(
+    store: MemoryStore,
+) -> None:
+    said = "My daughter's school play is on the 4th of December at 17:00."
+    turns = [{"role": "user", "content": said}]
+    turns += [{"role": "assistant", "content": "Saved, I will remember that."}]
+    store.conversations.log(turns, "s")
+    prompt = "when is my daughter's play?"
+    found = {hit.memory.text for hit in store.search(prompt, cut="pushed")}
+    assert found == {turn["content"] for turn in turns}
+    (shown,) = ask(store, prompt, "t")
+    assert store.get(shown).text == said
+
+
 class WaitingEvaluator:
     """Checks conditions once it is let go, and all of them hold then."""
 

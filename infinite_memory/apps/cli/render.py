@@ -25,6 +25,7 @@ from infinite_memory.core.values.receipt import (
     describe_secrets,
 )
 from infinite_memory.core.values.timestamps import in_zone
+from infinite_memory.search.text.analyzer import words
 from infinite_memory.search.text.lines import one_line
 
 if TYPE_CHECKING:
@@ -244,8 +245,19 @@ def similar_lines(receipt: Receipt, store: MemoryStore) -> Iterator[Line]:
         key = [] if similar.key is None else [(f"key {similar.key}", "")]
         text = one_line(similar.text, max_chars=_EXCERPT_CHARS)
         details = join_pieces([*details, *key, (shown[similar.id], "dim")])
+        hint = f"{condition}: {_settle(receipt, similar, shown)}."
+        if _is_part(store, receipt.id, similar.id):
+            label, hint = "Also known: ", "These words stand there already."
         yield Line([(label, "bold"), (text, "")], 0, details)
-        yield Line([(f"{condition}: {_settle(receipt, similar, shown)}.", "dim")], 2)
+        yield Line([(hint, "dim")], 2)
+
+
+def _is_part(store: MemoryStore, part: str, whole: str) -> bool:
+    """Return whether the words of a memory stand in their order in another."""
+    with suppress(InfiniteMemoryError):  # the write is done
+        first, second = (f" {' '.join(words(store.get(i).text))} " for i in (part, whole))
+        return first in second
+    return False
 
 
 def _settle(receipt: Receipt, old: Similar, shown: Mapping[str, str]) -> str:

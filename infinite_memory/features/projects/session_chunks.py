@@ -98,8 +98,9 @@ def ingest_sessions(
     *,
     dry_run: bool = False,
     stop: Callable[[], bool] | None = None,
+    only_checkouts: bool = False,
 ) -> IngestedSessions:
-    """Store the chunks of session files; see `Projects.ingest_sessions`.
+    """Store the chunks of session files; see `Projects.ingest_sessions` and `_ingest_events`.
 
     Raises:
         NotFound: there is nothing at a path.
@@ -111,7 +112,9 @@ def ingest_sessions(
             for file in find_session_files(_check_existing(path)):
                 if stop is not None and stop():
                     break
-                result = _add_file(services, result, file, seen, dry_run=dry_run)
+                result = _add_file(
+                    services, result, file, seen, dry_run=dry_run, only_checkouts=only_checkouts
+                )
     return evolve(result, masked=dict(tally))
 
 
@@ -148,6 +151,7 @@ def _add_file(
     seen: dict[str, str],
     *,
     dry_run: bool,
+    only_checkouts: bool,
 ) -> IngestedSessions:
     try:
         events = read_session(file, load_pauses(services.config.home))
@@ -157,7 +161,7 @@ def _add_file(
     own = leave_out_copies(services, file.client, events, seen)
     seen.update({event.act: event.session for event in own})
     chunks, skipped = _ingest_events(
-        services, file.client, own, dry_run=dry_run, only_checkouts=False
+        services, file.client, own, dry_run=dry_run, only_checkouts=only_checkouts
     )
     return IngestedSessions(
         files=result.files + 1,

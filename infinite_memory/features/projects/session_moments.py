@@ -41,7 +41,7 @@ from infinite_memory.features.sessions.project_scope import find_active_project
 from infinite_memory.features.sessions.shown import ShownMemories
 from infinite_memory.features.sessions.statements import speaks_of_self
 from infinite_memory.search.text.highlights import asks
-from infinite_memory.search.text.question_terms import split_terms
+from infinite_memory.search.text.question_terms import find_subject, split_terms
 from infinite_memory.search.text.quotation import NOTICE, replace_surrogates
 from infinite_memory.search.text.token_estimate import estimate_tokens
 
@@ -212,8 +212,23 @@ def _find_helpful(services: Services, text: str, project: Scope | None) -> list[
     request = SearchRequest(text=text, conditions=conditions, cut=Cut.PUSHED, may_miss=True)
     hits = find_hits(evolve(services, find_project_scope=lambda: project), request)
     foreign = {*hits.named} - {*named} - {own}
-    found = [hit for hit in hits if hit.memory.scope not in foreign and not is_asking(hit.memory)]
+    found = [
+        hit
+        for hit in hits
+        if hit.memory.scope not in foreign
+        and not is_asking(hit.memory)
+        and _says_itself(hit.memory, text)
+    ]
     return found or _find_told_elsewhere(services, request)
+
+
+def _says_itself(memory: Memory, text: str) -> bool:
+    """Return whether a memory is no message of an assistant that names nothing of a prompt.
+
+    "Saved, I will remember that" is found by the message before it.
+    """
+    is_answer = memory.kind is Kind.MESSAGE and memory.speaker == "assistant"
+    return not is_answer or not find_subject(text).isdisjoint(find_subject(memory.text))
 
 
 def _find_told_elsewhere(services: Services, request: SearchRequest) -> list[Hit]:

@@ -15,6 +15,7 @@ from infinite_memory.core.errors import Conflict, InfiniteMemoryError, InvalidIn
 from infinite_memory.core.files.locks import FileLock
 from infinite_memory.core.secrets import unattended
 from infinite_memory.core.values.draft import Draft
+from infinite_memory.core.values.entry import Actor
 from infinite_memory.core.values.ids import import_id
 from infinite_memory.core.values.memory import INFERRED, Kind
 from infinite_memory.engine.load_memories import load_memories
@@ -41,8 +42,8 @@ from infinite_memory.storage.inmemory import InMemoryStorage
 Stop = Callable[[], bool]
 """Returns whether the work is to stop at the next opportunity."""
 
-OnRead = Callable[[SpoolLine, list[Event]], None]
-"""Called with a transcript whose new messages are stored, and with its events."""
+OnRead = Callable[[Services, SpoolLine, list[Event]], None]
+"""Called, as the client of a transcript whose new messages are stored, with it and its events."""
 
 _log = logging.getLogger(__name__)
 _BATCH = 64
@@ -80,12 +81,13 @@ def _ingest_claimed(services: Services, spool: Spool, stop: Stop, on_read: OnRea
     ingested = Ingested()
     failures: list[SpoolLine] = []
     for line in spool.read(files):
+        writer = _act_for(services, line.client)
         if stop():
             return evolve(ingested, finished=False)
         try:
             line = evolve(line, stamp=stamp_file(services, Path(line.transcript)))
             events = _read_events(line, load_pauses(spool.home))
-            count, is_whole = _store_messages(services, line, events, stop)
+            count, is_whole = _store_messages(writer, line, events, stop)
         except (Conflict, InvalidInput, ValueError) as error:
             failures.append(_fail_line(line, error, str(error)))
             continue
@@ -102,7 +104,7 @@ def _ingest_claimed(services: Services, spool: Spool, stop: Stop, on_read: OnRea
             continue
         if not is_whole:
             return evolve(ingested, messages=ingested.messages + count, finished=False)
-        on_read(line, events)
+        on_read(writer, line, events)
         _note_used(services, events)
         new = 1 if count else 0
         ingested = evolve(
@@ -114,6 +116,15 @@ def _ingest_claimed(services: Services, spool: Spool, stop: Stop, on_read: OnRea
     spool.finish(files, failures)
     failed = tuple(f"{line.transcript}: {line.reason}" for line in failures)
     return evolve(ingested, failed=failed)
+
+
+def _act_for(services: Services, client: str) -> Services:
+    """Return services that write as the client of a session.
+
+    The process is one of its own, so that no undo of the last change reverses what was taken in.
+    """
+    actor = Actor(client=client, process=f"{services.actor.process}-spool")
+    return evolve(services, actor=actor)
 
 
 def leave_pieces(services: Services, line: SpoolLine, events: Sequence[Event]) -> None:

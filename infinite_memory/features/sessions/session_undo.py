@@ -100,8 +100,8 @@ def _make_nothing_left_error(
 ) -> Conflict | NotFound:
     if not forgotten:
         return NotFound(
-            f"nothing is stored of the session {session!r}: ids are compared letter by letter; the"
-            " list of conversations shows those that exist"
+            f"nothing is stored of the session {session!r}: `infinite-memory conversations` lists"
+            " the ids"
         )
     entries = services.storage.journal(limit=1, memory_id=forgotten[0].id)
     by = f" by entry {entries[0].number}: undo that to bring it back" if entries else ""

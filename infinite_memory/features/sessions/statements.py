@@ -42,9 +42,17 @@ _NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w+|(?<=[a-z0-9,] )[A-Z]{2,}\b")
 _WORD = re.compile(r"[^\W\d_]+")
 _REFUSED = re.compile(rf"[?？{_HIDDEN}]|[a-z]Error\b|[a-z]Exception\b")
 _AMOUNT = re.compile(r"\d")
-_SPOKEN_TO = re.compile(
-    r"^(?:(?:hi|hello|hey|hallo|hola|bonjour|salut|and|also|so|then|now|good|right|yes|no|ok|okay"
-    r"|wait|please|und|bitte|y|por favor|et|s'il te plait)[,.!:]? )+"
+_GREETINGS = (
+    r"(?:(?:hi|hello|hey|hallo|hola|bonjour|salut|and|also|so|then|now|good|right|yes|no|ok|okay"
+    r"|wait|please|und|bitte|y|por favor|et|s['’]il te pla[iî]t)[,.!:]? )"
+)
+_SPOKEN_TO = re.compile(rf"^{_GREETINGS}+")
+# A wish to remember, as a rule with "this:" or "that" before what is to be remembered.
+_WISH = re.compile(
+    rf"{_GREETINGS}*(?:remember|(?:do not|don['’]t) forget|keep in mind|merke? dir|vergiss nicht"
+    r"|recuerda|no olvides|retiens|souviens-toi|n['’]oublie pas|请?(?:记住|别忘了))(?! to\b)"
+    r"(?:(?P<colon>(?: \w+){0,2}(?:: |：))|(?P<that>,? (?:that |dass |que |qu['’])))?[ ,，]*",
+    re.IGNORECASE,
 )
 
 
@@ -161,11 +169,14 @@ def find_statements(text: str) -> list[str]:
     text = text[:_READ_CHARS]
     shown = _QUOTED.sub(_hide, _PASTED.sub(_hide, _CODE.sub(_hide, text)))
     languages = _guess_languages(shown)
-    found = [
-        text[begin:end]
-        for begin, end in _split(shown)
-        if _is_statement(shown[begin:end], languages) and not _holds_back(text[begin:end])
-    ]
+    found: list[str] = []
+    for begin, end in _split(shown):
+        wish = _WISH.match(shown, begin, end)
+        start = wish.end() if wish else begin
+        is_told = _is_wanted(wish, shown[start:end], languages) if wish else False
+        if is_told or _is_statement(shown[start:end], languages):
+            found.append(text[start:end])
+    found = [sentence for sentence in found if not _holds_back(sentence)]
     return list(dict.fromkeys(found))[:_MAX_STATEMENTS]
 
 
@@ -217,6 +228,20 @@ def _guess_languages(text: str) -> list[str]:
 @cache
 def _function_words(language: str) -> frozenset[str]:
     return stop_words() if language == "english" else function_words(language)
+
+
+def _is_wanted(wish: re.Match[str], rest: str, languages: Sequence[str]) -> bool:
+    """Return whether the rest after a wish to remember is surely what is to be remembered.
+
+    After "that" it begins with a name or a function word: "that bug" names no statement.
+    """
+    first = _WORD.match(rest)
+    if _REFUSED.search(rest) or len(rest) > _MAX_CHARS or not _WORD.search(rest):
+        return False
+    if not wish["that"] or first is None:
+        return bool(wish["colon"])
+    words = frozenset[str]().union(*map(_function_words, languages))
+    return first.group()[0].isupper() or fold(first.group()) in words
 
 
 def _is_statement(sentence: str, languages: Sequence[str]) -> bool:

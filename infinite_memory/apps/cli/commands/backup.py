@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
 import click
@@ -29,6 +31,7 @@ from infinite_memory.apps.cli.render import format_counts, show_time
 from infinite_memory.apps.cli.settings import load_settings, read_passphrase_variable
 from infinite_memory.core.errors import (
     InvalidInput,
+    NotFound,
     StoreDamaged,
     WrongPassphrase,
 )
@@ -55,6 +58,7 @@ from infinite_memory.features.archive.restore import RestoreRequest
 
 Result = TypeVar("Result")
 _MOST_FINDINGS = 20
+_ID_OR_ENDING = r"[0-9a-f-]{8,36}"
 
 _passphrase_file = click.option(
     "--passphrase-file",
@@ -245,7 +249,7 @@ def restore_command(
     refuse_scopes(context, "restore")
     mode = _choose_mode(context, merge=merge, overwrite=overwrite, scope=scope)
     folder = BackupFolder.of(load_settings(context).config)
-    path = resolve_archive(folder, file)
+    path = _find_backup(folder, file)
     with _show_bars(*_list_steps(mode, dry_run=dry_run)) as progress:
         restored = _call_with_passphrase(
             context,
@@ -272,6 +276,16 @@ def restore_command(
         emit_lines(_describe_restored(restored))
         _emit_findings(restored.left_out)
     return ExitCode.DONE if restored.whole else ExitCode.STORAGE
+
+
+def _find_backup(folder: BackupFolder, file: str) -> Path:
+    path = resolve_archive(folder, file)
+    if re.fullmatch(_ID_OR_ENDING, file) and not path.exists():
+        raise NotFound(
+            f"{path} does not exist: restore is for backups; `infinite-memory undo`, or"
+            f" `infinite-memory revise {file} --status current`, brings back what was forgotten"
+        )
+    return path
 
 
 def _choose_mode(

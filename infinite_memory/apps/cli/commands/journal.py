@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +13,7 @@ from infinite_memory.apps.cli.opening import open_store
 from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, emit_table, remark
 from infinite_memory.apps.cli.render import shorten_ids, show_time
+from infinite_memory.core.errors import NotFound
 from infinite_memory.core.values.entry import Action, Actor
 from infinite_memory.core.values.memory import shown_text
 from infinite_memory.core.values.messages import format_count
@@ -105,7 +107,7 @@ def _name_actor(actor: Actor) -> str:
     return f"{actor.client} (key {actor.key})" if actor.key else actor.client
 
 
-_LISTED = 5
+_LISTED, _LEAST = 5, 8
 
 
 class _EntryNumber(click.types.IntParamType):
@@ -120,7 +122,11 @@ class _EntryNumber(click.types.IntParamType):
 
 @click.command("undo")
 @click.argument("entry", type=_EntryNumber(), required=False)
-@click.option("--session", metavar="ID", help="Take back everything that this session left.")
+@click.option(
+    "--session",
+    metavar="ID",
+    help="Take back everything that this session left; 8 characters of its id do.",
+)
 @click.option("--dry-run", is_flag=True, help="Show what the undo would do, and change nothing.")
 @common_options
 @click.pass_context
@@ -160,7 +166,15 @@ def undo_command(
 
 def _undo_session(context: click.Context, session: str, *, dry_run: bool) -> None:
     with open_store(context) as store:
-        done = store.conversations.undo(session, dry_run=dry_run)
+        undo = partial(store.conversations.undo, dry_run=dry_run)
+        try:
+            done = undo(session)
+        except NotFound:
+            known = {conversation.id for conversation in store.conversations.list(limit=1000)}
+            alike = [name for name in known if session in (name[:_LEAST], name[-_LEAST:])]
+            if len(alike) != 1:
+                raise
+            done = undo(alike[0])
     if wants_json(context):
         emit_json(done.to_dict())
         return

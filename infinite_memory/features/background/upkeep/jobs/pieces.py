@@ -55,7 +55,8 @@ def _cut_session(context: JobContext, session: TakenSession) -> list[str]:
     if session.last and all(memory.status is Status.FORGOTTEN for memory in said):
         return []
     try:
-        ingested = ingest_sessions(context.services, [Path(session.transcript)])
+        files = [Path(session.transcript)]
+        ingested = ingest_sessions(context.services, files, only_checkouts=True)
     except (InvalidInput, NotFound, ValueError) as error:
         _log.warning("the work of %s was not stored: %s", session.transcript, error)
         return []
