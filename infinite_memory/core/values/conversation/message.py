@@ -16,6 +16,8 @@ MAX_MESSAGES = 10_000
 _FIELDS = ("role", "content", "name", "speaker", "timestamp", "id")
 _MOST_MILLISECONDS = 253_402_300_799_999
 """The last millisecond of the year 9999."""
+_MILLISECONDS_FROM = 1e11
+"""A smaller number counts seconds, as `time.time()` does; these end in the year 5138."""
 
 
 @frozen(kw_only=True)
@@ -47,7 +49,7 @@ def check_messages(
     A message is a `ChatMessage`, or a mapping with `role`, `content`, and if known `name` (or
     `speaker`), `timestamp` and `id`. A content is a text, or a list of parts {"type": "text",
     "text": ...} as chat models take it, which become lines. A timestamp is an aware datetime, ISO
-    8601, or a number of milliseconds since 1970; ISO 8601 without an offset is a time in `zone`.
+    8601, or a number of seconds or milliseconds since 1970; without an offset it is in `zone`.
     `max_bytes` bounds each content in UTF-8.
 
     Raises:
@@ -133,8 +135,8 @@ def _check_timestamp(value: object, zone: str | None) -> datetime | None:
         return None
     if isinstance(value, int | float) and not isinstance(value, bool):
         if not 0 <= value <= _MOST_MILLISECONDS:
-            raise InvalidInput(f"timestamp is {value!r}: give milliseconds since 1970, or ISO 8601")
-        return datetime.fromtimestamp(value / 1000, UTC)
+            raise InvalidInput(f"timestamp is {value!r}: give seconds since 1970, or ISO 8601")
+        return datetime.fromtimestamp(value if value < _MILLISECONDS_FROM else value / 1000, UTC)
     if isinstance(value, str):
         return read_moment(value, zone)
     return check_moment(value, "timestamp")
