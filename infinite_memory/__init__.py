@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from infinite_memory.core.observe.recorder import Metrics
     from infinite_memory.core.protocols import Embedder, Judge, Search, Storage
     from infinite_memory.core.values.access.key import AccessKey, NewKey, Right
+    from infinite_memory.core.values.access.scope_pattern import scope_part
     from infinite_memory.core.values.archive.backup import Backup, Restored, RestoreMode
     from infinite_memory.core.values.archive.copying import Copied
     from infinite_memory.core.values.conversation.attachment import Attachment
@@ -174,6 +175,7 @@ __all__ = [
     "format_range",
     "load",
     "read_range",
+    "scope_part",
 ]
 
 _HOMES = {
@@ -209,6 +211,7 @@ _HOMES = {
         "WrongPassphrase",
     ),
     "core.values.access.key": ("AccessKey", "NewKey", "Right"),
+    "core.values.access.scope_pattern": ("scope_part",),
     "features.overviews.values": ("Briefing", "Knowledge"),
     "core.values.archive.backup": ("Backup", "RestoreMode", "Restored"),
     "core.values.archive.copying": ("Copied",),

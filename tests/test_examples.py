@@ -72,7 +72,7 @@ def test_the_service_stores_finds_and_forgets(tmp_path: Path, monkeypatch: Any) 
     monkeypatch.setattr(
         AsyncMemoryStore, "open", lambda: real(config=config, embedder=HashingEmbedder())
     )
-    with TestClient(load("fastapi_service").app) as client:
+    with TestClient(load("fastapi_service").app, headers={"x-user": "Anna"}) as client:
         note = {"text": "The pump was replaced", "happened_at": "yesterday"}
         stored = client.post("/notes", json=note)
         assert stored.status_code == 201
@@ -81,11 +81,16 @@ def test_the_service_stores_finds_and_forgets(tmp_path: Path, monkeypatch: Any) 
         refused = client.post("/notes", json={**note, "happened_at": "a cup of tea"})
         assert refused.status_code == 422
         assert "the time 'a cup of tea' cannot be read" in refused.json()["detail"]
+        for query in ({"query": ""}, {"query": "the pump", "limit": 0}):
+            assert client.get("/notes", params=query).status_code == 422
+        for other in ("anna", "*"):
+            asked = {"params": {"query": "was the pump replaced?"}, "headers": {"x-user": other}}
+            assert client.get("/notes", **asked).json() == []
         address = f"/notes/{stored.json()['id']}"
-        assert [client.delete(address).status_code, client.delete("/notes/no").status_code] == [
-            204,
-            404,
+        statuses = [
+            client.delete(path).status_code for path in (address, "/notes/no", "/notes/a%0Ab")
         ]
+        assert statuses == [204, 404, 422]
         assert client.get("/notes", params={"query": "was the pump replaced?"}).json() == []
 
 
@@ -147,6 +152,11 @@ def test_an_agent_of_langgraph_keeps_items_in_the_memory(memory: MemoryStore) ->
         store.put(namespace, "own", {"text": "Only here"})
         assert [hit.namespace for hit in store.search(namespace)] == [namespace]
     assert set(namespaces) <= set(store.list_namespaces())
+    large = {"text": "A long story. " * 10_000}
+    store.put(anna, "story", large)
+    assert store.get(anna, "story").value == large
+    with pytest.raises(NotImplementedError, match="equality"):
+        store.search(anna, filter={"cups": {"$gt": 1}})
 
 
 def test_a_graph_of_langgraph_gets_the_store(memory: MemoryStore) -> None:
@@ -203,6 +213,14 @@ def test_a_session_of_the_agents_sdk_goes_on_in_another_run() -> None:
             assert await session.pop_item() == items[-1]
             await session.add_items([{"type": "function_call", "name": "f", "arguments": "{}"}])
             assert [i.get("type") for i in (await session.get_items())[-1:]] == ["function_call"]
+            added = [
+                {"role": "user", "content": " A long story. " * 10_000},
+                {"type": "function_call_output", "output": "a page " * 20_000},
+                {"role": "user", "content": [{"type": "input_image", "image_url": "x"}]},
+                {"role": "user", "content": ""},
+            ]
+            await session.add_items(added)
+            assert await session.get_items(limit=4) == added
             await session.clear_session()
             await session.clear_session()
             assert (await session.get_items(), await session.pop_item()) == ([], None)

@@ -1,13 +1,23 @@
-"""A service with a memory: `fastapi run docs/examples/fastapi_service.py`."""
+"""A service with a memory for each user: `fastapi run docs/examples/fastapi_service.py`."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
-from fastapi import Depends, FastAPI, HTTPException, Request
+from fastapi import Depends, FastAPI, Header, Request
+from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
-from infinite_memory import AsyncMemoryStore, InvalidInput, NotFound
+from infinite_memory import (
+    AsyncMemoryStore,
+    Conflict,
+    InfiniteMemoryError,
+    InvalidInput,
+    NotFound,
+    scope_part,
+)
+
+STATUS = {NotFound: 404, Conflict: 409, InvalidInput: 422}
 
 
 @asynccontextmanager
@@ -18,12 +28,25 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
 
 
-def find_memory(request: Request) -> AsyncMemoryStore:
-    memory: AsyncMemoryStore = request.app.state.memory
-    return memory
-
-
 app = FastAPI(lifespan=lifespan)
+
+
+@app.exception_handler(InfiniteMemoryError)
+async def refuse(_: Request, error: InfiniteMemoryError) -> JSONResponse:
+    """Answer with the sentence of the error; what no caller can mend is 503."""
+    status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 503)
+    return JSONResponse({"detail": str(error)}, status)
+
+
+async def find_memory(
+    request: Request, x_user: Annotated[str, Header()]
+) -> AsyncIterator[AsyncMemoryStore]:
+    """Open the memory of a user; take the user from your sign-in, not from what a client says."""
+    everything: AsyncMemoryStore = request.app.state.memory
+    async with await everything.confine(scopes=f"users/{scope_part(x_user)}") as memory:
+        yield memory
+
+
 Memory = Annotated[AsyncMemoryStore, Depends(find_memory)]
 
 
@@ -35,10 +58,7 @@ class Note(BaseModel):
 
 @app.post("/notes", status_code=201)
 async def add_note(note: Note, memory: Memory) -> dict[str, Any]:
-    try:
-        receipt = await memory.remember(note.text, tags=note.tags, happened_at=note.happened_at)
-    except InvalidInput as error:
-        raise HTTPException(422, str(error)) from error
+    receipt = await memory.remember(note.text, tags=note.tags, happened_at=note.happened_at)
     return receipt.to_dict()
 
 
@@ -50,7 +70,4 @@ async def find_notes(query: str, memory: Memory, limit: int = 5) -> list[dict[st
 
 @app.delete("/notes/{note_id}", status_code=204)
 async def forget_note(note_id: str, memory: Memory) -> None:
-    try:
-        await memory.forget(note_id)
-    except NotFound as error:
-        raise HTTPException(404, str(error)) from error
+    await memory.forget(note_id)

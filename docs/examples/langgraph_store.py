@@ -1,12 +1,10 @@
 """A LangGraph store over a memory: `graph.compile(store=LangGraphStore(memory))`.
 
-A namespace is a scope below "langgraph/", with "%41" for "A", since scopes ignore
-letter case and namespaces do not; a filter compares for equality.
+A namespace is a scope below "langgraph/", and a value the text of a memory, as JSON.
 """
 
 import asyncio
 import json
-import re
 import uuid
 from collections.abc import Iterable
 from typing import Any
@@ -14,7 +12,7 @@ from urllib.parse import unquote
 
 from langgraph.store import base
 
-from infinite_memory import Memory, MemoryStore, NotFound
+from infinite_memory import Memory, MemoryStore, NotFound, scope_part
 
 
 class LangGraphStore(base.BaseStore):
@@ -41,8 +39,7 @@ class LangGraphStore(base.BaseStore):
 
     def _put(self, op: Any) -> None:
         memory_id, memory = self._load(op)
-        item = {"namespace": [*op.namespace], "key": op.key, "value": op.value}
-        fields: Any = {"text": json.dumps(op.value, ensure_ascii=False), "context": {"item": item}}
+        fields: Any = {"text": json.dumps(op.value, ensure_ascii=False), "context": {"key": op.key}}
         if op.value is None and memory:
             self.memory.forget(memory_id)
         elif memory:
@@ -51,6 +48,9 @@ class LangGraphStore(base.BaseStore):
             self.memory.remember(id=memory_id, scope=name_scope(op.namespace), **fields)
 
     def _find(self, op: Any) -> list[base.SearchItem]:
+        wanted = op.filter or {}
+        if any(isinstance(v, dict) and any(k[:1] == "$" for k in v) for v in wanted.values()):
+            raise NotImplementedError(f"a filter compares for equality alone, not by {wanted}")
         scopes = [name_scope(n) for n in self._names() if fits(n, "prefix", op.namespace_prefix)]
         where: Any = {"scope": scopes, "inherited": "none", "limit": 1000}
         if op.query and scopes:
@@ -59,13 +59,12 @@ class LangGraphStore(base.BaseStore):
         else:
             memories = self.memory.browse(**where).memories if scopes else ()
             found = [base.SearchItem(**read(memory)) for memory in memories]
-        kept = [item for item in found if (op.filter or {}).items() <= item.value.items()]
+        kept = [item for item in found if wanted.items() <= item.value.items()]
         return kept[op.offset : op.offset + op.limit]
 
     def _names(self) -> list[tuple[str, ...]]:
         counts = self.memory.scopes.count_memories()
-        scopes = [n.split("/")[1:] for n in counts if counts[n] and n.startswith("langgraph/")]
-        return [tuple(map(unquote, labels)) for labels in scopes]
+        return [read_scope(n) for n in counts if counts[n] and n.startswith("langgraph/")]
 
     def _list(self, op: Any) -> list[tuple[str, ...]]:
         tests = op.match_conditions or ()
@@ -74,12 +73,11 @@ class LangGraphStore(base.BaseStore):
 
 
 def name_scope(namespace: tuple[str, ...]) -> str:
-    labels = [re.sub("[^a-z0-9._-]", escape, label) for label in namespace]
-    return "/".join(("langgraph", *labels))
+    return "/".join(("langgraph", *map(scope_part, namespace)))
 
 
-def escape(letter: Any) -> str:
-    return "".join(f"%{byte:02x}" for byte in letter[0].encode())
+def read_scope(name: str) -> tuple[str, ...]:
+    return tuple(map(unquote, name.split("/")[1:]))
 
 
 def fits(name: tuple[str, ...], side: str, path: tuple[str, ...]) -> bool:
@@ -89,4 +87,5 @@ def fits(name: tuple[str, ...], side: str, path: tuple[str, ...]) -> bool:
 
 def read(memory: Memory) -> Any:
     times = {"created_at": memory.happened_at, "updated_at": memory.stored_at}
-    return {**memory.to_dict()["context"]["item"], **times}
+    named = {"namespace": read_scope(memory.scope), "key": memory.context["key"]}
+    return {**named, "value": json.loads(memory.text), **times}

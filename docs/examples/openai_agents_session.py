@@ -31,13 +31,12 @@ class MemorySession:
         start = max([now, *last])
         drafts = [
             {
-                "text": say(item),
+                **write_item(item),
                 "kind": "message",
                 "speaker": item.get("role") or "tool",
                 "origin": "user" if item.get("role") == "user" else "assistant",
                 "conversation_id": self.session_id,
                 "happened_at": start + number * MICROSECOND,
-                "context": {"item": json.dumps(item)},
             }
             for number, item in enumerate(items)
         ]
@@ -68,13 +67,29 @@ class MemorySession:
         return found
 
 
+def write_item(item: Any) -> dict[str, Any]:
+    """Return the words of a message as a text, beside the rest; any other item is JSON as a whole.
+
+    Nothing is kept twice, and a context is bounded by `limits.max_context_bytes`.
+    """
+    rest = json.loads(json.dumps(item))
+    slot, field = find_words(rest)
+    words, slot[field] = slot.get(field), None
+    if not isinstance(words, str) or not words.strip() or len(json.dumps(rest)) > 10_000:
+        return {"text": json.dumps(item)}
+    return {"text": words, "context": {"rest": json.dumps(rest)}}
+
+
 def read_item(memory: Memory) -> Any:
-    return json.loads(str(memory.context["item"]))
+    item = json.loads(str(memory.context.get("rest", memory.text)))
+    if "rest" in memory.context:
+        slot, field = find_words(item)
+        slot[field] = memory.text
+    return item
 
 
-def say(item: Any) -> str:
-    """Return the words of a message; an item that is none, such as a call of a tool, as JSON."""
+def find_words(item: Any) -> tuple[Any, str]:
+    """Return what holds the words of a message, and in which field."""
     content = item.get("content")
-    if isinstance(content, list):
-        content = "\n".join(part.get("text", "") for part in content)
-    return content if isinstance(content, str) and content.strip() else json.dumps(item)
+    is_part = isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict)
+    return (content[0], "text") if is_part else (item, "content")

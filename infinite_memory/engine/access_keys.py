@@ -75,10 +75,11 @@ def create_key(
     """
     _refuse_other_handles(services)
     label = check_label(name, "name", max_chars=_MAX_NAME_CHARS)
-    own = None if shared is None else _check_own_scope(label, scopes)
-    usual = (Right.READ,) if own is None else (Right.WRITE,)
-    granted = check_rights(usual if rights is None else rights)
-    patterns = _choose_patterns(own, scopes, shared)
+    asked = () if rights is None else check_rights(rights)
+    is_person = shared is not None or (scopes is None and Right.ADMIN not in asked)
+    own = _check_own_scope(label, scopes) if is_person else None
+    granted = asked or check_rights((Right.READ,) if own is None else (Right.WRITE,))
+    patterns = _choose_patterns(own, scopes, () if shared is None else shared)
     quota = _check_limits(Quota(), limits or {}, find_own_scope(patterns), label)
     expiry = None if expires_at is None else services.read_time(expires_at, "expires_at")
     for attempt in attempts():

@@ -71,7 +71,7 @@ def not_found(memory_id: str) -> NotFound:
     """Return the error for an id that no memory has."""
     reason = "it was never stored, or erased for good"
     if len(memory_id) < ENDING_CHARS:
-        reason = f"ids are given whole or by at least the last {ENDING_CHARS} characters"
+        reason = f"give the whole id; a command or a tool takes its last {ENDING_CHARS} too"
     return NotFound(f"there is no memory {memory_id!r}: {reason}")
 
 

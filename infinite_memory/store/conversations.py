@@ -78,9 +78,9 @@ class Conversations(Group):
     """The conversations of a store: their log, their short-term memory, and sessions of clients.
 
     A message is a `ChatMessage` or a mapping with `role` ("user", "assistant", "system"),
-    `content`, and if known `name`, `timestamp` and `id`. Conversations are told apart by their ids,
-    letter by letter. Without `scope` their memories are stored in the default scope, or in that of
-    the conversation if the configuration says so.
+    `content`, and if known `name`, `timestamp` and `id`; its `tool_calls` are left out. Their ids
+    tell conversations apart letter by letter. Without `scope` their memories are stored in the
+    default scope, or in that of the conversation if the configuration says so.
     """
 
     @count_call

@@ -51,12 +51,12 @@ class AccessKeys(Group):
     ) -> NewKey:
         """Create a key; only the result has its `secret`, which cannot be read again.
 
-        `rights` are "read", "write" and "admin"; each includes the rights before it. `scopes` are
-        all that the key is for: names, or patterns such as "team/*"; every scope by default. With
-        `shared`, which may be empty, it is the key of a person instead: a private scope of their
-        own is made, such as "people/anna", and `shared` are the scopes beside it. Such a key writes
-        by default, and another one reads. `expires_at` may be in words. `limits` are those of
-        `limit`.
+        It is the key of a person: a private scope of their own is made, such as "people/anna", and
+        `shared` are the scopes beside it. With `scopes` it is that of no person: they are all that
+        it is for, names or patterns such as "team/*", and "*" is every scope, as it is for a key
+        with the right "admin" and neither. `rights` are "read", "write" and "admin"; each includes
+        the rights before it. The key of a person writes by default, and another one reads.
+        `expires_at` may be in words. `limits` are those of `limit`.
 
         Raises:
             InvalidInput: a value cannot be used.

@@ -174,11 +174,9 @@ class MemoryStore(StoreGroups):
             InvalidInput: a draft cannot be used; the message has its position, counted from 1.
             Conflict: an id belongs to a memory with another content.
         """
-        from infinite_memory.core.values.draft import Draft
         from infinite_memory.engine.writes.remember import remember_many
 
-        checked = (draft if isinstance(draft, Draft) else Draft.of(draft) for draft in drafts)
-        return remember_many(self._services, checked, progress)
+        return remember_many(self._services, drafts, progress)
 
     @count_call
     def revise(self, /, memory_id: str, *, revision: int, **changes: Unpack[Changes]) -> Receipt:

@@ -182,7 +182,7 @@ def test_scopes_keep_their_spelling_in_every_commit_of_a_large_merge(
 
 
 def test_keys_are_not_merged_unless_it_is_said(pair: Pair) -> None:
-    pair.there.keys.create("laptop")
+    pair.there.keys.create("laptop", scopes="*")
     pair.there.remember("a note", id="a")
     pair.merge()
     assert pair.here.keys.list() == []

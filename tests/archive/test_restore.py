@@ -110,7 +110,10 @@ def test_an_open_store_goes_on_with_what_was_restored(
 
 def test_a_key_that_was_revoked_stays_revoked(home: Path) -> None:
     with opened(home) as store:
-        kept, revoked = store.keys.create("kept"), store.keys.create("revoked")
+        kept, revoked = (
+            store.keys.create("kept", scopes="*"),
+            store.keys.create("revoked", scopes="*"),
+        )
         backup = store.backups.create()
         store.keys.revoke("revoked")
         store.backups.restore(backup.name, mode="overwrite", with_keys=True)

@@ -43,7 +43,7 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     with opened(folder / "store") as store:
         store.remember("The mill opens at nine", id="mill")
         created = store.keys.create("laptop", rights=["admin"])
-        store.keys.create("old")
+        store.keys.create("old", scopes="*")
         store.keys.revoke("old")
         store.backups.create(folder / "plain.imarchive")
         store.backups.create(folder / "encrypted.imarchive", passphrase=PASSPHRASE)
@@ -236,7 +236,7 @@ def test_keys_come_in_at_once_where_that_is_said(
 def test_an_overwritten_store_keeps_its_own_keys(
     secret: str, plain: Path, mine: MemoryStore
 ) -> None:
-    own = mine.keys.create("own").secret
+    own = mine.keys.create("own", scopes="*").secret
     restored = mine.backups.restore(plain, mode="overwrite")
     assert restored.access_keys_left_out == 2
     assert mine.keys.check(own).name == "own"
@@ -250,7 +250,7 @@ def test_an_overwritten_store_keeps_its_own_keys(
 
 def test_a_merge_changes_no_key_that_is_here(tmp_path: Path) -> None:
     with opened(tmp_path / "one") as store:
-        secret = store.keys.create("laptop").secret
+        secret = store.keys.create("laptop", scopes="*").secret
         backup = store.backups.create()
         store.keys.revoke("laptop")
         before = store.keys.list()
@@ -262,7 +262,7 @@ def test_a_merge_changes_no_key_that_is_here(tmp_path: Path) -> None:
 
 
 def test_a_merged_key_whose_name_is_taken_is_left_out(plain: Path, mine: MemoryStore) -> None:
-    mine.keys.create("Laptop")
+    mine.keys.create("Laptop", scopes="*")
     restored = mine.backups.restore(plain, mode="merge", with_keys=True)
     assert (restored.access_keys, restored.access_keys_left_out) == (1, 1)
     (finding,) = restored.left_out
@@ -291,7 +291,7 @@ def test_an_entry_about_a_key_that_was_left_out_cannot_be_undone(
 
 def test_an_archive_of_nothing_but_keys_brings_nothing(tmp_path: Path, mine: MemoryStore) -> None:
     with opened(tmp_path / "theirs") as store:
-        store.keys.create("laptop")
+        store.keys.create("laptop", scopes="*")
         archive = store.backups.create(tmp_path / "keys.imarchive").path
     restored = mine.backups.restore(archive)
     assert restored.access_keys_left_out == 1

@@ -52,4 +52,4 @@ def test_the_history_and_what_a_new_memory_replaces_take_the_end_of_an_id(ask: A
 
 def test_an_end_that_is_too_short_is_refused_with_the_length(run: Run) -> None:
     refused = run("show", ALICE[-6:], code=5).stderr
-    assert "ids are given whole or by at least the last 8 characters" in refused
+    assert "give the whole id; a command or a tool takes its last 8 too" in refused

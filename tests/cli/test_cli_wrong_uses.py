@@ -48,7 +48,7 @@ WRONG: list[tuple[tuple[str, ...], int, tuple[str, ...]]] = [
     (("--home", "", "stats"), 2, ("'--home'", "it is empty: give a value, or leave it out")),
     # Ids, numbers and names of something else, or of nothing.
     (("show", "1234abcd"), 2, ("2 ids end with '1234abcd'", "'The rent is due'", "whole id")),
-    (("show", "1234"), 5, ("no memory '1234'", "at least the last 8 characters")),
+    (("show", "1234"), 5, ("no memory '1234'", "a command or a tool takes its last 8 too")),
     (("undo", "keys1"), 2, ("'keys1' is no number of an entry", "`infinite-memory log`")),
     (("undo", "99999"), 5, ("there is no entry 99999", "the log lists the entries")),
     (("done", "keys1"), 2, ("'keys1' is a note that names no day to come",)),

@@ -221,7 +221,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Run a server of ours with one key."""
     home = tmp_path_factory.mktemp("served") / "home"
     with MemoryStore.open(home) as store:
-        key = store.keys.create("laptop", rights=["read"]).secret
+        key = store.keys.create("laptop", rights=["read"], scopes="*").secret
     with HttpServer(home, "--require-keys") as server:
         yield Served(f"{server.url}/mcp", key)
 

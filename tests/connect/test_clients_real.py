@@ -215,7 +215,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Run a server of ours that wants a key."""
     home = tmp_path_factory.mktemp("served") / "home"
     with MemoryStore.open(home) as store:
-        key = store.keys.create("laptop", rights=["write"]).secret
+        key = store.keys.create("laptop", rights=["write"], scopes="*").secret
     with HttpServer(home, "--require-keys") as server:
         yield Served(server.url, key)
 

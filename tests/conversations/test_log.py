@@ -52,6 +52,20 @@ def test_a_message_may_have_a_name_and_a_time(store: MemoryStore) -> None:
     assert memory.context["role"] == "user"
 
 
+def test_the_calls_of_tools_in_a_chat_are_left_out_and_counted(store: MemoryStore) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "sum", "arguments": "{}"}}
+    asked = {"role": "assistant", "content": None, "refusal": None, "tool_calls": [call, call]}
+    told = {"role": "assistant", "content": "I look it up", "tool_calls": [call]}
+    answer = {"role": "tool", "tool_call_id": "c1", "name": "sum", "content": "42"}
+    logged = store.conversations.log(iter([*TALK, asked, told, answer]), "talk-1")
+    assert (logged.stored, logged.known, logged.calls) == (5, 0, 3)
+    assert texts(store, "talk-1")[3:] == ["I look it up", "42"]
+    assert store.conversations.log([asked], "talk-1").ids == ()
+    assert store.conversations.log([*TALK, asked, told, answer], "talk-1").known == 5
+    with pytest.raises(InvalidInput, match="it has 'mood': give only role, content, name"):
+        store.conversations.log([{"role": "user", "content": "hi", "mood": "good"}], "talk-1")
+
+
 @pytest.mark.parametrize(
     ("calls", "total"),
     [

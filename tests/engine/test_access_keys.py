@@ -92,7 +92,7 @@ def test_a_key_has_256_random_bits_and_the_store_keeps_their_digest_alone(
     with MemoryStore.open(
         storage=store._services.storage, embedder=HashingEmbedder(), random_bytes=draw
     ) as other:
-        new = other.keys.create("laptop")
+        new = other.keys.create("laptop", scopes="*")
     assert 32 in drawn
     prefix, key_id, secret = new.secret.split("_")
     assert (prefix, key_id, len(secret)) == ("im", new.key.id, 52)
@@ -113,7 +113,7 @@ def test_a_key_has_256_random_bits_and_the_store_keeps_their_digest_alone(
 def test_a_right_includes_the_rights_before_it(
     store: MemoryStore, rights: Any, granted: str
 ) -> None:
-    assert " ".join(store.keys.create("laptop", rights=rights).key.rights) == granted
+    assert " ".join(store.keys.create("laptop", rights=rights, scopes="*").key.rights) == granted
 
 
 @pytest.mark.parametrize(
@@ -152,13 +152,13 @@ def test_what_cannot_be_used_is_refused_and_changes_nothing(
 
 
 def test_the_name_of_an_active_key_is_taken(store: MemoryStore, clock: StoppedClock) -> None:
-    first = store.keys.create("Laptop", expires_at=NOW + timedelta(days=1))
+    first = store.keys.create("Laptop", expires_at=NOW + timedelta(days=1), scopes="*")
     with pytest.raises(Conflict, match=f"{first.key.id} is named 'Laptop'.*revoke that key first"):
-        store.keys.create("laptop")
+        store.keys.create("laptop", scopes="*")
     clock.now += timedelta(days=1)
-    second = store.keys.create("laptop")
+    second = store.keys.create("laptop", scopes="*")
     store.keys.revoke("LAPTOP")
-    third = store.keys.create("laptop")
+    third = store.keys.create("laptop", scopes="*")
     states = {key.id: key.state_at(clock.now) for key in store.keys.list()}
     assert states == {
         first.key.id: KeyState.EXPIRED,
@@ -170,8 +170,8 @@ def test_the_name_of_an_active_key_is_taken(store: MemoryStore, clock: StoppedCl
 def test_every_refusal_tells_the_operator_why_and_nobody_else(
     store: MemoryStore, clock: StoppedClock
 ) -> None:
-    new = store.keys.create("laptop", expires_at=NOW + timedelta(days=1))
-    other = store.keys.create("phone")
+    new = store.keys.create("laptop", expires_at=NOW + timedelta(days=1), scopes="*")
+    other = store.keys.create("phone", scopes="*")
     key_id = new.key.id
     assert refusal(store, f"im_{'a' * 8}_{'b' * 52}") == "no access key has the id 'aaaaaaaa'"
     forged = f"im_{key_id}_{other.secret.split('_')[2]}"
@@ -200,7 +200,7 @@ def test_an_unknown_id_costs_the_same_comparison(
         compared.append((len(first), len(second)))
         return compare(first, second)
 
-    new = store.keys.create("laptop")
+    new = store.keys.create("laptop", scopes="*")
     monkeypatch.setattr(hmac, "compare_digest", note)
     store.keys.check(new.secret)
     for secret in (f"im_{'a' * 8}_{'b' * 52}", f"im_{new.key.id}_{'b' * 52}", "", None):
@@ -211,10 +211,10 @@ def test_an_unknown_id_costs_the_same_comparison(
 def test_an_active_key_is_found_by_its_id_or_its_name(
     store: MemoryStore, clock: StoppedClock
 ) -> None:
-    laptop = store.keys.create("laptop", expires_at=NOW + timedelta(days=1)).key
+    laptop = store.keys.create("laptop", expires_at=NOW + timedelta(days=1), scopes="*").key
     assert store.keys.find("Laptop") == store.keys.find(laptop.id) == laptop
     clock.now += timedelta(days=2)
-    again = store.keys.create("laptop").key
+    again = store.keys.create("laptop", scopes="*").key
     assert store.keys.find("laptop") == again
     store.keys.revoke(again.id)
     for wanted in ("laptop", laptop.id, again.id, "phone"):
@@ -230,7 +230,7 @@ def test_an_active_key_is_found_by_its_id_or_its_name(
 def test_a_key_is_revoked_by_its_id_or_its_name_and_again_without_effect(
     store: MemoryStore, clock: StoppedClock
 ) -> None:
-    first, second = store.keys.create("laptop"), store.keys.create("phone")
+    first, second = store.keys.create("laptop", scopes="*"), store.keys.create("phone", scopes="*")
     clock.now += timedelta(hours=1)
     revoked = store.keys.revoke(first.key.id)
     assert revoked.revoked_at == clock.now
@@ -249,9 +249,9 @@ def test_a_key_is_revoked_by_its_id_or_its_name_and_again_without_effect(
 def test_of_several_keys_with_a_name_the_active_one_is_revoked(
     store: MemoryStore, clock: StoppedClock
 ) -> None:
-    store.keys.create("laptop", expires_at=NOW + timedelta(days=1))
+    store.keys.create("laptop", expires_at=NOW + timedelta(days=1), scopes="*")
     clock.now += timedelta(days=2)
-    active = store.keys.create("laptop")
+    active = store.keys.create("laptop", scopes="*")
     assert store.keys.revoke("laptop").id == active.key.id
     assert refusal(store, active.secret).startswith("the access key 'laptop'")
 
@@ -269,7 +269,7 @@ def test_the_journal_names_who_made_and_revoked_a_key(store: MemoryStore) -> Non
 
 def test_keys_are_not_undone_and_the_refusal_says_what_to_run(store: MemoryStore) -> None:
     store.remember("the harbour opens at nine", id="a")
-    new = store.keys.create("laptop")
+    new = store.keys.create("laptop", scopes="*")
     store.keys.revoke("laptop")
     made, revoked = 2, 3
     with pytest.raises(Conflict, match=f"created the access key 'laptop'.*revoke {new.key.id}"):
@@ -283,7 +283,7 @@ def test_keys_are_not_undone_and_the_refusal_says_what_to_run(store: MemoryStore
 
 
 def test_the_json_of_a_key_has_no_digest(store: MemoryStore) -> None:
-    key = store.keys.create("laptop", expires_at=NOW + timedelta(days=1)).key
+    key = store.keys.create("laptop", expires_at=NOW + timedelta(days=1), scopes="*").key
     assert access_key_json(key, NOW) == {
         "id": key.id,
         "name": "laptop",
@@ -306,12 +306,12 @@ def test_a_confined_store_neither_manages_nor_shows_keys(scopes: list[str]) -> N
             return MemoryStore.open(storage=storage, embedder=HashingEmbedder(), **options)
 
         with opened() as store:
-            new = store.keys.create("laptop")
+            new = store.keys.create("laptop", scopes="*")
             handles = [opened(scopes=scopes), store.confine(scopes="*"), store.confine(scopes="t")]
             refusals = set()
             for handle in handles:
                 for call in (
-                    lambda h=handle: h.keys.create("phone"),
+                    lambda h=handle: h.keys.create("phone", scopes="*"),
                     lambda h=handle: h.keys.list(),
                     lambda h=handle: h.keys.find("laptop"),
                     lambda h=handle: h.keys.revoke("laptop"),
@@ -336,7 +336,7 @@ def test_two_processes_share_the_keys_and_a_name_is_given_once(tmp_path: Path) -
         "with MemoryStore.open(sys.argv[1], embedder=HashingEmbedder()) as store:\n"
         "    for number in range(20):\n"
         "        try:\n"
-        "            print(store.keys.create(f'key {number}').secret)\n"
+        "            print(store.keys.create(f'key {number}', scopes='*').secret)\n"
         "        except Conflict as error:\n"
         "            assert 'is named' in str(error), error\n"
     )
@@ -400,7 +400,7 @@ def test_a_storage_that_fails_anywhere_leaves_a_key_or_none(when: Any) -> None:
             with MemoryStore.open(storage=failing, embedder=HashingEmbedder()) as store:
                 failing.calls, failing.fail_at = 0, fail_at
                 try:
-                    store.keys.create("laptop")
+                    store.keys.create("laptop", scopes="*")
                     store.keys.revoke("laptop")
                 except StorageUnavailable:
                     pass
@@ -421,7 +421,10 @@ def test_a_copy_has_the_keys_so_that_it_can_serve_in_the_place_of_its_source(
         return MemoryStore.open(home, config=Config(home=home), embedder=HashingEmbedder())
 
     with opened(source) as store:
-        kept, ended = store.keys.create("laptop"), store.keys.create("phone")
+        kept, ended = (
+            store.keys.create("laptop", scopes="*"),
+            store.keys.create("phone", scopes="*"),
+        )
         store.keys.revoke("phone")
     copied = copy_store(source, target, with_keys=True)
     assert (copied.different, copied.compared["access_keys"]) == ((), 2)
@@ -436,7 +439,7 @@ def test_a_target_that_has_keys_of_its_own_is_not_written(tmp_path: Path) -> Non
     for name in ("source", "target"):
         home = tmp_path / name
         with MemoryStore.open(home, config=Config(home=home), embedder=HashingEmbedder()) as store:
-            new.append(store.keys.create(name))
+            new.append(store.keys.create(name, scopes="*"))
     with pytest.raises(Conflict, match="the target holds"):
         copy_store(tmp_path / "source", tmp_path / "target")
     with closing(SqliteStorage.open(tmp_path / "target")) as storage:

@@ -529,7 +529,10 @@ ROWS: Mapping[str, list[Call]] = {
         lambda s: s.confine(scopes="team", read_only=True).remember("a note"),
         lambda s: (s.confine(scopes="team").remember("a note", id="new"), s.get("new")),
     ],
-    "keys.create": [lambda s: s.keys.create("laptop"), lambda s: s.keys.create("zz-key")],
+    "keys.create": [
+        lambda s: s.keys.create("laptop", scopes="*"),
+        lambda s: s.keys.create("zz-key", scopes="*"),
+    ],
     "keys.list": [lambda s: s.keys.list()],
     "keys.find": [lambda s: s.keys.find("zz-key"), lambda s: s.keys.find("nobody")],
     "keys.limit": [lambda s: s.keys.limit("zz-key", max_bytes=1)],

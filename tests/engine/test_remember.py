@@ -210,6 +210,8 @@ def test_an_unknown_field_names_the_nearest(store: MemoryStore) -> None:
         store.remember_many([{"text": "a", "taggs": ["b"]}])
     with pytest.raises(InvalidInput, match="needs a text"):
         store.remember_many([{"title": "a"}])
+    with pytest.raises(InvalidInput, match=r"memory 2 of 2: .*'txt'"):
+        store.remember_many([{"text": "a"}, {"txt": "b"}])
 
 
 def test_unknown_scopes_are_created_unless_scopes_are_strict(open_store: OpenStore) -> None:

@@ -58,7 +58,15 @@ def test_the_key_of_a_person_has_a_private_scope_beside_those_that_are_shared(
     assert [step.after for step in entry.action.scopes] == [made]
     with pytest.raises(Conflict, match="created the access key"):
         store.undo(entry.number)
-    assert store.keys.create("alone", shared=()).key.scopes == ("people/alone",)
+    for name, values, scopes, right in (
+        ("alone", {}, "people/alone", "write"),
+        ("empty", {"shared": ()}, "people/empty", "write"),
+        ("reader", {"rights": "read"}, "people/reader", "read"),
+        ("dashboard", {"scopes": "*"}, "*", "read"),
+        ("boss", {"rights": "admin"}, "*", "admin"),
+    ):
+        key = store.keys.create(**{"name": name, **values}).key
+        assert (key.scopes, key.rights[-1]) == ((scopes,), right)
 
 
 @pytest.mark.parametrize(

@@ -210,4 +210,4 @@ async def test_the_end_of_an_id_that_is_too_short_is_answered_with_the_length(
             ("memory_history", "id_or_key"),
         ):
             refused = await refusal(client, tool, **{name: memory_id[-6:]})
-            assert "whole or by at least the last 8 characters" in refused
+            assert "a tool takes its last 8 too" in refused

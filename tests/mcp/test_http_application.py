@@ -167,8 +167,8 @@ async def test_keys_are_needed_once_there_is_one() -> None:
 async def test_an_expired_key_and_a_revoked_one_are_refused_alike() -> None:
     async with serve(require_keys=True) as served:
         soon = datetime.now(UTC) + timedelta(seconds=0.2)
-        expired = served.store.keys.create("old", rights=["read"], expires_at=soon)
-        revoked = served.store.keys.create("gone", rights=["read"])
+        expired = served.store.keys.create("old", rights=["read"], expires_at=soon, scopes="*")
+        revoked = served.store.keys.create("gone", rights=["read"], scopes="*")
         served.store.keys.revoke("gone")
         while datetime.now(UTC) < soon:
             pass
@@ -184,7 +184,7 @@ async def test_an_expired_key_and_a_revoked_one_are_refused_alike() -> None:
 async def test_a_key_offers_the_tools_of_its_rights_and_no_others(right: str) -> None:
     allowed = RIGHTS[: RIGHTS.index(right) + 1]
     async with serve() as served:
-        secret = served.store.keys.create("k", rights=[right]).secret
+        secret = served.store.keys.create("k", rights=[right], scopes="*").secret
         listed = await served.ask("tools/list", secret)
         offered = {tool["name"] for tool in listed["result"]["tools"]}
         assert offered == {name for name, needed in TOOLS.items() if needed in allowed}

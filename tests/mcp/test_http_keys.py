@@ -50,8 +50,8 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keyed]:
         secrets["all"] = store.keys.create("all", rights=["admin"]).secret
         secrets["health"] = store.keys.create("health", rights=["write"], scopes="health").secret
         soon = datetime.now(UTC) + timedelta(seconds=2)
-        secrets["brief"] = store.keys.create("brief", expires_at=soon).secret
-        secrets["revoked"] = store.keys.create("revoked").secret
+        secrets["brief"] = store.keys.create("brief", expires_at=soon, scopes="*").secret
+        secrets["revoked"] = store.keys.create("revoked", scopes="*").secret
         store.keys.revoke("revoked")
     with HttpServer(home, "--log-level", "debug") as server:
         yield Keyed(home, server, secrets)
@@ -155,7 +155,7 @@ async def test_the_journal_names_the_key(keyed: Keyed) -> None:
 @pytest.mark.anyio
 async def test_a_key_that_is_revoked_in_a_session_is_refused(keyed: Keyed, way: str) -> None:
     with MemoryStore.open(keyed.home) as store:
-        secret = store.keys.create(f"for {way}", rights="write").secret
+        secret = store.keys.create(f"for {way}", rights="write", scopes="*").secret
         async with connect(keyed.server, way, headers={"x-memory-key": secret}) as client:
             await call(client, "store_memory", text=f"Stored by {way}")
             store.keys.revoke(f"for {way}")
@@ -177,7 +177,7 @@ def test_keys_are_needed_once_there_is_one(tmp_path: Path) -> None:
     with HttpServer(home) as server, MemoryStore.open(home) as store:
         body = call_body("get_user_profile")
         assert server.ask(body).status == 200
-        secret = store.keys.create("first").secret
+        secret = store.keys.create("first", scopes="*").secret
         time.sleep(1.1)
         assert server.ask(body).status == 401
         assert server.ask(body, headers={"x-memory-key": secret}).status == 200

@@ -95,7 +95,7 @@ class Proxy:
 def secret(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
     home = tmp_path_factory.mktemp("proxy") / "home"
     with MemoryStore.open(home) as store:
-        created = store.keys.create("laptop", rights="write")
+        created = store.keys.create("laptop", rights="write", scopes="*")
     yield home, created.secret
     shutil.rmtree(home, ignore_errors=True)
 

@@ -47,10 +47,10 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     locked = home.with_name("locked")
     with MemoryStore.open(locked) as store:
         secrets = {
-            right: store.keys.create(right, rights=[right]).secret
+            right: store.keys.create(right, rights=[right], scopes="*").secret
             for right in ("read", "write", "admin")
         }
-        secrets["revoked"] = store.keys.create("revoked").secret
+        secrets["revoked"] = store.keys.create("revoked", scopes="*").secret
         store.keys.revoke("revoked")
     with HttpServer(home) as opened, HttpServer(locked, "--require-keys") as keyed:
         yield World(home, opened, keyed, secrets)

@@ -272,7 +272,7 @@ def make_sign_in(url: str) -> OAuthClientProvider:
 async def test_a_client_that_knows_only_the_address_signs_in(tmp_path: Path, prefix: str) -> None:
     home = tmp_path / "home"
     with MemoryStore.open(home) as store:
-        store.keys.create("anna", rights="write")
+        store.keys.create("anna", rights="write", scopes="*")
     with IdentityProvider(path="/realms/team").running() as provider:
         options = ["--oauth-issuer", provider.url, "--root-path", prefix]
         # An audience that is no address, as some providers want it.
@@ -315,7 +315,7 @@ def test_no_token_breaks_the_check(
 
     async def check() -> set[int]:
         with MemoryStore.open("memory://") as store, LazyStore(lambda: store) as memory:
-            store.keys.create("anna")
+            store.keys.create("anna", scopes="*")
             tokens = TokenCheck(memory, OAuth(issuer=provider.url, audience=AUDIENCE))
             statuses = set()
             for token in (signed, f"{forged.decode()}.{signed.partition('.')[2]}"):
@@ -420,7 +420,7 @@ async def test_what_the_provider_says_is_checked(
 def test_a_server_whose_provider_is_away_serves_the_keys_and_says_so(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with MemoryStore.open(home) as store:
-        secret = store.keys.create("anna").secret
+        secret = store.keys.create("anna", scopes="*").secret
     provider = IdentityProvider()
     with provider.running():
         token = provider.sign()
@@ -445,7 +445,7 @@ def test_a_server_whose_provider_is_away_serves_the_keys_and_says_so(tmp_path: P
 def test_a_provider_that_hangs_holds_up_nobody_with_a_key(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with MemoryStore.open(home) as store:
-        secret = store.keys.create("anna").secret
+        secret = store.keys.create("anna", scopes="*").secret
     # Not running: whoever connects waits for an answer.
     provider = IdentityProvider()
     headers = {"authorization": f"Bearer {provider.sign()}"}
@@ -462,7 +462,7 @@ async def test_an_address_that_was_not_confirmed_names_nobody(
     open_store: Callable[..., MemoryStore],
 ) -> None:
     store = open_store()
-    store.keys.create("anna@example.org")
+    store.keys.create("anna@example.org", scopes="*")
     with IdentityProvider().running() as provider:
         settings = OAuth(issuer=provider.url, audience=AUDIENCE, claim="email")
         async with PageServer.of(store, require_keys=True, oauth=settings) as page:

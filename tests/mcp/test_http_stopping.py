@@ -129,7 +129,7 @@ def test_with_keys_other_machines_are_served(tmp_path: Path) -> None:
         assert server.ask(call_body("get_user_profile")).status == 401
         assert server.stop() == 0
     with MemoryStore.open(home) as store:
-        secret = store.keys.create("other machine").secret
+        secret = store.keys.create("other machine", scopes="*").secret
     with HttpServer(home, "--allow-host", "memory.example", address="0.0.0.0:0") as server:
         headers = {"x-memory-key": secret, "host": "memory.example"}
         assert server.ask(call_body("get_user_profile"), headers=headers).status == 200

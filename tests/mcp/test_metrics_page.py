@@ -87,7 +87,7 @@ def test_other_methods_are_refused(server: HttpServer) -> None:
 def test_with_keys_only_the_right_admin_for_every_scope_reads_it(tmp_path: Path) -> None:
     with MemoryStore.open(tmp_path, embedder=HashingEmbedder()) as store:
         secrets = {
-            right: store.keys.create(right, rights=right).secret
+            right: store.keys.create(right, rights=right, scopes="*").secret
             for right in ("read", "write", "admin")
         }
         secrets["some"] = store.keys.create("some", rights="admin", scopes=["team"]).secret

@@ -58,7 +58,7 @@ async def test_a_code_is_good_for_two_minutes_and_a_session_for_twelve_idle_hour
 
 async def test_the_sign_ins_of_a_key_end_no_session_of_another(page: PageServer) -> None:
     owner, first = await page.sign_in(), Browser(page.app)
-    secret = page.store.keys.create("phone", rights="read").secret
+    secret = page.store.keys.create("phone", rights="read", scopes="*").secret
     await first.sign_in(key=secret)
     for _ in range(15):
         last = Browser(page.app)
@@ -75,7 +75,7 @@ async def test_a_second_sign_in_ends_the_first_session_and_signing_out_the_last(
 ) -> None:
     browser = await page.sign_in()
     old = browser.client.headers["x-memory-session"]
-    secret = page.store.keys.create("phone", rights="read").secret
+    secret = page.store.keys.create("phone", rights="read", scopes="*").secret
     assert (await browser.sign_in(key=f" {secret}\n")).status_code == 200
     assert (await browser.call("session"))["name"] == "phone"
     again = Browser(page.app)
@@ -87,7 +87,7 @@ async def test_a_second_sign_in_ends_the_first_session_and_signing_out_the_last(
 
 async def test_a_revoked_key_ends_its_session(page: PageServer) -> None:
     browser = Browser(page.app)
-    secret = page.store.keys.create("phone", rights="write").secret
+    secret = page.store.keys.create("phone", rights="write", scopes="*").secret
     await browser.sign_in(key=secret)
     await browser.call("remember", text="by phone")
     assert page.store.journal.entries(limit=1)[0].action.actor.client == "phone"
@@ -131,7 +131,7 @@ async def test_without_keys_on_the_loopback_nobody_signs_in(store: MemoryStore) 
     async with PageServer.of(store) as page:
         browser = Browser(page.app)
         assert (await browser.call("session"))["rights"] == ["read", "write", "admin"]
-        secret = store.keys.create("first", rights="read").secret
+        secret = store.keys.create("first", rights="read", scopes="*").secret
         time.sleep(1.1)
         assert (await browser.fail("session"))[0] == 401
         assert (await Browser(page.app, secret).call("session"))["name"] == "first"

@@ -86,7 +86,7 @@ calls = {
     "recall_by_time": lambda: store.recall_by_time(when="today"),
     "usage": lambda: store.usage("a"), "get": lambda: store.get("a"),
     "config": lambda: store.config, "confine": lambda: store.confine(scopes="*"),
-    "keys.create": lambda: store.keys.create("laptop"), "keys.list": store.keys.list,
+    "keys.create": lambda: store.keys.create("laptop", scopes="*"), "keys.list": store.keys.list,
     "keys.find": lambda: store.keys.find("laptop"),
     "share": lambda: store.share("a", to="team"),
     "keys.limit": lambda: store.keys.limit("laptop", calls_a_minute=9),

@@ -98,7 +98,7 @@ def test_it_takes_access_keys(home: Path) -> None:
     SqliteStorage.open(home).close()
     assert query(home, "PRAGMA user_version") == SCHEMA_VERSION
     with MemoryStore.open(home, config=Config(home=home), embedder=HashingEmbedder(8)) as store:
-        new = store.keys.create("laptop")
+        new = store.keys.create("laptop", scopes="*")
         assert store.keys.check(new.secret) == new.key
         assert store.search("Apollo", scope="apollo")[0].memory.id == "deadline"
         store.undo(4)

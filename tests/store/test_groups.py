@@ -141,7 +141,7 @@ CALLS: dict[str, Callable[[MemoryStore], object]] = {
     "profile.get": lambda store: store.profile.get(),
     "profile.update": lambda store: store.profile.update({"name": "Ann"}),
     "profile.users": lambda store: store.profile.users(),
-    "keys.create": lambda store: store.keys.create("laptop"),
+    "keys.create": lambda store: store.keys.create("laptop", scopes="*"),
     "keys.list": lambda store: store.keys.list(),
     "keys.find": lambda store: store.keys.find("laptop"),
     "keys.limit": lambda store: store.keys.limit("laptop", calls_a_minute=9),

@@ -58,7 +58,7 @@ def test_a_day_means_the_same_however_it_is_said(store: MemoryStore, day: date |
 
 @pytest.mark.parametrize("end", ["2026-12-31", date(2026, 12, 31)])
 def test_a_key_is_good_for_the_whole_of_its_last_day(store: MemoryStore, end: date | str) -> None:
-    created = store.keys.create("anna", expires_at=end)
+    created = store.keys.create("anna", expires_at=end, scopes="*")
     assert created.key.expires_at == datetime(2026, 12, 31, 18, 15, tzinfo=UTC)
 
 
@@ -153,7 +153,7 @@ ARGUMENTS: dict[str, Call] = {
     "browse": lambda store, time: store.browse(since=time),
     "recall_by_time": lambda store, time: store.recall_by_time(until=time),
     "bulk": lambda store, time: store.bulk.preview_forget(until=time),
-    "keys": lambda store, time: store.keys.create("anna", expires_at=time),
+    "keys": lambda store, time: store.keys.create("anna", expires_at=time, scopes="*"),
     "projects": lambda store, time: store.projects.store_lesson(
         "x", "y", repository="github.com/octo/apollo", happened_at=time
     ),

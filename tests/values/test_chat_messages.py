@@ -30,6 +30,7 @@ def test_a_message_has_a_role_and_a_content() -> None:
     ("timestamp", "moment"),
     [
         (0, datetime(1970, 1, 1, tzinfo=UTC)),
+        (1_700_000_000.5, datetime(2023, 11, 14, 22, 13, 20, 500_000, tzinfo=UTC)),
         (1_700_000_000_123, datetime(2023, 11, 14, 22, 13, 20, 123_000, tzinfo=UTC)),
         ("2026-03-14T09:00:00Z", datetime(2026, 3, 14, 9, tzinfo=UTC)),
         ("2026-03-14T09:00:00", datetime(2026, 3, 14, 1, tzinfo=UTC)),
@@ -61,10 +62,10 @@ def test_messages_are_rendered_with_their_speakers() -> None:
         ([{"role": "user", "content": 7}], "content"),
         ([{"role": "user", "content": "x" * 101}], "has 101 bytes"),
         ([{"role": "user", "contents": "hello"}], "content"),
-        ([{"role": "user", "content": "hello", "timestamp": -1}], "milliseconds since 1970"),
+        ([{"role": "user", "content": "hello", "timestamp": -1}], "give seconds since 1970"),
         ([{"role": "user", "content": "hello", "timestamp": True}], "timestamp"),
         ([{"role": "user", "content": "hello", "timestamp": "soon"}], "soon"),
-        ([{"role": "user", "content": "hello", "timestamp": float("nan")}], "milliseconds"),
+        ([{"role": "user", "content": "hello", "timestamp": float("nan")}], "give seconds"),
         ([{"role": "user", "content": "\ud800"}], "content"),
     ],
 )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from typing import Any
+from urllib.parse import unquote
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from infinite_memory.core.errors import InvalidInput
@@ -13,8 +15,9 @@ from infinite_memory.core.values.access.scope_pattern import (
     ScopePattern,
     check_scope_pattern,
     check_scope_patterns,
+    scope_part,
 )
-from infinite_memory.core.values.scope import fold_name
+from infinite_memory.core.values.scope import find_name_problem, fold_name
 from infinite_memory.storage.confined import Confinement
 
 
@@ -77,3 +80,23 @@ def test_a_confined_store_has_a_default_scope_inside(names: list[str], default: 
     confinement = Confinement(names)
     assert confinement.default_scope == default
     assert confinement.allows(default)
+
+
+@given(st.lists(st.text(min_size=1), min_size=2, max_size=2, unique=True))
+@example(["Anna", "anna"])
+@example(["straße", "strasse"])
+@example(["é", "e\u0301"])
+@example(["*", "a/b, c"])
+def test_a_part_of_a_scope_stands_for_one_text(texts: list[str]) -> None:
+    names = [f"users/{scope_part(text)}" for text in texts]
+    assert [unquote(name.removeprefix("users/")) for name in names] == texts
+    assert len({fold_name(name) for name in names}) == 2
+    for name in names:
+        assert ScopePattern(name).is_name
+        assert (find_name_problem(name), name.count("/")) == (None, 1)
+
+
+@pytest.mark.parametrize("text", ["", None, 7])
+def test_a_part_of_a_scope_is_a_text(text: Any) -> None:
+    with pytest.raises(InvalidInput, match="a text with a letter"):
+        scope_part(text)

@@ -67,7 +67,7 @@ def _key_not_found(
     near = nearest_keys(services, key, searched)
     hint = f"; the nearest key is {near[0]!r}" if near else ""
     if len(asked) < ENDING_CHARS:
-        hint += f"; ids are given whole or by at least the last {ENDING_CHARS} characters"
+        hint += f"; give the whole id; a command or a tool takes its last {ENDING_CHARS} too"
     return NotFound(f"no memory has the id {asked!r}, and no memory in {where} has that key{hint}")
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 from attrs import evolve, frozen
 
@@ -92,7 +93,9 @@ def remember(
 
 
 def remember_many(
-    services: Services, drafts: Iterable[Draft], progress: Progress | None = None
+    services: Services,
+    drafts: Iterable[Draft | Mapping[str, Any]],
+    progress: Progress | None = None,
 ) -> list[Receipt]:
     """Store many memories; return their receipts in the same order.
 
@@ -142,7 +145,7 @@ def _add_stored_count(error: InfiniteMemoryError, done: int, total: int) -> Infi
 
 def _prepare_memories(
     services: Services,
-    drafts: Sequence[Draft],
+    drafts: Sequence[Draft | Mapping[str, Any]],
     scopes: Mapping[str, Scope],
     *,
     number: bool = False,
@@ -153,8 +156,9 @@ def _prepare_memories(
     seen: dict[str, Memory] = {}
     wanted: list[NewMemory] = []
     found: list[Found] = []
-    for position, draft in enumerate(drafts, 1):
+    for position, given in enumerate(drafts, 1):
         try:
+            draft = given if isinstance(given, Draft) else Draft.of(given)
             # Increasing times, so that a conversation keeps the order of its messages.
             memory = build_memory(
                 draft, services, scopes, now, create_scope=create_scope, found=found

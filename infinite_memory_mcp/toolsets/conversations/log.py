@@ -92,6 +92,8 @@ def log_conversation(store: MemoryStore, arguments: LogConversation) -> Answer:
     )
     if logged.trivial:
         text += say("trivial", language, count=logged.trivial)
+    if logged.calls:
+        text += say("calls", language, count=logged.calls)
     if logged.unembedded:
         text += say("by_words", language, count=logged.unembedded)
     if logged.attachments:

@@ -73,6 +73,7 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
         " Kept, but found by no search, since they say nothing, such as “ok”: {count}.",
         "其中 {count} 条没有实际内容（如“好的”）：照常保留，但不会出现在搜索结果中。",
     ),
+    "calls": (" Calls of tools, which are left out: {count}.", "未记录的工具调用：{count} 次。"),
     "by_words": (
         " Found by their words from now on, by meaning as soon as they are embedded: {count}.",
         "其中 {count} 条现在可按词语搜到，生成向量后即可按含义搜到。",

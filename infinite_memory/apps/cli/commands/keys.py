@@ -109,13 +109,10 @@ def create(
     It makes a private scope, people/NAME: what they store without a scope goes there, and so do
     their profile, reminders and short-term memory. With --scopes, NAME is only the name of the key.
     """
-    granted = None if rights is None else _split_names(rights)
-    if scopes is None and shared is None and "admin" not in (granted or ()):
-        shared = ""
     with open_store(context) as store:
         new = store.keys.create(
             name,
-            rights=granted,
+            rights=None if rights is None else _split_names(rights),
             scopes=None if scopes is None else _split_names(scopes),
             shared=None if shared is None else _split_names(shared),
             expires_at=expires,

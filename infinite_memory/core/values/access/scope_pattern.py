@@ -15,6 +15,7 @@ EVERYTHING = "*"
 """The pattern that every name matches."""
 
 _PEOPLE = "people/"
+_ESCAPED = re.compile(r"[^a-z0-9._@+-]")
 _NOT_IN_NAMES = re.compile(r"[*,/]+")
 _MAX_CHARS = 128
 _MAX_PATTERNS = 256
@@ -37,6 +38,24 @@ def name_own_scope(person: str) -> str:
     if not name.strip("- "):
         raise InvalidInput(f"name {person!r} cannot name a scope: give a name with a letter")
     return _PEOPLE + name
+
+
+def scope_part(text: str) -> str:
+    """Return any text, such as the id of a user, as one part of a scope's name.
+
+    Different texts give different parts, in which no letter has a meaning: "Anna*" is "%41nna%2a".
+    All but a-z, 0-9 and ._@+- is escaped so; `urllib.parse.unquote` returns the text.
+
+    Raises:
+        InvalidInput: the text is empty, or it is none.
+    """
+    if not isinstance(text, str) or not text:
+        raise InvalidInput(f"a part of a scope's name is a text with a letter, not {text!r:.100}")
+    return _ESCAPED.sub(_escape, text)
+
+
+def _escape(letter: re.Match[str]) -> str:
+    return "".join(f"%{byte:02x}" for byte in letter[0].encode(errors="surrogatepass"))
 
 
 def check_scope_pattern(text: object) -> str:
@@ -80,7 +99,7 @@ def check_scope_patterns(texts: object) -> tuple[str, ...]:
         checked = check_scope_pattern(text)
         spellings.setdefault(fold_name(checked), checked)
     if not spellings:
-        raise InvalidInput("scopes is an empty list: name a scope, or leave it out to open all")
+        raise InvalidInput("scopes is an empty list: name a scope, or '*' for all of them")
     if len(spellings) > _MAX_PATTERNS:
         raise InvalidInput(f"scopes has {len(spellings)} entries and the limit is {_MAX_PATTERNS}")
     return tuple(spellings.values())

@@ -9,13 +9,15 @@ from attrs import frozen
 
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.plain import PlainData
-from infinite_memory.core.values.checks import check_field, check_label, check_moment, check_text
+from infinite_memory.core.values.checks import check_label, check_moment, check_text
 from infinite_memory.core.values.timestamps import read_moment
 
 MAX_MESSAGES = 10_000
-_FIELDS = ("role", "content", "name", "speaker", "timestamp", "id")
+_FIELDS = ("role", "content", "name", "speaker", "timestamp", "id", "tool_calls", "tool_call_id")
 _MOST_MILLISECONDS = 253_402_300_799_999
 """The last millisecond of the year 9999."""
+_MILLISECONDS_FROM = 1e11
+"""A smaller number counts seconds, as `time.time()` does; these end in the year 5138."""
 
 
 @frozen(kw_only=True)
@@ -47,8 +49,9 @@ def check_messages(
     A message is a `ChatMessage`, or a mapping with `role`, `content`, and if known `name` (or
     `speaker`), `timestamp` and `id`. A content is a text, or a list of parts {"type": "text",
     "text": ...} as chat models take it, which become lines. A timestamp is an aware datetime, ISO
-    8601, or a number of milliseconds since 1970; ISO 8601 without an offset is a time in `zone`.
-    `max_bytes` bounds each content in UTF-8.
+    8601, or a number of seconds or milliseconds since 1970; without an offset it is in `zone`.
+    `max_bytes` bounds each content in UTF-8. Calls of tools (`tool_calls`, `tool_call_id`) are left
+    out, with a message that has nothing else; a further field without a value, too.
 
     Raises:
         InvalidInput: a message cannot be used; the message has its position, counted from 1.
@@ -65,10 +68,30 @@ def check_messages(
     checked = []
     for position, message in enumerate(listed, 1):
         try:
-            checked.append(_check_message(message, max_bytes=max_bytes, zone=zone))
+            if not _is_call(message):
+                checked.append(_check_message(message, max_bytes=max_bytes, zone=zone))
         except InvalidInput as error:
             raise InvalidInput(f"message {position} of {len(listed)} in {name}: {error}") from error
     return tuple(checked)
+
+
+def count_calls(messages: Iterable[object]) -> int:
+    """Return how many calls of tools `check_messages` leaves out."""
+    return sum(len(each.get("tool_calls") or ()) for each in messages if isinstance(each, Mapping))
+
+
+def _is_call(message: object) -> bool:
+    """Return whether a message holds calls of tools, and no words.
+
+    Raises:
+        InvalidInput: what it has as calls is no list.
+    """
+    if not isinstance(message, Mapping) or not (calls := message.get("tool_calls")):
+        return False
+    if not isinstance(calls, list | tuple):
+        raise InvalidInput(f"tool_calls is a list of calls, not {calls!r:.100}")
+    content = message.get("content")
+    return not (content.strip() if isinstance(content, str) else content)
 
 
 def check_conversation_id(value: object) -> str:
@@ -91,8 +114,9 @@ def _check_message(message: object, *, max_bytes: int, zone: str | None) -> Chat
         }
     if not isinstance(message, Mapping):
         raise InvalidInput(f"give an object with role and content, not {message!r:.100}")
-    for field in message:
-        check_field(field, _FIELDS)
+    for field, value in message.items():
+        if field not in _FIELDS and value not in (None, [], {}):
+            raise InvalidInput(f"it has {field!r:.100}: give only {', '.join(_FIELDS)}")
     for field in ("role", "content"):
         if message.get(field) is None:
             raise InvalidInput(f"{field} is missing")
@@ -133,8 +157,8 @@ def _check_timestamp(value: object, zone: str | None) -> datetime | None:
         return None
     if isinstance(value, int | float) and not isinstance(value, bool):
         if not 0 <= value <= _MOST_MILLISECONDS:
-            raise InvalidInput(f"timestamp is {value!r}: give milliseconds since 1970, or ISO 8601")
-        return datetime.fromtimestamp(value / 1000, UTC)
+            raise InvalidInput(f"timestamp is {value!r}: give seconds since 1970, or ISO 8601")
+        return datetime.fromtimestamp(value if value < _MILLISECONDS_FROM else value / 1000, UTC)
     if isinstance(value, str):
         return read_moment(value, zone)
     return check_moment(value, "timestamp")

@@ -14,10 +14,12 @@ from infinite_memory.core.values.memory import Memory
 class LoggedMessages(PlainData):
     """What became of the messages that were logged.
 
-    `ids` has the id of every message in the order given. `stored` of them are new, `known` were in
-    the log before. `trivial` of the new ones say nothing, such as "ok": they are kept, and no
-    search finds them. `unembedded` of the new ones are found by their words now, and by meaning as
-    soon as they are embedded. `attachments` are the ids of what was attached to the last of them.
+    `ids` has the id of every message with words in the order given. `stored` of them are new,
+    `known` were in the log before. `trivial` of the new ones say nothing, such as "ok": they are
+    kept, and no search finds them. `unembedded` of the new ones are found by their words now, and
+    by meaning as soon as they are embedded. `attachments` are the ids of what was attached to the
+    last of them.
+    `calls` of tools were left out, as an import does, with the messages that hold nothing else.
     """
 
     conversation_id: str
@@ -30,6 +32,7 @@ class LoggedMessages(PlainData):
     attachments: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     masked: tuple[str, ...] = ()
+    calls: int = 0
 
 
 @frozen(kw_only=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice, takewhile
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from attrs import evolve, frozen
 
@@ -16,6 +16,7 @@ from infinite_memory.core.values.conversation.message import (
     ChatMessage,
     check_conversation_id,
     check_messages,
+    count_calls,
 )
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.draft import Draft
@@ -70,8 +71,9 @@ def log_messages(
     conversation_id = check_conversation_id(conversation_id)
     files = prepare_attachments(services, attachments)
     limits, zone = services.config.limits, services.config.time_zone
-    given = check_messages(messages, max_bytes=limits.max_text_bytes, zone=zone)
-    if not given:
+    listed = list(messages) if isinstance(messages, Iterator) else messages
+    given = check_messages(listed, max_bytes=limits.max_text_bytes, zone=zone)
+    if not given and (files or not listed):
         raise InvalidInput("messages is empty: give at least one message with role and content")
     name = choose_scope(scope, services, conversation_id)
     given, found = guard_messages(services, given, name)
@@ -97,6 +99,7 @@ def log_messages(
         attachments=attached_ids,
         secrets=tuple([kind for receipt in receipts for kind in receipt.secrets]),
         masked=found.masked,
+        calls=count_calls(cast(Iterable[object], listed)),
     )
 
 

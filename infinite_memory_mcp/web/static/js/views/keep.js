@@ -293,7 +293,7 @@ function drawKeyForm() {
     delete form.dataset.busy;
     const wanted = scopes.value.split(",").map((each) => each.trim()).filter(Boolean);
     const isPerson = whose.value === "shared";
-    const seen = isPerson ? { shared: wanted.filter((each) => each !== "*") } : wanted.length ? { scopes: wanted } : {};
+    const seen = isPerson ? { shared: wanted.filter((each) => each !== "*") } : { scopes: wanted };
     const made = await change("keys.create", { name: name.value.trim(), rights: [right.value], ...seen }, "The key is made.", { final: true });
     if (!made?.secret) return;
     const secret = h("code", { class: "secret" }, made.secret);
