@@ -22,12 +22,14 @@ from infinite_memory.engine.retrieval.language_hint import (
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.verification.checks import (
     check_damage,
+    check_engine,
     check_pending,
     check_space,
     count_memories,
     count_pending,
     measure_free_bytes,
 )
+from infinite_memory.search.candidates.search import CandidateSearch
 from infinite_memory.search.embedding import BUNDLED, MULTILINGUAL
 from infinite_memory.search.index import SearchIndex
 
@@ -121,7 +123,8 @@ def check_health(
             )
         )
         behind = _count_behind(services, answering)
-        findings.extend(_check_index(services, behind))
+        if services.confinement is None:
+            findings.append(_check_index(answering, behind))
     except InfiniteMemoryError as error:
         findings.append(Diagnosis("storage", State.PROBLEM, f"{error}."))
     free = _measure_free_bytes(services)
@@ -186,9 +189,9 @@ def _count_behind(services: Services, answering: Model) -> int | None:
     return index.count_behind(limit=_MOST_BEHIND)
 
 
-def _check_index(services: Services, behind: int | None) -> Iterator[Diagnosis]:
-    if services.confinement is not None:
-        return
+def _check_index(answering: Model, behind: int | None) -> Diagnosis:
+    if isinstance(answering.index, CandidateSearch):
+        return check_engine(answering.index.engine)
     number = format_count(behind or 0, "changed memory", "changed memories")
     state, sentence = State.OK, f"The next search reads {number} into the index."
     if behind is None:
@@ -200,7 +203,7 @@ def _check_index(services: Services, behind: int | None) -> Iterator[Diagnosis]:
         sentence = (
             f"The index lacks at least {number}, so the next search takes longer: search once."
         )
-    yield Diagnosis("index", state, sentence)
+    return Diagnosis("index", state, sentence)
 
 
 def _measure_free_bytes(services: Services) -> int | None:

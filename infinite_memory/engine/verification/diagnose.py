@@ -33,6 +33,7 @@ from infinite_memory.engine.retrieval.language_hint import (
 )
 from infinite_memory.engine.verification.checks import (
     check_damage,
+    check_engine,
     check_pending,
     check_space,
     count_memories,
@@ -152,6 +153,8 @@ def _check_open_store(config: Config, address: str) -> Iterator[Diagnosis]:
             answers = partial(_find_answering_model, storage, embedder, config)
             pending = count_pending(storage, embedder.model)
             yield check_pending(pending, embedder.model, size, answers)
+            if config.search.engine:
+                yield _check_engine(config.search.engine, storage, embedder)
             folder = snapshot_folder(address, storage, home=config.home)
             if folder is not None and size.memories:
                 yield _check_snapshot(folder, storage, embedder)
@@ -187,6 +190,15 @@ def _find_answering_model(
         return models.answering().name, models.failure
     finally:
         models.close()
+
+
+def _check_engine(url: str, storage: Storage, embedder: Embedder) -> Diagnosis:
+    from infinite_memory.search.candidates.postgres import (  # noqa: PLC0415 - its client is optional
+        PostgresCandidates,
+    )
+
+    with closing(PostgresCandidates(url, storage.identity, embedder)) as engine:
+        return check_engine(engine)
 
 
 def _check_snapshot(folder: Path, storage: Storage, embedder: Embedder) -> Diagnosis:

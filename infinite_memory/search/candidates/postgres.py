@@ -8,6 +8,7 @@ rarest words of the question.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -42,6 +43,7 @@ with requiring("postgres", "to search by PostgreSQL", "leave search.engine out")
     import psycopg
     from pgvector.psycopg import register_vector
 
+_log = logging.getLogger(__name__)
 _SAMPLED = 2048
 # A term of so many memories of the sample is counted there, any other in the table.
 _COMMON = 64
@@ -108,6 +110,7 @@ class PostgresCandidates:
         self._lock = threading.Lock()
         self._idle: list[psycopg.Connection[Any]] = []
         self._away_until = 0.0
+        self._is_away = False
         self._is_prepared = False
         self._tending = threading.Lock()
         self._position = 0
@@ -282,14 +285,17 @@ class PostgresCandidates:
                 raise
             with self._lock:
                 self._idle.append(connection)
+            self._is_away = False
         except psycopg.Error as error:
             self._is_prepared = False
             if isinstance(error, psycopg.OperationalError):
                 self._close_idle()
             reason = str(error).strip().split("\n")[0]
-            raise StorageUnavailable(
-                f"the search engine {masked(self._url)} does not answer ({reason})"
-            ) from error
+            failure = f"the search engine {masked(self._url)} does not answer ({reason})"
+            if not self._is_away:
+                self._is_away = True
+                _log.warning("%s", failure)
+            raise StorageUnavailable(failure) from error
 
     def _connect(self) -> psycopg.Connection[Any]:
         with self._lock:
