@@ -123,8 +123,7 @@ def check_health(
             )
         )
         behind = _count_behind(services, answering)
-        if services.confinement is None:
-            findings.append(_check_index(answering, behind))
+        findings.extend(_check_index(services, answering, behind))
     except InfiniteMemoryError as error:
         findings.append(Diagnosis("storage", State.PROBLEM, f"{error}."))
     free = _measure_free_bytes(services)
@@ -189,9 +188,12 @@ def _count_behind(services: Services, answering: Model) -> int | None:
     return index.count_behind(limit=_MOST_BEHIND)
 
 
-def _check_index(answering: Model, behind: int | None) -> Diagnosis:
+def _check_index(services: Services, answering: Model, behind: int | None) -> Iterator[Diagnosis]:
+    if services.confinement is not None:
+        return
     if isinstance(answering.index, CandidateSearch):
-        return check_engine(answering.index.engine)
+        yield check_engine(answering.index.engine)
+        return
     number = format_count(behind or 0, "changed memory", "changed memories")
     state, sentence = State.OK, f"The next search reads {number} into the index."
     if behind is None:
@@ -203,7 +205,7 @@ def _check_index(answering: Model, behind: int | None) -> Diagnosis:
         sentence = (
             f"The index lacks at least {number}, so the next search takes longer: search once."
         )
-    return Diagnosis("index", state, sentence)
+    yield Diagnosis("index", state, sentence)
 
 
 def _measure_free_bytes(services: Services) -> int | None:

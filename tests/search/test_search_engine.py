@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from infinite_memory import Config, MemoryStore
-from infinite_memory.engine.verification.diagnose import diagnose_installation
+from infinite_memory.apps.cli.main import infinite_memory
 from infinite_memory.testing.embedders import HashingEmbedder
 
 pytestmark = pytest.mark.thorough
@@ -184,8 +185,10 @@ def test_the_built_in_index_answers_while_the_engine_is_away(
         assert "forget it once more" in receipt.pending[0]
         assert store.search("green tea", threshold=0).note is not None
         assert len(store.search("green tea")) == 0
-    (told,) = (each for each in diagnose_installation(config) if each.about == "search engine")
-    assert told.state == "warning"
+    (tmp_path / "infinite_memory_config.json").write_text(f'{{"search.engine": "{url}"}}')
+    doctor = CliRunner().invoke(infinite_memory, ["doctor", "--home", str(tmp_path)])
+    assert "127.0.0.1:9/memory does not answer" in doctor.output
+    assert "geheim" not in doctor.output
 
 
 def test_a_copy_that_was_put_back_is_not_answered_by_what_came_later(

@@ -54,8 +54,7 @@ _COMPARED = 20_000
 _LOOKED_AT = 500
 _PART = 2000
 _KEPT_SECONDS = 60.0
-_AWAY_SECONDS = 2.0
-_CLOSING_SECONDS = 5.0
+_AWAY_SECONDS, _CLOSING_SECONDS = 2.0, 5.0
 _SIGN, _UNSIGNED = 1 << 63, (1 << 64) - 1
 
 _COLUMNS = {
@@ -110,8 +109,7 @@ class PostgresCandidates:
         self._lock = threading.Lock()
         self._idle: list[psycopg.Connection[Any]] = []
         self._away_until = 0.0
-        self._is_away = False
-        self._is_prepared = False
+        self._is_prepared = self._is_away = False
         self._tending = threading.Lock()
         self._position = 0
         self._populations: dict[tuple[int, Selection], _Population] = {}
@@ -183,9 +181,8 @@ class PostgresCandidates:
     def position(self) -> int:
         """Return the cursor of the feed up to which it has taken in every change, 0 at first."""
         with self._connection() as connection:
-            row = connection.execute(
-                "SELECT position FROM infinite_memory WHERE name = %s", (self._name,)
-            ).fetchone()
+            asked = "SELECT position FROM infinite_memory WHERE name = %s"
+            row = connection.execute(asked, (self._name,)).fetchone()
             self._position = 0 if row is None else int(row[0])
             return self._position
 
@@ -235,10 +232,8 @@ class PostgresCandidates:
     def clear_others(self) -> None:
         """Remove what it has of this store by other models."""
         with self._connection() as connection:
-            rows = connection.execute(
-                "SELECT name FROM infinite_memory WHERE identity = %s AND name <> %s",
-                (self._owner[0], self._name),
-            ).fetchall()
+            asked = "SELECT name FROM infinite_memory WHERE identity = %s AND name <> %s"
+            rows = connection.execute(asked, (self._owner[0], self._name)).fetchall()
         self._drop([row[0] for row in rows])
 
     def scrub(self) -> None:
@@ -292,9 +287,8 @@ class PostgresCandidates:
                 self._close_idle()
             reason = str(error).strip().split("\n")[0]
             failure = f"the search engine {masked(self._url)} does not answer ({reason})"
-            if not self._is_away:
-                self._is_away = True
-                _log.warning("%s", failure)
+            _log.log(logging.DEBUG if self._is_away else logging.WARNING, "%s", failure)
+            self._is_away = True
             raise StorageUnavailable(failure) from error
 
     def _connect(self) -> psycopg.Connection[Any]:

@@ -200,6 +200,11 @@ def _diagnose_installation(context: click.Context) -> Iterator[Diagnosis]:
         yield Diagnosis("configuration", State.PROBLEM, f"{error}.")
         return
     yield Diagnosis("configuration", State.OK, "Every setting can be used.")
-    yield from diagnose_installation(config)
+    make_engine = None
+    if config.search.engine is not None:
+        from infinite_memory.search.candidates.postgres import PostgresCandidates
+
+        make_engine = PostgresCandidates
+    yield from diagnose_installation(config, make_engine)
     yield diagnose_backups(config)
     yield from diagnose_hooks(config.home)
