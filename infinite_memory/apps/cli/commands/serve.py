@@ -70,8 +70,9 @@ def serve_command(
 ) -> int:
     """Serve the memory over HTTP, for all clients of this machine.
 
-    It is `infinite-memory-mcp --http`, and takes its other options too. Keys let clients of other
-    machines in. To have it started with the system, print a unit and read what it says.
+    It is `infinite-memory-mcp --http`, and takes its other options too, such as --root-path: see
+    `infinite-memory-mcp --help`. Keys let clients of other machines in. To have it started with the
+    system, print a unit and read what it says.
     """
     if print_systemd and print_launchd:
         raise click.UsageError("--print-systemd and --print-launchd: print one at a time", context)
