@@ -62,7 +62,7 @@ WRONG: list[tuple[tuple[str, ...], int, tuple[str, ...]]] = [
     (("scopes", "delete", "hous"), 5, ("there is no scope 'hous': the nearest is 'house'",)),
     (
         ("share", "keys1", "--to", "houses"),
-        2,
+        5,
         ("--to house, or with `infinite-memory scopes create",),
     ),
     (("scopes", "create", "a,b"), 2, ("a comma makes it a list of scopes", "such as 'team'")),
