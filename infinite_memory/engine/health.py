@@ -22,12 +22,14 @@ from infinite_memory.engine.retrieval.language_hint import (
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.verification.checks import (
     check_damage,
+    check_engine,
     check_pending,
     check_space,
     count_memories,
     count_pending,
     measure_free_bytes,
 )
+from infinite_memory.search.candidates.search import CandidateSearch
 from infinite_memory.search.embedding import BUNDLED, MULTILINGUAL
 from infinite_memory.search.index import SearchIndex
 
@@ -121,7 +123,7 @@ def check_health(
             )
         )
         behind = _count_behind(services, answering)
-        findings.extend(_check_index(services, behind))
+        findings.extend(_check_index(services, answering, behind))
     except InfiniteMemoryError as error:
         findings.append(Diagnosis("storage", State.PROBLEM, f"{error}."))
     free = _measure_free_bytes(services)
@@ -186,8 +188,11 @@ def _count_behind(services: Services, answering: Model) -> int | None:
     return index.count_behind(limit=_MOST_BEHIND)
 
 
-def _check_index(services: Services, behind: int | None) -> Iterator[Diagnosis]:
+def _check_index(services: Services, answering: Model, behind: int | None) -> Iterator[Diagnosis]:
     if services.confinement is not None:
+        return
+    if isinstance(answering.index, CandidateSearch):
+        yield check_engine(answering.index.engine)
         return
     number = format_count(behind or 0, "changed memory", "changed memories")
     state, sentence = State.OK, f"The next search reads {number} into the index."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
@@ -18,6 +19,7 @@ from infinite_memory.engine.services import Services
 
 _log = logging.getLogger(__name__)
 _PAGE = 1000
+_MADE_ENDING = re.compile(r"[0-9a-f-]{8,35}")
 
 
 def load_memories(services: Services, ids: Iterable[str]) -> dict[str, Memory]:
@@ -72,6 +74,9 @@ def not_found(memory_id: str) -> NotFound:
     reason = "it was never stored, or erased for good"
     if len(memory_id) < ENDING_CHARS:
         reason = f"give the whole id; a command or a tool takes its last {ENDING_CHARS} too"
+    elif _MADE_ENDING.fullmatch(memory_id):
+        # Said of every ending without a memory, so that it tells nothing of the private ones.
+        reason += ", or is in a private scope, where only its whole id stands for it"
     return NotFound(f"there is no memory {memory_id!r}: {reason}")
 
 

@@ -46,8 +46,9 @@ class Services:
     """The parts of an open store.
 
     `manages_keys` is False for the handle of a client, unless it shows an access key with the right
-    `admin` for every scope: no other client may manage access keys. `backend`
-    names the kind of storage, and `data_folder` is where its files are, None if it has none here.
+    `admin` for every scope: no other client may manage access keys. `erases_in` is the
+    only scope whose memories it may erase for good, "" for none, None for any. `backend` names the
+    kind of storage, and `data_folder` is where its files are, None if it has none here.
     `find_project_scope` returns the scope of the repository at work, as it is made where it does
     not exist, None for none.
     `reads` records who read what, None if reads are not recorded. `open_evaluators` returns what
@@ -62,6 +63,7 @@ class Services:
     random_bytes: RandomBytes
     actor: Actor
     manages_keys: bool = True
+    erases_in: str | None = None
     usage: UsageCounter | None = None
     backend: str = "custom"
     data_folder: Path | None = None

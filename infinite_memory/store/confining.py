@@ -40,7 +40,8 @@ def confine_lifetime(
     """
     services = parent.services
     key_id = key.id if isinstance(key, AccessKey) else check_label(key, "key") if key else ""
-    names = _narrow_scopes(check_scope_patterns(scopes), services.confinement)
+    given = check_scope_patterns(scopes)
+    names = _narrow_scopes(given, services.confinement)
     name = services.actor.client if client is None else check_label(client, "client")
     storage, models = services.storage, services.models
     if check_flag(read_only, "read_only"):
@@ -58,7 +59,12 @@ def confine_lifetime(
                 process=_name_process(services.actor, name),
                 key=key_id,
             ),
-            manages_keys=names is None and _may_manage_keys(parent, key),
+            manages_keys=names is None
+            and services.manages_keys
+            and _may_administer(parent, key, everything=True),
+            erases_in=services.erases_in
+            if not key or _may_administer(parent, key, everything=False)
+            else find_own_scope(given) or "",
             recent_recalls=RecentRecalls(),
             calls=Calls(within=services.calls),
             recorder=services.recorder if names is None else Recorder(within=services.recorder),
@@ -66,15 +72,18 @@ def confine_lifetime(
     )
 
 
-def _may_manage_keys(parent: Lifetime, key: AccessKey | str) -> bool:
-    """Return whether a handle of the whole store is for the holder of a key with the right.
+def _may_administer(parent: Lifetime, key: AccessKey | str, *, everything: bool) -> bool:
+    """Return whether a key has the right `admin`, and if `everything` for every scope.
 
     A key that is given as a value may have fewer rights than the stored one: a token narrowed it.
     """
-    if not key or not parent.services.manages_keys:
+    if not key:
         return False
-    shown = parent.services.storage.access_keys([key]).get(key) if isinstance(key, str) else key
-    return shown is not None and shown.allows(Right.ADMIN) and EVERYTHING in shown.scopes
+    keys = parent.root.services.storage
+    shown = keys.access_keys([key]).get(key) if isinstance(key, str) else key
+    if shown is None or not shown.allows(Right.ADMIN):
+        return False
+    return EVERYTHING in shown.scopes or not everything
 
 
 def _make_quota_check(parent: Lifetime, names: Sequence[str], key: str) -> QuotaCheck | None:

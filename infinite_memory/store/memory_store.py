@@ -107,8 +107,8 @@ class MemoryStore(StoreGroups):
         handle uses the same database, model and index. `client`, by default the client of this
         store, is named in the journal, and undoes only what it changed itself. With `read_only`
         every change raises ReadOnly, but recalls count. `key` is the access key that the handle is
-        for, or its id: its quota holds, and with the right `admin` for every scope the handle
-        manages keys, which no other one does.
+        for, or its id: its quota holds, with the right `admin` for every scope the handle
+        manages keys, and without that right it erases for good only the memories of its own person.
 
         Raises:
             InvalidInput: a scope or the name of the client cannot be used.
@@ -221,6 +221,7 @@ class MemoryStore(StoreGroups):
 
         Raises:
             NotFound: there is no such memory.
+            AccessDenied: the key of this handle may not erase it for good.
         """
         from infinite_memory.engine.writes.forget import forget
 

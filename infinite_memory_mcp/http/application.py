@@ -24,6 +24,7 @@ from infinite_memory_mcp.http.metrics import MetricsPage
 from infinite_memory_mcp.http.responses import Refusal, refuse_in_json, send_content, send_json
 from infinite_memory_mcp.http.slots import FairSlots
 from infinite_memory_mcp.lazy_store import LazyStore
+from infinite_memory_mcp.web.api import METHODS
 from infinite_memory_mcp.web.page import Page, find_route
 
 if TYPE_CHECKING:
@@ -51,6 +52,9 @@ _PATHS = {
     "/readyz": ("GET", "HEAD"),
     "/metrics": ("GET", "HEAD"),
 }
+_POLLED = {"position", "work"}
+"""What the page asks again and again."""
+
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 
@@ -333,24 +337,31 @@ def _explain_refusal(status: int, text: str) -> str:
 
 
 def _write_line(scope: Scope, exchange: _Exchange) -> None:
-    """Log an exchange: a refused one at "info", any other at "debug", since tools log their calls.
+    """Log an exchange: a call of the page or a refused one at "info", any other at "debug".
 
-    The line has neither the query, which may hold a key, nor a path that nothing is served at.
+    Tools log their calls. The line has neither the query, which may hold a key, nor a path that
+    nothing is served at.
     """
     status = exchange.status
-    level = logging.DEBUG if status is not None and status < 400 else logging.INFO
+    path = scope["path"].rstrip("/")
+    route = path if path in _PATHS else find_route(scope["path"]) or "unknown"
+    name = path.removeprefix("/api/")
+    is_call = route == "/api" and name not in _POLLED
+    level = logging.DEBUG if status is not None and status < 400 and not is_call else logging.INFO
     if not _log.isEnabledFor(level):
         return
-    path = scope["path"].rstrip("/")
+    called = f"page.{name}" if name in METHODS else "unknown"
     fields = {
-        "route": path if path in _PATHS else find_route(scope["path"]) or "unknown",
+        "route": route,
+        **({"tool": called} if route == "/api" else {}),
         "method": scope["method"] if scope["method"] in _METHODS else "unknown",
         "status": status,
         "duration_ms": round((time.perf_counter() - exchange.begun) * 1000, 3),
         "outcome": "cut off" if status is None else "ok" if status < 400 else "refused",
         "key": None if exchange.key is None else exchange.key.name,
     }
-    _log.log(level, "%s %s", fields["route"], fields["outcome"], extra={"fields": fields})
+    shown = called if route == "/api" else route
+    _log.log(level, "%s %s", shown, fields["outcome"], extra={"fields": fields})
 
 
 def _make_stopping_refusal() -> Refusal:

@@ -54,12 +54,32 @@ def test_a_unit_for_systemd_starts_the_same_server(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_a_list_for_launchd_starts_the_same_server() -> None:
+@pytest.mark.parametrize("kind", ["systemd", "launchd"])
+def test_a_unit_has_the_home_of_the_shell_and_names_the_other_variables(
+    kind: str, monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    monkeypatch.setenv("INFINITE_MEMORY_TIME_ZONE", "UTC")
+
+    def show() -> tuple[str, str]:
+        printed = in_pipe("serve", f"--print-{kind}")
+        return " ".join(re.sub("</?string>", " ", printed.stdout).split()), printed.stderr
+
+    unit, said = show()
+    assert f"--home {home} " in f"{unit} "
+    assert said == "set in this shell, and not in the unit: INFINITE_MEMORY_TIME_ZONE\n"
+    monkeypatch.setenv("INFINITE_MEMORY_STORE", "mongodb://host/db")
+    assert "takes one of --home and --store" in show()[1]
+    monkeypatch.delenv("INFINITE_MEMORY_HOME")
+    assert "--store mongodb://host/db" in show()[0]
+
+
+@pytest.mark.thorough
+def test_a_list_for_launchd_starts_the_same_server(home: Path) -> None:
     printed = in_pipe("serve", "--print-launchd", "--http", "127.0.0.1:9000", "--scopes", "a, b")
     assert printed.returncode == 0
     entries = plistlib.loads(printed.stdout.encode())
     assert entries["ProgramArguments"] == [
-        *(*SERVER, "--http", "127.0.0.1:9000", "--scopes", "a,b")
+        *(*SERVER, "--http", "127.0.0.1:9000", "--home", str(home), "--scopes", "a,b")
     ]
     assert entries["RunAtLoad"]
 

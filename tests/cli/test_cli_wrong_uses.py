@@ -60,6 +60,11 @@ WRONG: list[tuple[tuple[str, ...], int, tuple[str, ...]]] = [
     # Scopes.
     (("search", "apollo", "--scope", "nope"), 1, ("There is no scope 'nope' yet",)),
     (("scopes", "delete", "hous"), 5, ("there is no scope 'hous': the nearest is 'house'",)),
+    (
+        ("share", "keys1", "--to", "houses"),
+        5,
+        ("--to house, or with `infinite-memory scopes create",),
+    ),
     (("scopes", "create", "a,b"), 2, ("a comma makes it a list of scopes", "such as 'team'")),
     # Values that cannot be read.
     (("search", "apollo", "--limit", "many"), 2, ("'many' is not a valid integer",)),

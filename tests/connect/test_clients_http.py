@@ -150,6 +150,8 @@ def test_a_key_stays_for_its_url_and_goes_to_no_other(platform: Platform, name: 
         ("[::1]:8765", "http://[::1]:8765/mcp"),
         ("http://127.0.0.1:8765", URL),
         ("http://127.0.0.1:8765/", URL),
+        ("https://memory.example.org/memory/", "https://memory.example.org/memory/mcp"),
+        ("http://127.0.0.1:8765/sse", "http://127.0.0.1:8765/sse"),
         ("https://memory.example.org/team/mcp?a=b", "https://memory.example.org/team/mcp?a=b"),
     ],
 )
@@ -337,7 +339,7 @@ def test_a_server_with_sessions_and_streams_is_understood(other: str) -> None:
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("/moved", "leads elsewhere (307), which is not followed"),
+        ("/moved", "leads elsewhere (307), which is not followed: give http"),
         ("/cut", "nothing answers at"),
         ("/odd", "answered `initialize`, but not as a server of the protocol"),
         ("/refusing", "it refused `tools/list`: {'message': 'no tools'}"),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory import Config, InvalidInput, MemoryStore
+from infinite_memory import Config, InvalidInput, MemoryStore, NotFound
 from infinite_memory.testing.embedders import HashingEmbedder
 
 AT = datetime(2026, 11, 20, 9, tzinfo=UTC)
@@ -113,6 +113,9 @@ def test_an_ending_reveals_nothing_of_a_private_scope(store: MemoryStore) -> Non
     assert store.ids.shorten(["a-12345678"]) == {"a-12345678": "a-12345678"}
     assert store.ids.resolve("12345678") == "12345678"
     assert store.ids.resolve("a-12345678") == "a-12345678"
+    for nowhere in ("12345678", "87654321"):
+        with pytest.raises(NotFound, match="in a private scope, where only its whole id stands"):
+            store.get(nowhere)
     remember(store, "b-12345678")
     assert store.ids.resolve("12345678") == "b-12345678"
     assert store.ids.shorten(["b-12345678"]) == {"b-12345678": "12345678"}

@@ -237,3 +237,24 @@ def test_the_scope_of_a_person_is_private_however_it_comes_into_being(store: Mem
     hold(store, key).remember("I am pregnant")
     assert store.scopes["people/carl"].sensitivity is Sensitivity.PRIVATE
     assert not store.search("pregnant")
+
+
+def test_a_key_without_admin_erases_for_good_only_what_was_its_persons_own(
+    store: MemoryStore,
+) -> None:
+    store.scopes.create("team")
+    anna, ben = (hold(store, store.keys.create(n, shared=["team"]).key) for n in ("anna", "ben"))
+    shared = anna.remember("the plan of the team", scope="team").id
+    with pytest.raises(AccessDenied, match="forget it instead, which can be undone, or ask"):
+        ben.forget(shared, hard=True)
+    # Nor is it erased by way of the own scope.
+    ben.share(shared, to="people/ben")
+    with pytest.raises(AccessDenied, match="erases only what was stored in 'people/ben'"):
+        ben.forget(shared, hard=True)
+    assert ben.get(shared).text == "the plan of the team"
+    private = ben.remember("a note of his own").id
+    assert ben.forget(private, hard=True).outcome == "erased"
+    with pytest.raises(NotFound):
+        ben.forget(anna.remember("a note of hers").id, hard=True)
+    boss = store.keys.create("boss", rights="admin", scopes=["team", "people/ben"]).key
+    assert hold(store, boss).forget(shared, hard=True).outcome == "erased"

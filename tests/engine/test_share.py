@@ -139,3 +139,12 @@ def test_a_file_that_others_have_too_goes_with_the_memory_that_moves(
         (attachment,) = handle.attachments.list(sheet)
         assert handle.attachments.read(attachment.id).data == b"sarabands and gamelans"
     assert not store.verify().findings
+
+
+def test_a_scope_that_is_written_wrong_is_refused_with_what_the_call_takes(
+    store: MemoryStore,
+) -> None:
+    store.scopes.create("team/general")
+    store.remember("the plan", id="plan")
+    with pytest.raises(UnknownScope, match=r"with to='team/general', or with scopes\.create\("):
+        store.share("plan", to="team/genral")

@@ -70,6 +70,9 @@ def test_over_http_every_call_is_a_line_and_no_text_is_in_any(tmp_path: Path) ->
         headers = {"x-memory-key": secret}
         for tool, arguments in PLANTED:
             server.ask(call_body(tool, **arguments), headers=headers)
+        on_page = {**headers, "content-type": "application/json"}
+        for path in ("search", "position", MARK):
+            server.ask(f'{{"query": "{MARK}"}}'.encode(), path=f"/api/{path}", headers=on_page)
         server.ask(f'{{"{MARK}": '.encode(), headers=headers)
         server.ask(path=f"/{MARK}?key={secret}")
         server.ask(path="/mcp", method="DELETE", headers={**headers, "x": MARK})
@@ -83,6 +86,14 @@ def test_over_http_every_call_is_a_line_and_no_text_is_in_any(tmp_path: Path) ->
         assert secret[12:] not in text
     calls = calls_in(lines)
     assert calls_in(lines_of(written)) == calls
+    on_page = [line for line in calls if line.get("route") == "/api"]
+    told = [(line["tool"], line["level"], line["outcome"], line["key"]) for line in on_page]
+    assert told == [
+        ("page.search", "info", "ok", "laptop"),
+        ("page.position", "info", "refused", "laptop"),
+        ("unknown", "info", "refused", "laptop"),
+    ]
+    calls = [line for line in calls if line not in on_page]
     assert [line["tool"] for line in calls] == [
         tool if MARK not in tool else "unknown" for tool, _ in PLANTED
     ]

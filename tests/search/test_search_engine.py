@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from infinite_memory import Config, MemoryStore
+from infinite_memory.apps.cli.main import infinite_memory
 from infinite_memory.testing.embedders import HashingEmbedder
 
 pytestmark = pytest.mark.thorough
@@ -91,6 +93,7 @@ def test_what_was_stored_is_found_before_and_after_the_engine_takes_it_in(
     store.revise("tea", revision=receipt.revision, text="Alice likes black coffee")
     assert texts(store, "black coffee") == ["Alice likes black coffee"]
     assert texts(store, "green tea", arms=["words"]) == []
+    assert store.health().status == "ok"
 
 
 def test_a_hard_forget_reaches_the_engine_before_it_is_done(opened: Open, database: str) -> None:
@@ -158,7 +161,9 @@ def test_connections_that_the_server_drops_are_opened_again(opened: Open, postgr
     assert store.search("green tea").note is None
 
 
-def test_the_built_in_index_answers_while_the_engine_is_away(tmp_path: Path) -> None:
+def test_the_built_in_index_answers_while_the_engine_is_away(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     url = "postgresql://memory:geheim@127.0.0.1:9/memory"
     config = Config(home=tmp_path, search={"engine": url})  # type: ignore[arg-type]
     with MemoryStore.open(tmp_path, config=config, embedder=HashingEmbedder()) as store:
@@ -168,10 +173,22 @@ def test_the_built_in_index_answers_while_the_engine_is_away(tmp_path: Path) -> 
         assert hits.note is not None
         assert "postgresql://memory:***@127.0.0.1:9/memory does not answer" in hits.note
         assert "geheim" not in hits.note
+        health = store.health()
+        assert health.status == "degraded"
+        (finding,) = (each for each in health.findings if each.about == "search engine")
+        assert "127.0.0.1:9/memory does not answer" in finding.sentence
+        assert "the built-in index answers" in finding.sentence
+        lost = [each.message for each in caplog.records if each.name.endswith(".postgres")]
+        assert len(lost) == 1
+        assert "does not answer" in lost[0]
         receipt = store.forget("tea", hard=True)
         assert "forget it once more" in receipt.pending[0]
         assert store.search("green tea", threshold=0).note is not None
         assert len(store.search("green tea")) == 0
+    (tmp_path / "infinite_memory_config.json").write_text(f'{{"search.engine": "{url}"}}')
+    doctor = CliRunner().invoke(infinite_memory, ["doctor", "--home", str(tmp_path)])
+    assert "127.0.0.1:9/memory does not answer" in doctor.output
+    assert "geheim" not in doctor.output
 
 
 def test_a_copy_that_was_put_back_is_not_answered_by_what_came_later(

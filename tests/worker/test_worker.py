@@ -365,3 +365,11 @@ def test_what_a_run_did_is_reported_as_it_is_done(store: MemoryStore) -> None:
     reports: list[JobReport] = []
     store.upkeep.work_once(on_report=reports.append)
     assert all(report.done or report.steps for report in reports)
+
+
+def test_what_a_run_did_is_a_sentence_in_the_log(
+    store: MemoryStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO", "infinite_memory"):
+        worker(store, telling("backup", [])).run_once()
+    assert "the job backup: Did backup." in caplog.messages

@@ -44,12 +44,13 @@ def _is_open(scope: Scope) -> bool:
 
 
 @contextmanager
-def name_create_option() -> Iterator[None]:
+def name_create_option(option: str = "--scope", *, has_create: bool = True) -> Iterator[None]:
     """Let the refusal of a new scope name the options that go on from there."""
     try:
         yield
     except ScopeNotCreated as error:
-        option = None if error.nearest is None else f"--scope {shlex.quote(error.nearest)}"
+        nearest = None if error.nearest is None else f"{option} {shlex.quote(error.nearest)}"
+        before = f"`infinite-memory scopes create {shlex.quote(error.name)}` before it"
         raise ScopeNotCreated.of(
-            error.name, error.nearest, scope=option, create="--create"
+            error.name, error.nearest, scope=nearest, create="--create" if has_create else before
         ) from error

@@ -6,6 +6,7 @@ import logging
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -110,14 +111,14 @@ def server_arguments(context: click.Context) -> tuple[str, ...]:
         ConfigurationError: the server cannot be given them.
     """
     home, store, scopes = wanted_home(context), wanted_store(context), wanted_scopes(context)
+    if not store:
+        home = home or os.environ.get(environment_name("home"))
+        store = os.environ.get(environment_name("store"))
     if home and store:
         raise ConfigurationError(
-            "the server takes one of --home and --store: leave out --home, or set `store` in the"
-            f" configuration file of {home!r:.200}"
+            "the server takes one of --home and --store, also where variables give them: leave out"
+            f" the home, or set `store` in the configuration file of {home!r:.200}"
         )
-    if not home and not store:
-        home = os.environ.get(environment_name("home"))
-        store = None if home else os.environ.get(environment_name("store"))
     arguments: list[str] = []
     if home:
         arguments += ["--home", str(absolute_folder(home, "--home"))]
@@ -128,14 +129,22 @@ def server_arguments(context: click.Context) -> tuple[str, ...]:
     return tuple(arguments)
 
 
+def variables_left_out(arguments: Sequence[str]) -> list[str]:
+    """Return the variables of this program that are set here, and not in `server_arguments`."""
+    known = {environment_name(key) for key in ("home", "store") if f"--{key}" in arguments}
+    names = (name for name, value in os.environ.items() if value and name not in known)
+    return sorted(name for name in names if name.startswith(environment_name("")))
+
+
 def _make_shareable(store: str) -> str:
     """Return the address of a store as any process on this machine understands it."""
     if problem := find_problem(store):
         raise ConfigurationError(f"--store: {problem}")
     if secrets_in(store):
         raise ConfigurationError(
-            f"--store {masked(store)!r:.200} has a password, which would stand in the file of the"
-            " client: set `store` in the configuration file of a home folder, and give --home"
+            f"--store {masked(store)!r:.200} has a password, which would stand in the file that"
+            " starts the server: set `store` in the configuration file of a home folder, and give"
+            " --home"
         )
     return str(absolute_folder(store, "--store")) if is_folder(store) else store
 

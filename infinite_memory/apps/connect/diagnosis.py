@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urljoin, urlsplit, urlunsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 from infinite_memory.apps.connect.connecting import (
@@ -28,7 +29,8 @@ from infinite_memory.apps.connect.probe import (
     probe_server,
     read_result,
 )
-from infinite_memory.apps.connect.remote import is_this_machine, show_url
+from infinite_memory.apps.connect.remote import is_this_machine, read_url, show_url
+from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.values.address import masked
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.verification import Diagnosis, State
@@ -205,7 +207,10 @@ class _Session:
             said = _read_error(error.read(_MAX_ANSWER_BYTES))
         where = show_url(self._url)
         if 300 <= error.code < 400:
-            return f"{where} leads elsewhere ({error.code}), which is not followed"
+            to = show_url(urljoin(self._url, error.headers.get("location", "")))
+            with suppress(InvalidInput):
+                to = read_url(to)
+            return f"{where} leads elsewhere ({error.code}), which is not followed: give {to}"
         return f"{where} answered with {error.code}" + (f": {said}" if said else "")
 
 

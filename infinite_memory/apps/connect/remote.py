@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit, urlunsplit
 from infinite_memory.core.errors import InvalidInput
 
 DEFAULT_PATH = "/mcp"
-"""Where a server answers, for an address without a path."""
+"""Where a server answers, at its address or below the prefix of a proxy."""
 
 _HOST_AND_PORT = re.compile(r"(?:[\w.-]+|\[[0-9a-fA-F:.]+\]):\d{1,5}(?:/.*)?", re.ASCII)
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -20,7 +20,7 @@ _EXAMPLE = "http://127.0.0.1:8765/mcp"
 
 
 def read_url(text: str) -> str:
-    """Return the URL of a server; HOST:PORT alone is `http://HOST:PORT/mcp`.
+    """Return the URL of a server; HOST:PORT/PREFIX is `http://HOST:PORT/PREFIX/mcp`.
 
     Raises:
         InvalidInput: the text is no such URL, or holds a secret.
@@ -35,7 +35,9 @@ def read_url(text: str) -> str:
         )
     if parts.fragment:
         raise InvalidInput(f"{url!r:.200} has a fragment (#...), which no client sends: leave it")
-    return urlunsplit(parts._replace(path=DEFAULT_PATH if parts.path in ("", "/") else parts.path))
+    path = parts.path.rstrip("/")
+    is_whole = path.endswith((DEFAULT_PATH, "/sse"))
+    return urlunsplit(parts._replace(path=parts.path if is_whole else path + DEFAULT_PATH))
 
 
 def _split_url(url: str) -> SplitResult:

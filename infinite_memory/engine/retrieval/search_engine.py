@@ -10,9 +10,14 @@ from infinite_memory.search.candidates.postgres import PostgresCandidates
 from infinite_memory.search.candidates.search import CandidateSearch
 
 if TYPE_CHECKING:
-    from infinite_memory.core.protocols import Storage
+    from infinite_memory.core.protocols import Embedder, Storage
     from infinite_memory.engine.active_model import Model
     from infinite_memory.storage.confined import ConfinedStorage
+
+
+def make_engine(url: str, identity: str, embedder: Embedder) -> PostgresCandidates:
+    """Return the engine at `url` for the store with `identity`, without connecting yet."""
+    return PostgresCandidates(url, identity, embedder)
 
 
 def search_by_engine(model: Model, storage: Storage, url: str, whole: Model | None) -> Model:
@@ -23,5 +28,5 @@ def search_by_engine(model: Model, storage: Storage, url: str, whole: Model | No
     if whole is not None and isinstance(whole.index, CandidateSearch):
         allows = cast("ConfinedStorage", storage).confinement.allows
         return evolve(model, index=whole.index.confine(storage, allows, model.index))
-    engine = PostgresCandidates(url, storage.identity, model.embedder)
+    engine = make_engine(url, storage.identity, model.embedder)
     return evolve(model, index=CandidateSearch(storage, model.embedder, engine, model.index))

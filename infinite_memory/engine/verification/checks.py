@@ -5,12 +5,16 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from infinite_memory.core.errors import StorageUnavailable
 from infinite_memory.core.protocols import Storage, SupportsDamage
+from infinite_memory.core.protocols.candidates import CandidateEngine
 from infinite_memory.core.values.memory import Status
 from infinite_memory.core.values.messages import format_count, format_size
 from infinite_memory.core.values.record import Size
 from infinite_memory.core.values.verification import Diagnosis, State
+from infinite_memory.search.candidates.search import MOST_INSTEAD
 
 _SCARCE_BYTES, _TOO_FEW_BYTES = 200_000_000, 10_000_000
 _MOST_PENDING = 100_000
@@ -58,6 +62,19 @@ def check_damage(storage: Storage) -> Diagnosis:
         State.OK,
         "These checks met no damaged record; infinite-memory verify looks at every record.",
     )
+
+
+def check_engine(engine: CandidateEngine[Any, Any]) -> Diagnosis:
+    """Return whether the search engine answers."""
+    try:
+        engine.position()
+    except StorageUnavailable as error:
+        return Diagnosis(
+            "search engine",
+            State.WARNING,
+            f"{error}: the built-in index answers, if there are at most {MOST_INSTEAD:,} memories.",
+        )
+    return Diagnosis("search engine", State.OK, "The search engine answers.")
 
 
 def count_pending(storage: Storage, model: str) -> int:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from infinite_memory.core.errors import (
     StoreDamaged,
 )
 from infinite_memory.core.protocols import Embedder, Storage
+from infinite_memory.core.protocols.candidates import CandidateEngine
 from infinite_memory.core.values.address import MANAGED, masked
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.messages import format_count, format_size
@@ -33,6 +35,7 @@ from infinite_memory.engine.retrieval.language_hint import (
 )
 from infinite_memory.engine.verification.checks import (
     check_damage,
+    check_engine,
     check_pending,
     check_space,
     count_memories,
@@ -56,6 +59,7 @@ from infinite_memory.storage.open import (
 )
 from infinite_memory.storage.sqlite.files.diagnose import diagnose_library
 
+MakeEngine = Callable[[str, str, Embedder], CandidateEngine[Any, Any]]
 _PYTHONS = ((3, 11), (3, 15))
 _SENTENCE = "The quick brown fox jumps over the lazy dog."
 # The first numbers of its vector by the bundled model; processors differ in the third digit.
@@ -79,13 +83,16 @@ def diagnose_platform() -> Iterator[Diagnosis]:
     yield diagnose_library()
 
 
-def diagnose_installation(config: Config) -> Iterator[Diagnosis]:
+def diagnose_installation(
+    config: Config, make_engine: MakeEngine | None = None
+) -> Iterator[Diagnosis]:
     """Check the home folder, the store and the model of a configuration.
 
-    A store that does not exist, or that opening would change, is not opened.
+    A store that does not exist, or that opening would change, is not opened. `make_engine` makes
+    the search engine of an address, whose client is loaded only where there is one.
     """
     yield from _check_home(config.home)
-    yield from _check_store(config)
+    yield from _check_store(config, make_engine)
     yield from _check_model(config)
 
 
@@ -120,19 +127,21 @@ def _check_parent(home: Path) -> Iterator[Diagnosis]:
         )
 
 
-def _check_store(config: Config) -> Iterator[Diagnosis]:
+def _check_store(config: Config, make_engine: MakeEngine | None) -> Iterator[Diagnosis]:
     address = address_of(config)
     try:
         for diagnosis in diagnose_unopened(address, home=config.home, mongod=config.mongod):
             yield diagnosis
             if diagnosis.state is not State.OK:
                 return
-        yield from _check_open_store(config, address)
+        yield from _check_open_store(config, address, make_engine)
     except InfiniteMemoryError as error:
         yield Diagnosis("store", State.PROBLEM, f"{error}.")
 
 
-def _check_open_store(config: Config, address: str) -> Iterator[Diagnosis]:
+def _check_open_store(
+    config: Config, address: str, make_engine: MakeEngine | None
+) -> Iterator[Diagnosis]:
     storage = open_existing(address, home=config.home, mongod=config.mongod)
     if storage is None:
         where = config.home if address == MANAGED else masked(address)
@@ -152,6 +161,9 @@ def _check_open_store(config: Config, address: str) -> Iterator[Diagnosis]:
             answers = partial(_find_answering_model, storage, embedder, config)
             pending = count_pending(storage, embedder.model)
             yield check_pending(pending, embedder.model, size, answers)
+            if config.search.engine and make_engine is not None:
+                with closing(make_engine(config.search.engine, storage.identity, embedder)) as it:
+                    yield check_engine(it)
             folder = snapshot_folder(address, storage, home=config.home)
             if folder is not None and size.memories:
                 yield _check_snapshot(folder, storage, embedder)

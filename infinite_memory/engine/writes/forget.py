@@ -6,13 +6,15 @@ from collections.abc import Sequence
 
 from attrs import evolve
 
-from infinite_memory.core.errors import StoreDamaged
+from infinite_memory.core.errors import AccessDenied, StoreDamaged
 from infinite_memory.core.protocols import discard_erased
 from infinite_memory.core.values.commit import Commit, Erase, Expect, Put
 from infinite_memory.core.values.entry import Operation
 from infinite_memory.core.values.ids import check_id
 from infinite_memory.core.values.memory import Kind, Memory, Status, is_content
+from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
+from infinite_memory.core.values.scope import fold_name
 from infinite_memory.engine.after_commit import AfterCommit
 from infinite_memory.engine.journal import with_entry
 from infinite_memory.engine.load_memories import get_record, not_found
@@ -44,6 +46,7 @@ def forget(services: Services, memory_id: str, *, hard: bool) -> Receipt:
 
     Raises:
         NotFound: the memory does not exist; if `hard`, it was never erased either.
+        AccessDenied: a hard forget for a key that may not erase the memory.
         Conflict: other clients kept changing the memory.
     """
     return _erase_memory(services, memory_id) if hard else _hide_memory(services, memory_id)
@@ -100,13 +103,15 @@ def _erase_once(services: Services, memory_id: str) -> tuple[Receipt, list[Memor
 
     Raises:
         NotFound: the memory does not exist, and no memory with this id was erased.
+        AccessDenied: this handle may not erase it.
         Conflict: another client changed or erased it at the same moment.
     """
     storage = services.storage
     try:
         record = storage.get([check_id(memory_id)]).get(memory_id)
-        revisions = len(storage.history(memory_id))
+        revisions = storage.history(memory_id)
     except StoreDamaged:
+        _check_erases(services, memory_id, [])
         others = _commit_erasure(services, Erase(id=memory_id), None)
         # The memory is unreadable, so the receipt cannot describe it.
         parts = [f"memory {memory_id}, which was damaged", *map(_describe_erased, others)]
@@ -115,15 +120,33 @@ def _erase_once(services: Services, memory_id: str) -> tuple[Receipt, list[Memor
         if memory_id not in storage.erased([memory_id]):
             raise not_found(memory_id)
         return _make_receipt_of_unknown(services, memory_id, Outcome.UNCHANGED), []
+    _check_erases(services, memory_id, revisions)
     erase = Erase(id=memory_id, expected=record.memory.revision)
     others = _commit_erasure(services, erase, record.memory)
-    parts = [f"memory {memory_id}", f"{revisions} revision{'s' if revisions > 1 else ''}"]
+    parts = [f"memory {memory_id}", format_count(len(revisions), "revision", "revisions")]
     count = sum(len(embedding.vectors) for embedding in record.embeddings)
     if count:
         parts.append(f"{count} vector{'s' if count > 1 else ''}")
     parts += map(_describe_erased, others)
     receipt = receipt_of(record.memory, Outcome.ERASED, Searchable.NOT)
     return evolve(receipt, erased=tuple(parts)), others
+
+
+def _check_erases(services: Services, memory_id: str, revisions: Sequence[Memory]) -> None:
+    """Refuse to erase what was not from the first the person's own: others cannot undo it.
+
+    Raises:
+        AccessDenied: a revision that is seen here is elsewhere, or none can be read.
+    """
+    own = services.erases_in
+    names = {fold_name(memory.scope) for memory in (*revisions[:1], *revisions[-1:])}
+    if own is None or (own and names == {fold_name(own)}):
+        return
+    raise AccessDenied(
+        f"memory {memory_id!r} cannot be erased for good with this key, which erases"
+        f" {f'only what was stored in {own!r}' if own else 'nothing'}: forget it instead, which"
+        " can be undone, or ask for a key with the right 'admin'; nothing was changed"
+    )
 
 
 def _commit_erasure(services: Services, erase: Erase, memory: Memory | None) -> list[Memory]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import asdict, evolve, fields
 
-from infinite_memory.core.errors import InvalidInput
+from infinite_memory.core.errors import InvalidInput, ScopeNotCreated
 from infinite_memory.core.values.checks import check_flag
 from infinite_memory.core.values.commit import Commit, merge_commits
 from infinite_memory.core.values.draft import Draft
@@ -38,7 +38,13 @@ def share(services: Services, memory_id: str, *, to: str, copy: bool) -> Receipt
     step = _copy if check_flag(copy, "copy") else _move
     for attempt in attempts():
         memory = get_record(services, memory_id).memory
-        scope = resolve_scope(to, services.storage.scopes(), services, create=False)
+        try:
+            scope = resolve_scope(to, services.storage.scopes(), services, create=False)
+        except ScopeNotCreated as error:
+            create = f"scopes.create({error.name!r:.160}) before it"
+            raise ScopeNotCreated.of(
+                error.name, error.nearest, scope=f"to={error.nearest!r}", create=create
+            ) from error
         if scope == memory.scope:
             raise InvalidInput(f"{memory_id} is in {scope!r} already: name another scope")
         with attempt:

@@ -8,6 +8,7 @@ rarest words of the question.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -42,6 +43,7 @@ with requiring("postgres", "to search by PostgreSQL", "leave search.engine out")
     import psycopg
     from pgvector.psycopg import register_vector
 
+_log = logging.getLogger(__name__)
 _SAMPLED = 2048
 # A term of so many memories of the sample is counted there, any other in the table.
 _COMMON = 64
@@ -52,8 +54,7 @@ _COMPARED = 20_000
 _LOOKED_AT = 500
 _PART = 2000
 _KEPT_SECONDS = 60.0
-_AWAY_SECONDS = 2.0
-_CLOSING_SECONDS = 5.0
+_AWAY_SECONDS, _CLOSING_SECONDS = 2.0, 5.0
 _SIGN, _UNSIGNED = 1 << 63, (1 << 64) - 1
 
 _COLUMNS = {
@@ -108,7 +109,7 @@ class PostgresCandidates:
         self._lock = threading.Lock()
         self._idle: list[psycopg.Connection[Any]] = []
         self._away_until = 0.0
-        self._is_prepared = False
+        self._is_prepared = self._is_away = False
         self._tending = threading.Lock()
         self._position = 0
         self._populations: dict[tuple[int, Selection], _Population] = {}
@@ -180,9 +181,8 @@ class PostgresCandidates:
     def position(self) -> int:
         """Return the cursor of the feed up to which it has taken in every change, 0 at first."""
         with self._connection() as connection:
-            row = connection.execute(
-                "SELECT position FROM infinite_memory WHERE name = %s", (self._name,)
-            ).fetchone()
+            asked = "SELECT position FROM infinite_memory WHERE name = %s"
+            row = connection.execute(asked, (self._name,)).fetchone()
             self._position = 0 if row is None else int(row[0])
             return self._position
 
@@ -232,10 +232,8 @@ class PostgresCandidates:
     def clear_others(self) -> None:
         """Remove what it has of this store by other models."""
         with self._connection() as connection:
-            rows = connection.execute(
-                "SELECT name FROM infinite_memory WHERE identity = %s AND name <> %s",
-                (self._owner[0], self._name),
-            ).fetchall()
+            asked = "SELECT name FROM infinite_memory WHERE identity = %s AND name <> %s"
+            rows = connection.execute(asked, (self._owner[0], self._name)).fetchall()
         self._drop([row[0] for row in rows])
 
     def scrub(self) -> None:
@@ -282,14 +280,16 @@ class PostgresCandidates:
                 raise
             with self._lock:
                 self._idle.append(connection)
+            self._is_away = False
         except psycopg.Error as error:
             self._is_prepared = False
             if isinstance(error, psycopg.OperationalError):
                 self._close_idle()
             reason = str(error).strip().split("\n")[0]
-            raise StorageUnavailable(
-                f"the search engine {masked(self._url)} does not answer ({reason})"
-            ) from error
+            failure = f"the search engine {masked(self._url)} does not answer ({reason})"
+            _log.log(logging.DEBUG if self._is_away else logging.WARNING, "%s", failure)
+            self._is_away = True
+            raise StorageUnavailable(failure) from error
 
     def _connect(self) -> psycopg.Connection[Any]:
         with self._lock:

@@ -38,8 +38,8 @@ _FEED_BATCH = 2048
 _LONG_TAIL = 256
 # A search waits until the engine has taken in all but so many changes.
 _LONGEST_TAIL = 8192
-# An index of more memories, made while the engine is away, would take this machine too much.
-_MOST_INSTEAD = 1_000_000
+MOST_INSTEAD = 1_000_000
+"""An index of more memories, made while the engine is away, would take this machine too much."""
 
 
 @frozen(kw_only=True)
@@ -64,7 +64,7 @@ class CandidateSearch:
     ) -> None:
         self._storage = storage
         self._embedder = CheckedEmbedder(embedder)
-        self._engine = engine
+        self.engine = engine
         self._instead = instead
         self._lock = threading.Lock()
         self._tail: _Tail | None = None
@@ -113,7 +113,7 @@ class CandidateSearch:
         """Let the engine take in what it lacks; if it is away, it does so later."""
         with self._log_failure():
             self._feed_engine()
-        self._engine.close()
+        self.engine.close()
 
     def discard(self) -> None:
         """Remove what was erased, see `discard_erased`."""
@@ -128,19 +128,19 @@ class CandidateSearch:
         # The files first: an engine that is away does not keep them.
         discard_erased(self._instead, ids)
         self._feed_engine()
-        self._engine.scrub()
+        self.engine.scrub()
 
     def discard_others(self) -> None:
         """Remove what the index and the engine have by other models."""
         if isinstance(self._instead, SupportsIndex):
             self._instead.discard_others()
-        self._engine.clear_others()
+        self.engine.clear_others()
 
     def rebuild(self) -> None:
         """Empty the index and the engine, which then take in the store anew."""
         if isinstance(self._instead, SupportsIndex):
             self._instead.rebuild()
-        self._engine.clear()
+        self.engine.clear()
 
     def confine(
         self, storage: Storage, allows: Callable[[str], bool], instead: Search
@@ -154,7 +154,7 @@ class CandidateSearch:
     def _gather(self, text: str) -> Gatherer:
         tail, embedder = self._refresh(), self._embedder
         return Gatherer(
-            engine=self._engine,
+            engine=self.engine,
             tail=tail.reader,
             hidden=tail.ids,
             embed=embedder.embed_query if embedder.understands(text) else None,
@@ -167,28 +167,28 @@ class CandidateSearch:
         return {i: record.memory.text for i, record in self._storage.get(ids).items()}
 
     def _answer_instead(self, error: StorageUnavailable) -> Search:
-        if sum(self._storage.measure().memories.values()) > _MOST_INSTEAD:
+        if sum(self._storage.measure().memories.values()) > MOST_INSTEAD:
             raise error
         return self._instead
 
     def _refresh(self) -> _Tail:
         """Return every change committed before this call that the engine may lack."""
         # In this order: what another process hands on meanwhile is not ahead of the store.
-        taken, position = self._engine.position(), self._storage.position()
+        taken, position = self.engine.position(), self._storage.position()
         if taken > position:
             _log.warning(
                 "the search engine had seen %d changes of %d: it is emptied", taken, position
             )
-            self._engine.clear()
+            self.engine.clear()
             taken = 0
         elif taken != self._known_at and not self._is_of_this_store():
             _log.warning("the search engine had taken in another copy of the store: it is emptied")
-            self._engine.clear()
+            self.engine.clear()
             taken = 0
         self._known_at = taken
         if position - taken > _LONGEST_TAIL:
             self._feed_engine()
-            taken = self._engine.position()
+            taken = self.engine.position()
         with self._lock:
             tail = self._tail
             if tail is None or tail.since != taken:
@@ -200,7 +200,7 @@ class CandidateSearch:
 
     def _is_of_this_store(self) -> bool:
         """Return whether the entry up to which the engine has taken in is one of this store."""
-        end = self._engine.end()
+        end = self.engine.end()
         entries = self._storage.journal(before=end.number + 1, limit=1) if end.number else []
         return not end.number or [entry.digest for entry in entries] == [end.digest]
 
@@ -230,12 +230,12 @@ class CandidateSearch:
 
     def _feed_engine(self) -> None:
         """Let the engine take in every change that is committed."""
-        while (after := self._engine.position()) < self._storage.position():
+        while (after := self.engine.position()) < self._storage.position():
             end = self._storage.journal_end()
             documents, gone, cursor = self._read_changes(after)
             if cursor <= after:
                 return
-            self._engine.take_in(documents, gone, after=after, position=cursor, end=end)
+            self.engine.take_in(documents, gone, after=after, position=cursor, end=end)
 
     def _start_feeding(self) -> None:
         with self._lock:
@@ -269,7 +269,7 @@ class ConfinedCandidates(CandidateSearch):
         instead: Search,
     ) -> None:
         """Show of `whole` what `storage` shows."""
-        super().__init__(storage, whole._embedder, whole._engine, instead)
+        super().__init__(storage, whole._embedder, whole.engine, instead)
         # It may have measured the background of its model.
         self._embedder = whole._embedder
         self._whole = whole

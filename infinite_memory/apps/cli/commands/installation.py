@@ -200,6 +200,11 @@ def _diagnose_installation(context: click.Context) -> Iterator[Diagnosis]:
         yield Diagnosis("configuration", State.PROBLEM, f"{error}.")
         return
     yield Diagnosis("configuration", State.OK, "Every setting can be used.")
-    yield from diagnose_installation(config)
+    if config.search.engine is None:
+        yield from diagnose_installation(config)
+    else:
+        from infinite_memory.engine.retrieval.search_engine import make_engine
+
+        yield from diagnose_installation(config, make_engine)
     yield diagnose_backups(config)
     yield from diagnose_hooks(config.home)

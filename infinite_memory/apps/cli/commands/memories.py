@@ -172,7 +172,7 @@ def revise_command(
 @click.pass_context
 def share_command(context: click.Context, memory_id: str, *, to: str, copy: bool) -> None:
     """Move the memory ID into a scope that others see, or copy it there."""
-    with open_store(context) as store:
+    with open_store(context) as store, name_create_option("--to", has_create=False):
         receipt = store.share(store.ids.resolve(memory_id), to=to, copy=copy)
         if wants_json(context):
             emit_json(receipt.to_dict())

@@ -17,8 +17,12 @@ from infinite_memory.apps.cli.options import (
     wanted_scopes,
     wanted_store,
 )
-from infinite_memory.apps.cli.output import emit_text
-from infinite_memory.apps.cli.settings import absolute_folder
+from infinite_memory.apps.cli.output import emit_text, remark
+from infinite_memory.apps.cli.settings import (
+    absolute_folder,
+    server_arguments,
+    variables_left_out,
+)
 from infinite_memory.apps.cli.waiting import end_waiting
 from infinite_memory.core.paths import find_user_home
 from infinite_memory.core.values.address import is_folder
@@ -66,20 +70,25 @@ def serve_command(
 ) -> int:
     """Serve the memory over HTTP, for all clients of this machine.
 
-    It is `infinite-memory-mcp --http`, and takes its other options too. Keys let clients of other
-    machines in. To have it started with the system, print a unit and read what it says.
+    It is `infinite-memory-mcp --http`, and takes its other options too, such as --root-path: see
+    `infinite-memory-mcp --help`. Keys let clients of other machines in. To have it started with the
+    system, print a unit and read what it says.
     """
     if print_systemd and print_launchd:
         raise click.UsageError("--print-systemd and --print-launchd: print one at a time", context)
+    is_unit = print_systemd or print_launchd
+    opened = server_arguments(context) if is_unit else tuple(_list_store_options(context))
     options = [
         *("--http", address),
-        *_list_store_options(context),
+        *opened,
         *(["--require-keys"] if require_keys else []),
         *(part for name in host_names for part in ("--allow-host", name)),
         *([] if toolsets is None else ["--toolsets", toolsets]),
         *further,
     ]
     command = [sys.executable, "-m", "infinite_memory_mcp", *options]
+    if is_unit and (left_out := variables_left_out(opened)):
+        remark(f"set in this shell, and not in the unit: {', '.join(left_out)}")
     if print_systemd:
         emit_text(_write_systemd_unit(command))
     elif print_launchd:
@@ -107,7 +116,7 @@ def web_command(context: click.Context, /, port: int, no_browser: bool) -> int:
 
 
 def _list_store_options(context: click.Context) -> Iterator[str]:
-    """Yield the options that name the store; a service runs in another working directory."""
+    """Yield the options that name the store; the server has the environment of this shell."""
     home, store, scopes = wanted_home(context), wanted_store(context), wanted_scopes(context)
     if home is not None and store is not None:
         raise click.UsageError("--home and --store: the server takes one of them", context)
@@ -140,6 +149,9 @@ Description=Infinite Memory, the long-term memory of AI assistants
 ExecStart={" ".join(map(_quote_for_systemd, command))}
 Restart=on-failure
 RestartSec=1
+# Neither options nor settings that cannot be used get better by starting again.
+RestartPreventExitStatus=2 3
+UMask=0077
 # Running calls are answered before it stops.
 TimeoutStopSec=60
 
@@ -163,6 +175,7 @@ def _write_launchd_list(command: Sequence[str]) -> str:
         "ProgramArguments": list(command),
         "RunAtLoad": True,
         "KeepAlive": {"SuccessfulExit": False},
+        "Umask": 0o77,
         "ExitTimeOut": 60,
         "StandardErrorPath": str(log),
     }

@@ -283,7 +283,7 @@ def _describe_report(report: JobReport) -> str:
         parts.append(f"was given up: {report.failure}")
     if report.steps:
         parts.append(f"changed {len(report.steps):,}, entry {report.entry}")
-    return " ".join([*parts, *report.done])
+    return ": ".join(filter(None, (" ".join(parts), " ".join(report.done))))
 
 
 def _lower_priority() -> None:
