@@ -62,7 +62,7 @@ def test_the_calls_of_tools_in_a_chat_are_left_out_and_counted(store: MemoryStor
     assert texts(store, "talk-1")[3:] == ["I look it up", "42"]
     assert store.conversations.log([asked], "talk-1").ids == ()
     assert store.conversations.log([*TALK, asked, told, answer], "talk-1").known == 5
-    with pytest.raises(InvalidInput, match="it has 'mood': give only role, content, name"):
+    with pytest.raises(InvalidInput, match="a message has no field 'mood'"):
         store.conversations.log([{"role": "user", "content": "hi", "mood": "good"}], "talk-1")
 
 

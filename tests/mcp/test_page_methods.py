@@ -63,7 +63,8 @@ def test_the_guide_lists_every_method_with_its_right() -> None:
         name: row[0].removeprefix("| ")
         for row in rows
         if row[0].removeprefix("| ") in METHODS.values() and "`" in row[1]
-        for name in re.findall(r"`([\w.]+)`", row[1])
+        for group, names in re.findall(r"`(\w+\.)?([\w/]+)`", row[1])
+        for name in (group + each for each in names.split("/"))
     }
     assert listed == METHODS
 

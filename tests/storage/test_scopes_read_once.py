@@ -62,6 +62,19 @@ def test_what_another_process_does_to_scopes_is_seen_at_the_next_read(
             assert storage.scopes() == expected
 
 
+def test_a_scope_that_goes_in_the_millisecond_in_which_it_came_is_gone(
+    storage: SqliteStorage, tmp_path: Path
+) -> None:
+    storage.commit(Commit(scopes=[B]))
+    # The clock counts no further than the numbers of the rows.
+    with apsw.Connection(str(tmp_path / "memory.db")) as connection:
+        connection.execute("UPDATE scopes SET rowid = rowid + 1000000000000000")
+    storage.commit(Commit(scopes=[A]))
+    assert storage.scopes() == _named(A, B)
+    storage.commit(Commit(erased_scopes=["a"]))
+    assert storage.scopes() == _named(B)
+
+
 def test_a_scope_is_not_decoded_again_while_others_change(storage: SqliteStorage) -> None:
     storage.commit(Commit(scopes=[A]))
     before = storage.scopes()["a"]

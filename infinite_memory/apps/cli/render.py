@@ -25,7 +25,6 @@ from infinite_memory.core.values.receipt import (
     describe_secrets,
 )
 from infinite_memory.core.values.timestamps import in_zone
-from infinite_memory.search.text.analyzer import words
 from infinite_memory.search.text.lines import one_line
 
 if TYPE_CHECKING:
@@ -36,6 +35,7 @@ _QUOTED_CHARS, _MOST_QUOTED, _SCOPE_CHARS = 60, 3, 16
 # An id that the store made, see `core.values.ids`.
 _MADE_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|import:[0-9a-f]{32}")
 # A moment in a sentence of the library.
+_WORD = re.compile(r"\w+")
 _MOMENT = re.compile(
     r"(?<![\w-])\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d(?::\d\d)?)",
     re.ASCII,
@@ -255,7 +255,8 @@ def similar_lines(receipt: Receipt, store: MemoryStore) -> Iterator[Line]:
 def _is_part(store: MemoryStore, part: str, whole: str) -> bool:
     """Return whether the words of a memory stand in their order in another."""
     with suppress(InfiniteMemoryError):  # the write is done
-        first, second = (f" {' '.join(words(store.get(i).text))} " for i in (part, whole))
+        texts = (store.get(memory_id).text.casefold() for memory_id in (part, whole))
+        first, second = (f" {' '.join(_WORD.findall(text))} " for text in texts)
         return first in second
     return False
 

@@ -28,8 +28,11 @@ _REVISION = "SELECT ifnull(max(rowid), 0) FROM scopes"
 _SINCE = f"{_SCOPES} WHERE rowid > ?"
 _COUNT = "SELECT count(*) FROM scopes"
 _NAMES = "SELECT CAST(name AS BLOB) FROM scopes"
-# Greater than every rowid that there ever was, also of a row that is gone.
-_NEXT_REVISION = f"max(({_REVISION}) + 1, CAST(unixepoch('subsec') * 1e6 AS INTEGER))"
+# Greater than every rowid that there is, and as good as surely none of a row that is gone: that may
+# be of the same millisecond, and the clock counts no further.
+_NEXT_REVISION = (
+    f"max(({_REVISION}) + 1, CAST(unixepoch('subsec') * 1e6 AS INTEGER) + abs(random() % 1000))"
+)
 
 
 _GLOBAL = Scope(name=GLOBAL)
@@ -126,5 +129,9 @@ def put_scope(connection: apsw.Connection, scope: Scope) -> None:
 
 def erase_scope(connection: apsw.Connection, name: str) -> None:
     """Remove a scope if it is there, inside the transaction of the caller."""
+    # First, so that the revision is greater than that of the row that goes.
+    connection.execute(
+        f"UPDATE scopes SET rowid = {_NEXT_REVISION} WHERE rowid = ({_REVISION} WHERE name <> ?)",
+        (name,),
+    )
     connection.execute("DELETE FROM scopes WHERE name = ?", (name,))
-    connection.execute(f"UPDATE scopes SET rowid = {_NEXT_REVISION} WHERE rowid = ({_REVISION})")

@@ -17,7 +17,6 @@ from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, is_term
 from infinite_memory.apps.cli.render import receipt_sentence, short_id, source_line
 from infinite_memory.apps.cli.waiting import waiting
 from infinite_memory.core.errors import Conflict, NotFound, StoreDamaged
-from infinite_memory.core.values.criteria import Mode
 from infinite_memory.core.values.memory import Kind, shown_text
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import BulkReceipt, Preview, Receipt
@@ -145,7 +144,7 @@ def _find_same_words(texts: Mapping[str, str], store: MemoryStore) -> list[str]:
     found = dict[str, None]()
     for text in texts.values():
         words = " ".join(text.casefold().split())
-        for hit in store.search(text, mode=Mode.HISTORY, statuses=(), threshold=0, limit=20):
+        for hit in store.search(text, mode="history", statuses=(), threshold=0, limit=20):
             if words in " ".join(hit.memory.text.casefold().split()):
                 found[hit.memory.id] = None
     return [memory_id for memory_id in found if memory_id not in texts]

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from infinite_memory.core.errors import InvalidInput
 from infinite_memory.core.plain import PlainData
-from infinite_memory.core.values.checks import check_label, check_moment, check_text
+from infinite_memory.core.values.checks import check_field, check_label, check_moment, check_text
 from infinite_memory.core.values.timestamps import read_moment
 
 MAX_MESSAGES = 10_000
@@ -116,7 +116,7 @@ def _check_message(message: object, *, max_bytes: int, zone: str | None) -> Chat
         raise InvalidInput(f"give an object with role and content, not {message!r:.100}")
     for field, value in message.items():
         if field not in _FIELDS and value not in (None, [], {}):
-            raise InvalidInput(f"it has {field!r:.100}: give only {', '.join(_FIELDS)}")
+            check_field(field, _FIELDS, lack="a message has no field")
     for field in ("role", "content"):
         if message.get(field) is None:
             raise InvalidInput(f"{field} is missing")
