@@ -58,7 +58,8 @@ def read_time(
     start, end = stretch.start, stretch.end
     is_end = name in _ENDS
     if name == "expires_at" and start is not None and end is not None:
-        is_end = end - start > _HOUR  # which is how "in two hours" and "at noon" are read
+        # "In two hours" and "at noon" are read as an hour.
+        is_end = end - start > _HOUR or start <= now
     if name == "valid_to" and start is not None and start <= now:
         is_end = end is None or end > now
     moment = end if is_end else start

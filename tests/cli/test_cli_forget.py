@@ -57,3 +57,12 @@ def test_an_erasure_names_what_holds_the_same_words(run: Run) -> None:
     erased = run("forget", "fact", "--hard", "--yes").stderr
     assert "still in 1 other memory: infinite-memory forget said --hard" in erased
     assert "The same words" not in run("forget", "other", "--hard", "--yes").stderr
+
+
+def test_a_text_too_long_for_a_question_is_erased_like_any_other(run: Run) -> None:
+    text = "the harbour of the island " * 20_000
+    run("remember", "--id", "long", stdin=text)
+    run("remember", "--id", "copy", stdin=text)
+    erased = run("forget", "long", "--hard", "--yes")
+    assert "Erased long" in erased.stdout
+    assert "infinite-memory forget copy --hard" in erased.stderr

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 TIMES = tuple(field.name for field in MEMORY_FIELDS if field.value_type is FieldType.TIME)
-BOUNDS = ("since", "until")
 """The fields that hold a point in time."""
+
+BOUNDS = ("since", "until")
+"""The conditions that are a point in time."""
 
 OPTION_NAMES = {"conversation_id": "conversation"}
 """The options of fields that have a different name on the command line."""

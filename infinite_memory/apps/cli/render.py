@@ -34,8 +34,8 @@ _EXCERPT_CHARS = 600
 _QUOTED_CHARS, _MOST_QUOTED, _SCOPE_CHARS = 60, 3, 16
 # An id that the store made, see `core.values.ids`.
 _MADE_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|import:[0-9a-f]{32}")
-# A moment in a sentence of the library.
 _WORD = re.compile(r"\w+")
+# A moment in a sentence of the library.
 _MOMENT = re.compile(
     r"(?<![\w-])\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d(?::\d\d)?)",
     re.ASCII,

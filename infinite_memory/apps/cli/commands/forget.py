@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -16,14 +18,14 @@ from infinite_memory.apps.cli.options import common_options, wants_json
 from infinite_memory.apps.cli.output import Line, emit_json, emit_lines, is_terminal, remark
 from infinite_memory.apps.cli.render import receipt_sentence, short_id, source_line
 from infinite_memory.apps.cli.waiting import waiting
-from infinite_memory.core.errors import Conflict, NotFound, StoreDamaged
+from infinite_memory.core.errors import Conflict, InfiniteMemoryError, NotFound, StoreDamaged
 from infinite_memory.core.values.memory import Kind, shown_text
 from infinite_memory.core.values.messages import format_count
 from infinite_memory.core.values.receipt import BulkReceipt, Preview, Receipt
 from infinite_memory.search.text.lines import one_line
 from infinite_memory.store.memory_store import MemoryStore
 
-_TEXT_CHARS = 200
+_TEXT_CHARS, _SEARCHED_CHARS = 200, 1000
 
 
 @click.command("forget")
@@ -103,25 +105,23 @@ def _forget_ids(context: click.Context, memory_ids: Sequence[str], *, hard: bool
             remark("Nothing was erased.", style="")
             return ExitCode.NO
         with waiting():
-            same = _find_same_words(texts, store) if hard else []
             receipts |= {memory_id: store.forget(memory_id, hard=hard) for memory_id in texts}
         if wants_json(context):
             emit_json({"receipts": [receipt.to_dict() for receipt in receipts.values()]})
         else:
             sentences = [receipt_sentence(receipt, store) for receipt in receipts.values()]
             emit_lines(Line([(sentence, "")]) for sentence in sentences)
-        if same:
-            remark(
-                f"The same words are still in {format_count(len(same), 'other memory', 'others')}:"
-                f" infinite-memory forget {' '.join(same)} --hard"
-            )
+            if hard and (same := _find_same_words(texts.values(), store)):
+                number = format_count(len(same), "other memory", "others")
+                again = f"infinite-memory forget {shlex.join(same)} --hard"
+                remark(f"The same words are still in {number}: {again}")
     return ExitCode.DONE
 
 
 def _look_up(
     store: MemoryStore, memory_ids: Sequence[str], *, hard: bool
 ) -> tuple[dict[str, str], dict[str, Receipt]]:
-    """Return the text of every memory, and the receipts of memories that were erased before."""
+    """Return the text of every memory, "" if it is damaged, and the receipts of erased ones."""
     texts: dict[str, str] = {}
     receipts: dict[str, Receipt] = {}
     for memory_id in memory_ids:
@@ -130,7 +130,7 @@ def _look_up(
         except StoreDamaged:
             if not hard:
                 raise
-            texts[memory_id] = "(damaged)"
+            texts[memory_id] = ""
         except NotFound:
             if not hard:
                 raise
@@ -139,22 +139,25 @@ def _look_up(
     return texts, receipts
 
 
-def _find_same_words(texts: Mapping[str, str], store: MemoryStore) -> list[str]:
-    """Return the ids of other memories with one of the texts, such as the messages it came from."""
-    found = dict[str, None]()
-    for text in texts.values():
-        words = " ".join(text.casefold().split())
-        for hit in store.search(text, mode="history", statuses=(), threshold=0, limit=20):
-            if words in " ".join(hit.memory.text.casefold().split()):
-                found[hit.memory.id] = None
-    return [memory_id for memory_id in found if memory_id not in texts]
+def _find_same_words(texts: Iterable[str], store: MemoryStore) -> list[str]:
+    """Return the ids of memories with one of the texts, such as the messages that it came from."""
+    found: list[str] = []
+    with suppress(InfiniteMemoryError):  # the erasure is done, also where nothing can be searched
+        for text in filter(None, texts):
+            words = " ".join(text.casefold().split())
+            about = text[:_SEARCHED_CHARS]
+            hits = store.search(about, mode="history", statuses=(), threshold=0, limit=20)
+            same = (h.memory for h in hits if words in " ".join(h.memory.text.casefold().split()))
+            found += [memory.id for memory in same]
+    return list(dict.fromkeys(found))
 
 
 def _confirm_erasing(texts: Mapping[str, str], store: MemoryStore) -> bool:
     if not is_terminal(sys.stdin):
         raise click.UsageError("--hard erases for good: give --yes, or run it on a terminal")
     for memory_id, text in texts.items():
-        remark(f"{one_line(text, max_chars=_TEXT_CHARS)}  {short_id(store, memory_id)}", style="")
+        line = one_line(text, max_chars=_TEXT_CHARS) or "(damaged)"
+        remark(f"{line}  {short_id(store, memory_id)}", style="")
     number = format_count(len(texts), "memory", "memories")
     return click.confirm(f"Erase {number} for good?", err=True)
 
