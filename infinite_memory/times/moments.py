@@ -55,8 +55,7 @@ def read_time(
     stretch = read_exactly(
         words, now=now, zone=zone, week_start=week_start, vague=vague, plans=plans
     )
-    start, end = stretch.start, stretch.end
-    is_end = name in _ENDS
+    start, end, is_end = stretch.start, stretch.end, name in _ENDS
     if name == "expires_at" and start is not None and end is not None:
         # "In two hours" and "at noon" are read as an hour.
         is_end = end - start > _HOUR or start <= now
