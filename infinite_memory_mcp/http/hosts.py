@@ -35,7 +35,8 @@ class HostCheck:
             raise Refusal(
                 421,
                 f"the host {host!r:.100} is not served here: connect by an address of this machine,"
-                f" or start the server with --allow-host {_find_host(host) or 'NAME':.100}",
+                f" or start the server with --allow-host {_find_host(host) or 'NAME':.100}, which"
+                " demands a key",
             )
         if origin is None or _find_authority(origin) == host.casefold():
             return
@@ -50,7 +51,7 @@ class HostCheck:
             raise Refusal(
                 403,
                 f"pages of the origin {origin!r:.100} may not use this server: start it with"
-                f" --allow-host {name:.100}",
+                f" --allow-host {name:.100}, which demands a key",
             )
 
     def _accepts_host(self, host: str) -> bool:
