@@ -141,7 +141,7 @@ def test_the_extra_for_assistants_brings_what_they_meet_and_all_brings_every_oth
         return {extra}.union(*map(expand, named))
 
     assert expand("mcp") == {"mcp", "triggers", "import", "times"}
-    apart = {"tools", "traces", "docs"}
+    apart = {"tools", "traces", "docs", "examples"}
     assert expand("all") == set(OPTIONAL) - {"dev", *apart}
     assert expand("dev") == set(OPTIONAL) - apart
 
