@@ -1,6 +1,6 @@
 """Every labelled set at a glance: a line for each set and model.
 
-    python -m benchmarks.all_sets [--model NAME]... [--most NUMBER] FOLDER...
+    python -m benchmarks.all_sets [--model NAME]... [--most NUMBER] [--before SESSIONS] FOLDER...
 
 Each FOLDER is a labelled set as in `benchmarks.retrieval`, a person as in `benchmarks.life`, or
 holds such folders. A person is asked without a scope, and every other question is put to its group.
@@ -8,7 +8,8 @@ The columns are hit@1 and hit@3, recall@10 and nDCG@10, in percent; how many que
 answers are called likely, by language; and of a person how often a stale memory is first, what is
 shown of an answer that is asked for, and what is pushed. `--model` is "bundled", "english" or the
 path of a model, by default the first two. With `--most`, only so many questions of a set are put,
-evenly spaced.
+evenly spaced. With `--before`, each of them was already put in so many sessions with an assistant
+that knew no answer.
 """
 
 from __future__ import annotations
@@ -45,6 +46,12 @@ from infinite_memory.search.embedding import BUNDLED, ENGLISH
 
 _LIMIT = 10
 _PERSON = "memories.jsonl"
+_REPLIES = (
+    "I do not know that yet.",
+    "Nobody has told me that, so I cannot say.",
+    "Let me look into it: I found nothing about it.",
+    "I have no note of that.",
+)
 
 
 @frozen(kw_only=True)
@@ -138,6 +145,18 @@ def _take(asked: Sequence[Asked], most: int | None) -> Sequence[Asked]:
     return asked if most is None else evenly(asked, most)
 
 
+def ask_before(labelled: OpenSet, sessions: int) -> None:
+    """Log that each question was put in so many sessions of its own, in which nobody answered."""
+    for number in range(sessions):
+        for place, asked in enumerate(labelled.asked):
+            reply = _REPLIES[(number + place) % len(_REPLIES)]
+            labelled.store.conversations.log(
+                [{"role": "user", "content": asked.text}, {"role": "assistant", "content": reply}],
+                conversation_id=f"{number}-{place}",
+                scope=asked.scope,
+            )
+
+
 def describe_set(labelled: OpenSet) -> str:
     """Return the columns of a set."""
     measured = [labelled.measure(asked) for asked in labelled.asked]
@@ -170,12 +189,14 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
     parser.add_argument("--model", action="append", metavar="NAME", help='"bundled", or a path')
     parser.add_argument("--most", type=int, metavar="NUMBER", help="questions of a set")
+    parser.add_argument("--before", type=int, default=0, metavar="SESSIONS")
     arguments = parser.parse_args()
     print(f"{describe_environment()}; ranking {digest_ranking()}")
     print(f"{'':24}{'n':>5}{'h@1':>6}{'h@3':>6}{'R@10':>6}{'nDCG':>6}")
     for folder in find_folders(arguments.folders):
         for name in arguments.model or [BUNDLED, ENGLISH]:
             with open_set(folder, open_model(name), arguments.most) as labelled:
+                ask_before(labelled, arguments.before)
                 print(f"{f'{folder.name} {name}':24}{describe_set(labelled)}", flush=True)
 
 

@@ -7,8 +7,9 @@ all have high cosines with each other. The middle of the curve therefore depends
 
 b is the mean of the top tenth of the cosines of the question with the searched memories, of 50
 cosines at least, on the scale of `meaning`; n counts the searched memories; w counts the words of
-the question. As b is measured on the searched memories themselves, no language and no model needs a
-parameter of its own. The order of the memories does not depend on the curve.
+the question. A memory that asks what is asked counts in b by what it says beyond that, see
+`find_echoes`. As b is measured on the searched memories themselves, no language and no model needs
+a parameter of its own. The order of the memories does not depend on the curve.
 """
 
 from __future__ import annotations
@@ -20,7 +21,12 @@ import numpy as np
 from attrs import frozen
 
 from infinite_memory.search.cosine import mean_of_greatest
-from infinite_memory.search.scoring import SegmentScores, Weights
+from infinite_memory.search.doc_filter import DocFilter
+from infinite_memory.search.scoring import Scores, Weights, find_echoes, scale_cosines
+from infinite_memory.search.segment import Segment
+
+Compared = tuple[Segment, DocFilter, Scores]
+"""Memories of a segment, with their cosines with the question, shape (k,)."""
 
 # Scores are rounded: differences in the seventh decimal come from the order of additions.
 _PLACES = 6
@@ -81,29 +87,38 @@ _MEANING_ALONE = _Fit(base=0.34, width=0.067, near=0.63)
 _WORDS_ALONE = _Fit(base=0.3, width=0.1, memories=0.04, words=-0.09)
 
 
-def calibrate(scores: Sequence[SegmentScores], weights: Weights, words: int) -> Calibration:
-    """Return the curve for a question with `words` words that was compared with `scores`."""
+def calibrate(
+    compared: Sequence[Compared], memories: int, background: float, weights: Weights, words: int
+) -> Calibration:
+    """Return the curve for a question with `words` words that was put to `memories` memories.
+
+    `compared` are these memories or a sample of them. `background` is that of the model.
+    """
     fit = _choose_fit(weights)
-    near = _measure_nearness(scores) if fit.near else 0.0
-    memories = max(1, sum(len(column.doc_filter) for column in scores))
+    near = _measure_nearness(compared, background, weights) if fit.near else 0.0
     middle = (
         fit.base
         + fit.near * near
         + fit.dense * max(0.0, near - _DENSE)
-        + fit.memories * math.log(memories)
+        + fit.memories * math.log(max(1, memories))
         + fit.words * math.log1p(words)
     )
     return Calibration(middle=max(0.0, middle), width=fit.width)
 
 
-def _measure_nearness(scores: Sequence[SegmentScores]) -> float:
+def _measure_nearness(compared: Sequence[Compared], background: float, weights: Weights) -> float:
     """Return b of the formula: 0 where the nearest memories are as far as unrelated texts."""
-    if not scores:
+    if not compared:
         return 0.0
-    step = max(1, sum(len(column.cosine) for column in scores) // _SAMPLE)
+    step = max(1, sum(len(cosine) for _, _, cosine in compared) // _SAMPLE)
     # Sampled from all in one row, so that it does not count how they lie in segments.
-    cosines = np.concatenate([column.cosine for column in scores])[::step]
-    background = scores[0].background
+    cosines = np.concatenate([cosine for _, _, cosine in compared])[::step]
+    asking = [doc_filter.take(segment.is_question) for segment, doc_filter, _ in compared]
+    repeats = np.concatenate(asking)[::step].nonzero()[0]
+    meaning = scale_cosines(cosines[repeats], background)
+    cosines[repeats] -= (
+        find_echoes(meaning, meaning, weights) * meaning * np.float32(1 - background)
+    )
     mean = mean_of_greatest(cosines, max(_NEAREST, len(cosines) // _NEAREST_SHARE), background)
     return max(0.0, (mean - background) / (1 - background))
 

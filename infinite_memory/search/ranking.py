@@ -226,7 +226,8 @@ def rank(
     )
     scores, telling, query_terms = score(eligible, weights=weights)
     context = _score_candidates(scores, query_terms, weights, queries, question.text, texts)
-    curve = calibrate(scores, weights, len(telling))
+    compared = [(column.segment, column.doc_filter, column.cosine) for column in scores]
+    curve = calibrate(compared, sum(map(len, eligible)), background, weights, len(telling))
     reasons = make_explain(scores, context, weights, query, is_outline=question.outline)
     lifted, reasons = lift_totals(scores, question, reasons, weights, curve.total(LIKELY))
     if storage is not None and (past := cover_superseded(question.criteria)) is not None:

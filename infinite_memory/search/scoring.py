@@ -59,7 +59,7 @@ class Weights:
     - `before` and `after`: the shares of the words of the previous and the next turn that count as
       words of the memory.
     - `conversation`: the mean of the best three memories of the conversation.
-    - `is_question`: the share that a memory loses if its text ends with a question mark.
+    - `is_question`: the share that a memory which asks what is asked loses, see `find_echoes`.
     - `quoted`: the share of the quoted phrases of the question that the memory contains.
     - `important`: the share that an important memory gains. It is small, so that it only decides
       between nearly equal memories. A statement that was found in a session, and that nobody
@@ -83,7 +83,7 @@ class Weights:
     before: float = field(default=0.5, validator=_SHARE)
     after: float = field(default=0.2, validator=_SHARE)
     conversation: float = field(default=0.2, validator=_SHARE)
-    is_question: float = field(default=0.1, validator=_SHARE)
+    is_question: float = field(default=0.8, validator=_SHARE)
     quoted: float = field(default=0.3, validator=_SHARE)
     important: float = field(default=0.05, validator=_SHARE)
     time: float = field(default=0.3, validator=_SHARE)
@@ -225,7 +225,9 @@ def _compute_totals(
         spoken &= total > 0
         total += np.float32(weights.speaker) * spoken
     if weights.is_question:
-        total[is_question.nonzero()[0]] *= np.float32(1 - weights.is_question)
+        asking = is_question.nonzero()[0]
+        meaning = scale_cosines(cosine[asking], background)
+        total[asking] *= 1 - find_echoes(meaning, words[asking], weights)
     if weights.important:
         marked = important.nonzero()[0]
         total[marked] *= np.float32(1) + np.float32(weights.important) * important[marked]
@@ -233,6 +235,16 @@ def _compute_totals(
     # scores in context have 1 + important + conversation.
     total *= np.float32(1 + weights.conversation)
     return total
+
+
+def find_echoes(meaning: Scores, words: Scores, weights: Weights) -> Scores:
+    """Return the share of each memory that asks, shape (k,), that only repeats the question.
+
+    The more such a memory is like the question, the less it can say in reply: whoever asks again
+    looks for the answer. `meaning` and `words` are the matches, `words` times its weight.
+    """
+    likeness: Scores = np.clip(np.maximum(meaning, words), 0, 1)
+    return np.float32(weights.is_question) * likeness
 
 
 def scale_words(share: Scores, weight: float = 1.0) -> Scores:

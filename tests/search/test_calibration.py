@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import cast
 
 import numpy as np
@@ -15,7 +16,6 @@ from infinite_memory.search.cosine import ABSENT, mean_of_greatest
 from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.scoring import (
     DEFAULT_WEIGHTS,
-    SegmentScores,
     Weights,
     without_meaning,
     without_words,
@@ -23,26 +23,21 @@ from infinite_memory.search.scoring import (
 from infinite_memory.search.segment import Segment
 
 ARMS = (DEFAULT_WEIGHTS, without_words(DEFAULT_WEIGHTS), without_meaning(DEFAULT_WEIGHTS))
-BOTH, BY_MEANING, BY_WORDS = CURVES = [calibrate((), weights, 5) for weights in ARMS]
+BOTH, BY_MEANING, BY_WORDS = CURVES = [calibrate((), 0, 0.0, weights, 5) for weights in ARMS]
 
 
-def scores_of(*cosines: float) -> list[SegmentScores]:
-    """Return the scores of memories with these cosines, under a model with a background of 0."""
+def curve_of(
+    *cosines: float, weights: Weights = DEFAULT_WEIGHTS, words: int = 5, asking: int = 0
+) -> Calibration:
+    """Return the curve of memories with these cosines, of which so many ask.
+
+    The background of the model is 0.
+    """
     column = np.array(cosines, np.float32)
-    zeros = np.zeros_like(column)
-    return [
-        SegmentScores(
-            segment=cast(Segment, None),
-            doc_filter=DocFilter(size=len(column)),
-            cosine=column,
-            bm25=zeros,
-            named=None,
-            spoken=None,
-            total=zeros,
-            ideal=0.0,
-            background=0.0,
-        )
-    ]
+    asks = (np.arange(len(column)) < asking).astype(np.int8)
+    segment = cast(Segment, SimpleNamespace(is_question=asks))
+    compared = [(segment, DocFilter(size=len(column)), column)]
+    return calibrate(compared, len(column), 0.0, weights, words)
 
 
 @pytest.mark.parametrize("curve", CURVES)
@@ -72,37 +67,40 @@ def test_nothing_in_common_scores_nothing() -> None:
 
 @pytest.mark.parametrize("weights", ARMS[:2])
 def test_a_total_means_less_where_every_memory_is_near(weights: Weights) -> None:
-    middles = [
-        calibrate(scores_of(*[cosine] * 200), weights, 5).middle for cosine in (0.0, 0.2, 0.4, 0.6)
-    ]
+    middles = [curve_of(*[cosine] * 200, weights=weights).middle for cosine in (0.0, 0.2, 0.4, 0.6)]
     assert middles == sorted(middles)
     assert len({*middles}) == len(middles)
 
 
 def test_a_single_near_memory_does_not_make_a_store_near() -> None:
     usual, with_answer = ([0.1] * 199, [0.1] * 198 + [0.8])
-    difference = (
-        calibrate(scores_of(*with_answer), DEFAULT_WEIGHTS, 5).middle
-        - calibrate(scores_of(*usual), DEFAULT_WEIGHTS, 5).middle
-    )
+    difference = curve_of(*with_answer).middle - curve_of(*usual).middle
     assert 0 < difference < 0.01
 
 
+def test_the_same_question_of_other_days_does_not_make_a_store_near() -> None:
+    alone, asked, told = (
+        curve_of(*[0.9] * number, *[0.1] * 200, asking=asking).middle
+        for number, asking in ((0, 0), (30, 30), (30, 0))
+    )
+    assert asked - alone < 0.4 * (told - alone)
+
+
 def test_a_total_means_less_in_a_large_store() -> None:
-    small, large = (calibrate(scores_of(*[0.0] * n), ARMS[0], 5) for n in (10, 10_000))
+    small, large = (curve_of(*[0.0] * n) for n in (10, 10_000))
     assert small.score(0.5) > large.score(0.5)
 
 
 def test_words_alone_of_a_long_question_mean_more() -> None:
-    short, long = (calibrate(scores_of(0.0), ARMS[2], words) for words in (3, 100))
+    short, long = (curve_of(0.0, weights=ARMS[2], words=words) for words in (3, 100))
     assert long.score(0.2) > short.score(0.2)
 
 
 def test_a_large_store_is_measured_on_a_sample() -> None:
     cosines = np.random.default_rng(5).normal(0.1, 0.1, 100_000)
-    middle = calibrate(scores_of(*cosines), DEFAULT_WEIGHTS, 5).middle
+    middle = curve_of(*cosines).middle
     greatest = float(np.sort(cosines)[-10_000:].mean())
-    whole = calibrate(scores_of(*[greatest] * 100_000), DEFAULT_WEIGHTS, 5).middle
+    whole = curve_of(*[greatest] * 100_000).middle
     assert middle == pytest.approx(whole, abs=0.01)
 
 

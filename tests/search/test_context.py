@@ -128,6 +128,31 @@ def test_a_question_to_which_nobody_replies_counts_in_full() -> None:
     assert losses[0] == 0 > losses[1]
 
 
+def sessions_that_asked(text: str, reply: str, number: int) -> list[Memory]:
+    return [
+        turn(2 * session + place, said, conversation_id=f"session {session}", speaker=speaker)
+        for session in range(number)
+        for place, (speaker, said) in enumerate((("user", text), ("assistant", reply)))
+    ]
+
+
+@pytest.mark.parametrize("sessions", [1, 8])
+def test_a_fact_comes_before_sessions_that_asked_for_it(sessions: int) -> None:
+    question = "Where does my sister Nadia live?"
+    fact = turn(99, "My sister Nadia moved to Trieste", conversation_id=None)
+    asked = sessions_that_asked(question, "I do not know that yet", sessions)
+    found = ask(view_of([fact, *asked]), question)
+    assert ids(found)[0] == fact.id
+    unmoved = ask(view_of([fact, *asked]), question, evolve(DEFAULT_WEIGHTS, is_question=0.0))
+    assert ids(unmoved)[0] != fact.id
+
+
+def test_a_reply_of_few_words_is_found_by_the_question_before_it() -> None:
+    question = "Where does my sister Nadia live?"
+    talk = [*sessions_that_asked(question, "Trieste", 1), turn(9, "Hazelnuts are forbidden")]
+    assert "t001" in ids(ask(view_of(talk), question))[:2]
+
+
 def test_another_conversation_gains_nothing() -> None:
     found = ask(view_of(TALK), "summer holidays")
     assert "t004" not in ids(found)
@@ -201,7 +226,7 @@ def test_a_turn_that_is_not_selected_is_no_neighbour() -> None:
     ),
 )
 def test_a_threshold_is_the_score_of_the_least_total(total: float, weights: Weights) -> None:
-    curve = calibrate((), weights, 5)
+    curve = calibrate((), 0, 0.0, weights, 5)
     score = curve.score(total)
     assert 0 < score <= 1
     if 1e-4 < score < 1 - 1e-4:

@@ -166,7 +166,7 @@ def rank_candidates(gatherer: Gatherer, question: Question, *, background: float
     terms = weigh_terms(shares if weights.words else {}, whole.counts)
     scores = _score(segments, eligible, query, terms, names, background, weights)
     context = _score_candidates(scores, terms, weights, queries, question.text, gatherer.texts)
-    curve = _calibrate(scores, whole, query, weights, len(telling) if weights.words else 0)
+    curve = _calibrate(whole, query, background, weights, len(telling) if weights.words else 0)
     reasons = make_explain(scores, context, weights, query, is_outline=question.outline)
     lifted, reasons = lift_totals(scores, question, reasons, weights, curve.total(LIKELY))
     for past in populations[1:]:
@@ -290,16 +290,16 @@ def _score(
 
 
 def _calibrate(
-    scores: Sequence[SegmentScores],
     whole: _Population,
     query: QueryVector | None,
+    background: float,
     weights: Weights,
     words: int,
 ) -> Calibration:
     """Return the curve for a question that is compared with all memories of `whole`."""
-    cosine = scores[0].cosine
-    if query is not None:
-        sampled = [cosines(query, s, f.docs_at(np.arange(len(f)))) for s, f in whole.sample]
-        cosine = np.concatenate([cosine[:0], *sampled])
-    everything = DocFilter(size=whole.counts.memories)
-    return calibrate([evolve(scores[0], doc_filter=everything, cosine=cosine)], weights, words)
+    compared = [
+        (segment, selected, cosines(query, segment, selected.docs_at(np.arange(len(selected)))))
+        for segment, selected in whole.sample
+        if query is not None
+    ]
+    return calibrate(compared, whole.counts.memories, background, weights, words)

@@ -6,9 +6,11 @@ Rome."). The best candidates and their adjacent turns are therefore scored again
     own     = meaning, blended with the meaning for the nearest sentence (`sentences`)
     meaning = (1 - 2 around) own + around before + around after
     words   = BM25 of the turn together with a share of the words before and after it
-    base    = (meaning + words + speaker + quoted) (1 - is_question)
+    base    = (meaning + words + speaker + quoted) (1 - echo)
     total   = base (1 + important) + conversation (mean of the best three `base` in it)
 
+`echo` is 0 but for a turn that asks, and the greater the more it asks what the question asks
+(`find_echoes`). Such a turn gives 1 - echo of its meaning and of its words to the turns beside it.
 The word counts of the turns are added before saturation, instead of their scores, as in Robertson,
 Zaragoza and Taylor, "Simple BM25 Extension to Multiple Weighted Fields" (2004). A memory takes the
 place of its own missing adjacent turn. A memory without a conversation forms its own conversation.
@@ -24,7 +26,7 @@ from numpy.typing import NDArray
 
 from infinite_memory.search.bm25 import QueryTerms, count_terms, saturate_counts
 from infinite_memory.search.conversation.turns import NONE, ConversationTurns
-from infinite_memory.search.scoring import SegmentScores, Weights, scale_words
+from infinite_memory.search.scoring import SegmentScores, Weights, find_echoes, scale_words
 from infinite_memory.search.segment import sort_distinct
 
 _BEST = 3
@@ -85,13 +87,15 @@ def score_in_conversations(
     """
     own = _score_alone(scores, turns, query)
     own = evolve(own, meaning=own.meaning + sentences)
+    echo = own.is_question * find_echoes(own.meaning, weights.words * own.words, weights)
+    lent = evolve(own, meaning=own.meaning * (1 - echo), counts=own.counts * (1 - echo)[:, None])
     alone = weights.meaning * own.meaning + weights.words * own.words
-    in_context = weights.meaning * _meaning_around(own, turns, weights)
-    in_context += weights.words * _words_around(own, turns, query, weights)
+    in_context = weights.meaning * _meaning_around(own, lent, turns, weights)
+    in_context += weights.words * _words_around(own, lent, turns, query, weights)
     quote_gain = (weights.quoted * quoted).astype(np.float32)
     totals = in_context + quote_gain + weights.speaker * own.speaker * (in_context > 0)
     is_answered = (turns.after != NONE) | (turns.size[turns.conversation] == 1)
-    question_loss = -weights.is_question * (own.is_question * is_answered) * totals
+    question_loss = -echo * is_answered * totals
     totals += question_loss
     important = weights.important * own.important * totals
     conversation = weights.conversation * _mean_of_best(totals, turns)
@@ -137,21 +141,27 @@ def _score_alone(
     )
 
 
-def _meaning_around(own: _OwnScores, turns: ConversationTurns, weights: Weights) -> Scores:
-    before = np.where(turns.before == NONE, own.meaning, own.meaning[turns.before])
-    after = np.where(turns.after == NONE, own.meaning, own.meaning[turns.after])
+def _meaning_around(
+    own: _OwnScores, lent: _OwnScores, turns: ConversationTurns, weights: Weights
+) -> Scores:
+    before = np.where(turns.before == NONE, own.meaning, lent.meaning[turns.before])
+    after = np.where(turns.after == NONE, own.meaning, lent.meaning[turns.after])
     around: Scores = own.meaning + weights.around * (before + after - 2 * own.meaning)
     return around
 
 
 def _words_around(
-    own: _OwnScores, turns: ConversationTurns, query: QueryTerms, weights: Weights
+    own: _OwnScores,
+    lent: _OwnScores,
+    turns: ConversationTurns,
+    query: QueryTerms,
+    weights: Weights,
 ) -> Scores:
     counts, length = own.counts.copy(), own.length.copy()
     texts = np.ones(len(turns), np.float32)
     for neighbour, weight in ((turns.before, weights.before), (turns.after, weights.after)):
         there = (neighbour != NONE).nonzero()[0]
-        counts[there] += np.float32(weight) * own.counts[neighbour[there]]
+        counts[there] += np.float32(weight) * lent.counts[neighbour[there]]
         length[there] += np.float32(weight) * own.length[neighbour[there]]
         texts[there] += np.float32(weight)
     # Divide by the weights, so that the length stays comparable with a single text.
