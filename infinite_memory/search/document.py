@@ -34,6 +34,8 @@ SUMMARY_CODES = (KINDS.index(Kind.SUMMARY), TOPIC_SUMMARY)
 STATUSES = tuple(Status)
 NEVER: int = np.iinfo(np.int64).max
 """The end of validity of a memory without an end."""
+# Messages and pieces of sessions. A note that asks may be what is looked for.
+_SAID = (Kind.MESSAGE, Kind.DISCUSSION)
 _MAX_CONTEXT_TERMS = 200
 _LONG_TEXT_CHARS = 20_000
 _NO_SPANS = np.empty((0, 2), np.int32)
@@ -44,8 +46,8 @@ class Document:
     """The index document of a memory.
 
     The memory is valid from `held_from` to `held_to`, which is `NEVER` without an end.
-    `kind` is its code in `KINDS`. `is_question` is whether most of its text asks.
-    `canonical_hash` is equal for memories of the same kind, scope and speaker with the same
+    `kind` is its code in `KINDS`. `is_question` is whether it was said in a conversation and mostly
+    asks. `canonical_hash` is equal for memories of the same kind, scope and speaker with the same
     canonical text, and of attachments with the same reference; a topic summary shares it with no
     other memory. `terms` maps the hashes of the index terms to their counts; `labels`
     are the hashes of the tags. `vectors` is float32, shape (passages, dimensions), without rows
@@ -85,7 +87,7 @@ def describe(record: Record, *, model: str, dimensions: int) -> Document:
         stored=to_micros(memory.stored_at),
         held_from=to_micros(memory.held_from),
         held_to=NEVER if memory.valid_to is None else to_micros(memory.valid_to),
-        is_question=asks(memory.text),
+        is_question=memory.kind in _SAID and asks(memory.text),
         important=-1 if memory.is_inferred else int(memory.important),
         canonical_hash=_hash_canonical(memory),
         terms=_count_terms(memory),

@@ -34,7 +34,7 @@ from infinite_memory.search.segment import ARRAYS, Segment
 from infinite_memory.search.text.canonical import CANONICAL_VERSION
 
 _log = logging.getLogger(__name__)
-_FORMAT = 18
+_FORMAT = 19
 _ALIGN = 64
 _SUFFIXES = {".index", ".tmp"}
 # The folders of the snapshots of single scopes.

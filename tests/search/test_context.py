@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infinite_memory.core.values.criteria import Criteria
-from infinite_memory.core.values.memory import Memory
+from infinite_memory.core.values.memory import Kind, Memory
 from infinite_memory.core.values.question import Question, Ranking
 from infinite_memory.core.values.record import Embedding, Record
 from infinite_memory.search.calibration import Calibration, calibrate
@@ -38,6 +38,7 @@ def turn(number: int, text: str, **fields: object) -> Memory:
         happened_at=START,
         stored_at=START + timedelta(seconds=number),
         conversation_id="talk",
+        kind=Kind.MESSAGE,
     )
     return evolve(memory, **fields)
 
@@ -166,6 +167,13 @@ def test_a_question_counts_less_than_what_says_the_same() -> None:
     assert asked.explanation is not None
     assert asked.explanation.is_question < 0
     assert asked.score < told.score
+
+
+def test_a_note_that_asks_counts_in_full() -> None:
+    note = turn(0, "Shall we move the harbour lights?", kind=Kind.NOTE, conversation_id=None)
+    best = ask(view_of([note]), "move the harbour lights").candidates[0]
+    assert best.explanation is not None
+    assert best.explanation.is_question == 0
 
 
 def test_what_may_not_be_seen_moves_no_score() -> None:
