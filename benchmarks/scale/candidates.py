@@ -109,7 +109,7 @@ def measure_scale(folder: Path, memories: int, model: str, number: int, url: str
         start = time.perf_counter()
         stores[1].models.warm_up()
         fed = time.perf_counter() - start
-        engine = stores[1]._services.index._engine  # type: ignore[attr-defined]
+        engine = stores[1]._services.index.engine  # type: ignore[attr-defined]
         with engine._tending:
             whole = time.perf_counter() - start
         print(f"{memories:,} memories, {model}: fed in {fed:.0f} s, with its indexes {whole:.0f} s")
