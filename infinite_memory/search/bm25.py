@@ -141,8 +141,7 @@ def saturate_counts(counts: Scores, lengths: Scores, query: QueryTerms) -> Score
     relative = np.minimum(lengths / np.float32(query.mean_length), np.float32(_MAX_RELATIVE_LENGTH))
     saturation = np.float32(K1) * (np.float32(1 - B) + np.float32(B) * relative)
     gained = counts / (counts + saturation[:, np.newaxis])
-    # Unlike the operator, `dot` does not warn of flags that its padding set.
-    share: Scores = np.dot(gained, query.weights)
+    share: Scores = gained @ query.weights
     share *= np.float32((K1 + 1) / (query.ideal or 1.0))
     return share
 
