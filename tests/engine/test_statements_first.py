@@ -20,7 +20,8 @@ def hit(text: str, score: float, kind: Kind = Kind.FACT) -> Hit:
     return Hit(memory=memory, score=score)
 
 
-FACT = hit("The cat is called Koko", 0.5)
+LATER, EARLIER = hit("The cat is called Koko now", 0.55), hit("The cat is called Kiki", 0.9)
+ASKED = hit("What is the cat called?", 1.0, Kind.MESSAGE)
 THANKS = hit("ok, thanks!", 0.9)
 UNSURE = hit("The dog barks", 0.2)
 
@@ -28,12 +29,16 @@ UNSURE = hit("The dog barks", 0.2)
 @pytest.mark.parametrize(
     ("found", "shown"),
     [
-        ([THANKS, FACT, UNSURE], [FACT, UNSURE, THANKS]),
-        ([FACT, UNSURE], [FACT, UNSURE]),
+        # A memory that was told later comes first, although it matches less.
+        ([LATER, EARLIER, UNSURE], [LATER, EARLIER, UNSURE]),
+        ([ASKED, LATER, EARLIER, UNSURE], [LATER, EARLIER, ASKED, UNSURE]),
+        # Its answer is beside it, and the others do not surely answer.
+        ([ASKED, UNSURE], [ASKED, UNSURE]),
+        ([THANKS, ASKED, UNSURE], [ASKED, UNSURE, THANKS]),
         ([], []),
     ],
 )
-def test_thanks_come_behind_everything_else(found: list[Hit], shown: list[Hit]) -> None:
+def test_a_question_comes_behind_what_surely_answers_it(found: list[Hit], shown: list[Hit]) -> None:
     question = Question(
         text="What is the cat called?", criteria=Criteria(), limit=10, threshold=0.0
     )

@@ -118,6 +118,17 @@ def test_a_turn_by_the_same_speaker_is_no_answer() -> None:
     assert best.around == pytest.approx(0, abs=1e-6)
 
 
+def test_a_question_to_which_nobody_replies_counts_in_full() -> None:
+    talk = [turn(0, "the harbour lights?"), turn(1, "fishing boats")]
+    losses = []
+    for speakers in ("AA", "AB"):
+        best = ask(spoken(talk, speakers), "harbour lights").candidates[0]
+        assert best.id == "t000"
+        assert best.explanation is not None
+        losses.append(best.explanation.is_question)
+    assert losses[0] == 0 > losses[1]
+
+
 def sessions_that_asked(text: str, reply: str, number: int) -> list[Memory]:
     return [
         turn(2 * session + place, said, conversation_id=f"session {session}", speaker=speaker)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from attrs import evolve
 
 from infinite_memory.core.values.codec import to_micros
 from infinite_memory.core.values.criteria import Criteria
-from infinite_memory.core.values.hits import Hit, Told
+from infinite_memory.core.values.hits import SURE, Hit, Told
 from infinite_memory.core.values.memory import Kind, Memory, Origin, Status, shorten
 from infinite_memory.core.values.question import Question
 from infinite_memory.engine.load_memories import load_memories
@@ -16,6 +16,7 @@ from infinite_memory.engine.retrieval.recall_by_time import timeline_of
 from infinite_memory.engine.services import Services
 from infinite_memory.engine.trivial import is_trivial
 from infinite_memory.search.text.highlights import asks
+from infinite_memory.search.text.question_terms import find_subject
 
 _TOLD_CHARS = 100
 _MOST_QUOTED = 3
@@ -57,19 +58,42 @@ def join_sources(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def put_statements_first(question: Question, hits: Sequence[Hit]) -> list[Hit]:
-    """Return the hits of a page with greetings, thanks and the like behind all others.
+    """Return the hits of a page with those that say nothing behind those that do.
 
-    Nothing moves where the question is trivial.
+    Greetings, thanks and the like come last. A message or a piece of a session that asks what
+    `question` asks comes behind what surely answers. Nothing moves where the question is trivial.
     """
     if is_trivial(question.text):
         return list(hits)
-    return sorted(hits, key=lambda hit: is_trivial(hit.memory.text))
+    asked = find_subject(question.text)
+    idle = [is_trivial(hit.memory.text) for hit in hits]
+    asking = [is_asking(hit.memory) or _repeats(hit.memory, asked) for hit in hits]
+    # The place of the last hit that surely answers; all else keeps its order.
+    last = max(
+        (
+            place
+            for place, hit in enumerate(hits)
+            if hit.score >= SURE and not idle[place] and not asking[place]
+        ),
+        default=-1,
+    )
+
+    def rank(place: int) -> tuple[bool, int, bool]:
+        return idle[place], max(place, last) if asking[place] else place, asking[place]
+
+    return [hits[place] for place in sorted(range(len(hits)), key=rank)]
 
 
 def is_asking(memory: Memory) -> bool:
     """Return whether a memory is a piece of a session that mostly asks."""
     is_made = memory.kind is Kind.DISCUSSION and memory.origin is Origin.TOOL
     return is_made and asks(memory.text)
+
+
+def _repeats(memory: Memory, asked: Set[str]) -> bool:
+    """Return whether a memory is a message that asks for no more than a question."""
+    is_question = memory.kind is Kind.MESSAGE and asks(memory.text)
+    return is_question and find_subject(memory.text) <= asked
 
 
 def _may_quote(hit: Hit, message: Hit) -> bool:

@@ -94,7 +94,8 @@ def score_in_conversations(
     in_context += weights.words * _words_around(own, lent, turns, query, weights)
     quote_gain = (weights.quoted * quoted).astype(np.float32)
     totals = in_context + quote_gain + weights.speaker * own.speaker * (in_context > 0)
-    question_loss = -echo * totals
+    is_answered = (turns.after != NONE) | (turns.size[turns.conversation] == 1)
+    question_loss = -echo * is_answered * totals
     totals += question_loss
     important = weights.important * own.important * totals
     conversation = weights.conversation * _mean_of_best(totals, turns)
