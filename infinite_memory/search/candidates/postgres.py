@@ -51,7 +51,7 @@ _COMMON = 64
 _SCORED = 10_000
 # So few selected memories are compared one by one, and the index is made for more.
 _COMPARED = 20_000
-_LOOKED_AT = 500
+_LOOKED_AT = 1000
 _PART = 2000
 _KEPT_SECONDS = 60.0
 _AWAY_SECONDS, _CLOSING_SECONDS = 2.0, 5.0
