@@ -110,13 +110,15 @@ def _contradict(store: MemoryStore, clock: dict[str, datetime], end: datetime) -
 
 def _read_month(end: datetime) -> Iterator[Told]:
     midnight = end.replace(hour=0, minute=0, second=0, microsecond=0)
-    for line in _MONTH.read_text(encoding="utf-8").splitlines():
+    for number, line in enumerate(_MONTH.read_text(encoding="utf-8").splitlines()):
         if not line or line.startswith("#"):
             continue
         moment, client, kind, scope, tags, further, text = (
             part.strip() for part in line.split("|", 6)
         )
-        at = min(_read_moment(midnight, moment, -1), end - timedelta(minutes=3))
+        # What would be told later today was told just now, in the same order.
+        latest = end - timedelta(minutes=3) + timedelta(milliseconds=number)
+        at = min(_read_moment(midnight, moment, -1), latest)
         is_reminder = kind == "reminder"
         yield Told(
             at=at,
