@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 
 from infinite_memory.core.values.codec import to_micros
 from infinite_memory.core.values.conversation.attachment import attachment_of
-from infinite_memory.core.values.memory import JsonValue, Kind, Memory, Status, without_feedback
+from infinite_memory.core.values.memory import (
+    JsonValue,
+    Kind,
+    Memory,
+    Origin,
+    Status,
+    without_feedback,
+)
 from infinite_memory.core.values.record import Record
 from infinite_memory.core.values.scope import fold_name
 from infinite_memory.search.text.analyzer import terms
@@ -34,8 +41,6 @@ SUMMARY_CODES = (KINDS.index(Kind.SUMMARY), TOPIC_SUMMARY)
 STATUSES = tuple(Status)
 NEVER: int = np.iinfo(np.int64).max
 """The end of validity of a memory without an end."""
-# Messages and pieces of sessions. A note that asks may be what is looked for.
-_SAID = (Kind.MESSAGE, Kind.DISCUSSION)
 _MAX_CONTEXT_TERMS = 200
 _LONG_TEXT_CHARS = 20_000
 _NO_SPANS = np.empty((0, 2), np.int32)
@@ -76,6 +81,9 @@ class Document:
 def describe(record: Record, *, model: str, dimensions: int) -> Document:
     """Return the index document of `record`, with vectors only if they are by `model`."""
     memory, embedding = record.memory, record.embedding_by(model)
+    # A message or a piece of a session. A note that asks may be what is looked for.
+    is_piece = memory.kind is Kind.DISCUSSION and memory.origin is Origin.TOOL
+    is_said = is_piece or memory.kind is Kind.MESSAGE
     return Document(
         id=memory.id,
         scope=memory.scope,
@@ -87,7 +95,7 @@ def describe(record: Record, *, model: str, dimensions: int) -> Document:
         stored=to_micros(memory.stored_at),
         held_from=to_micros(memory.held_from),
         held_to=NEVER if memory.valid_to is None else to_micros(memory.valid_to),
-        is_question=memory.kind in _SAID and asks(memory.text),
+        is_question=is_said and asks(memory.text),
         important=-1 if memory.is_inferred else int(memory.important),
         canonical_hash=_hash_canonical(memory),
         terms=_count_terms(memory),

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infinite_memory.core.values.criteria import Criteria
-from infinite_memory.core.values.memory import Kind, Memory
+from infinite_memory.core.values.memory import Kind, Memory, Origin
 from infinite_memory.core.values.question import Question, Ranking
 from infinite_memory.core.values.record import Embedding, Record
 from infinite_memory.search.calibration import Calibration, calibrate
@@ -169,11 +169,21 @@ def test_a_question_counts_less_than_what_says_the_same() -> None:
     assert asked.score < told.score
 
 
-def test_a_note_that_asks_counts_in_full() -> None:
-    note = turn(0, "Shall we move the harbour lights?", kind=Kind.NOTE, conversation_id=None)
-    best = ask(view_of([note]), "move the harbour lights").candidates[0]
+@pytest.mark.parametrize(
+    ("kind", "origin", "loses"),
+    [
+        (Kind.NOTE, Origin.USER, False),
+        (Kind.DISCUSSION, Origin.USER, False),
+        (Kind.DISCUSSION, Origin.TOOL, True),  # a piece of a session
+        (Kind.MESSAGE, Origin.USER, True),
+    ],
+)
+def test_only_what_was_said_loses_because_it_asks(kind: Kind, origin: Origin, loses: bool) -> None:
+    text = "Shall we move the harbour lights?"
+    memory = turn(0, text, kind=kind, origin=origin, conversation_id=None)
+    best = ask(view_of([memory]), "move the harbour lights").candidates[0]
     assert best.explanation is not None
-    assert best.explanation.is_question == 0
+    assert (best.explanation.is_question < 0) == loses
 
 
 def test_what_may_not_be_seen_moves_no_score() -> None:
