@@ -544,7 +544,7 @@ def test_the_house_does_not_grow_unseen() -> None:
     # A change that needs more says so here, and in docs/contributing.md.
     house = count_house()
     assert house.names_at_the_top <= 12
-    assert house.files <= 800
-    assert house.lines <= 121_500
+    assert house.files <= 809
+    assert house.lines <= 123_300
     assert house.import_share <= 9.6
     assert house.required == 11

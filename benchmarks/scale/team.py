@@ -1,6 +1,7 @@
 """A day of a team, in minutes: what is lost, what leaks, and how long calls take.
 
     python -m benchmarks.scale.team --people 20 --calls 60
+    python -m benchmarks.scale.team --people 20 --calls 60 --partitions 8
     python -m benchmarks.scale.team --people 6 --calls 20 --pause 0 --broken
 
 Each person has a key for a scope of their own and the scope of the team, and calls three servers
@@ -220,12 +221,20 @@ def _start(folder: Path, address: str) -> tuple[Config, list[SoakServer]]:
 
 
 def run(
-    folder: Path, *, people: int, calls: int, pause: float, members: int, broken: bool = False
+    folder: Path,
+    *,
+    people: int,
+    calls: int,
+    pause: float,
+    members: int,
+    partitions: int | None = None,
+    broken: bool = False,
 ) -> Outcome:
     """Let the people live through the day, and look for what was lost or leaked."""
     outcome = Outcome()
     with deployment(members) as servers:
-        config, programs = _start(folder, servers.address("team"))
+        option = "" if partitions is None else f"&partitions={partitions}"
+        config, programs = _start(folder, servers.address("team") + option)
         with MemoryStore.open(config=config) as store:
             team, shared = [], ["team/*", *(["people/*"] if broken else [])]
             for number in range(people):
@@ -266,6 +275,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--calls", type=int, default=60, help="of each person")
     parser.add_argument("--pause", type=float, default=3, help="seconds between calls, on average")
     parser.add_argument("--members", type=int, default=3, help="of the replica set")
+    parser.add_argument("--partitions", type=int, help="databases of the store, one by default")
     parser.add_argument("--broken", action="store_true", help="keys that open all people")
     flags = parser.parse_args(arguments)
     with scratch(None) as folder:
@@ -275,6 +285,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             calls=flags.calls,
             pause=flags.pause,
             members=flags.members,
+            partitions=flags.partitions,
             broken=flags.broken,
         )
     answered, stored = sum(map(len, outcome.latencies.values())), len(outcome.acknowledged)
@@ -284,7 +295,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     return conclude(
         f"{flags.people} people, a call of each in {flags.pause:g} s, {_SERVERS} servers,"
-        f" {flags.members} members of the replica set:\n"
+        f" {flags.members} members of the replica set, {flags.partitions or 1} databases:\n"
         f"  {answered} calls answered, {stored} acknowledged writes, {len(outcome.faults)} faults"
         f" (lost, leaked, or answered wrongly){bound(len(outcome.faults), answered)}\n"
         f"  {times}\n"

@@ -15,7 +15,7 @@ from infinite_memory.core.config import Config
 from infinite_memory.core.observe.recorder import Recorder, current_operation
 from infinite_memory.core.values.checks import check_moment
 from infinite_memory.core.values.entry import Actor
-from infinite_memory.core.values.ids import RandomBytes
+from infinite_memory.core.values.ids import RandomBytes, new_id
 from infinite_memory.core.values.memory import GLOBAL, Memory
 from infinite_memory.core.values.scope import Scope
 from infinite_memory.engine.active_model import Models
@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from infinite_memory.search.embedding import CheckedEmbedder
     from infinite_memory.storage.confined import Confinement
     from infinite_memory.storage.confined.ledger import Ledger
+
+
+# Of so many random ids one lies in the right one of a hundred partitions, all but surely.
+_MOST_IDS = 1000
 
 
 @frozen(kw_only=True)
@@ -123,6 +127,18 @@ class Services:
             return usual
         own = confinement.own_scope
         return own or (usual if confinement.allows(usual) else confinement.default_scope)
+
+    def make_id(self, now: datetime, scope: str) -> str:
+        """Return an id for a new memory, which a storage in partitions keeps beside its scope."""
+        from infinite_memory.core.protocols import SupportsPartitions
+
+        made = new_id(now, self.random_bytes)
+        if isinstance(self.storage, SupportsPartitions):
+            for _ in range(_MOST_IDS):
+                if self.storage.keeps_together(made, scope):
+                    break
+                made = new_id(now, self.random_bytes)
+        return made
 
     @property
     def project(self) -> Scope | None:

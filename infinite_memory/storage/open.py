@@ -58,9 +58,9 @@ def open_storage(address: str, *, home: Path, mongod: Path | None = None) -> Sto
         from infinite_memory.storage.mongodb.managed import open_managed
 
         return open_managed(home, mongod=mongod)
-    from infinite_memory.storage.mongodb import MongoStorage
+    from infinite_memory.storage.mongodb import open_mongodb
 
-    return MongoStorage.open(address)
+    return open_mongodb(address)
 
 
 def open_existing(address: str, *, home: Path, mongod: Path | None = None) -> Storage | None:
@@ -76,9 +76,9 @@ def open_existing(address: str, *, home: Path, mongod: Path | None = None) -> St
 
         return open_existing_managed(home, mongod=mongod)
     if address.startswith(MONGODB_SCHEMES):
-        from infinite_memory.storage.mongodb import MongoStorage
+        from infinite_memory.storage.mongodb import open_existing_mongodb
 
-        return MongoStorage.open_existing(address)
+        return open_existing_mongodb(address)
     if is_folder(address) and not Places(Path(address)).database.exists():
         return None
     return open_storage(address, home=home, mongod=mongod)

@@ -23,6 +23,17 @@ def single() -> Iterator[Deployment]:
 
 
 @pytest.fixture(scope="session")
+def partitioned(single: Deployment) -> Deployment:
+    return single.partitioned
+
+
+@pytest.fixture(scope="session", params=["one", "partitions"])
+def either(request: pytest.FixtureRequest, single: Deployment) -> Deployment:
+    """A replica set whose stores are created in one database, and one in several."""
+    return single if request.param == "one" else single.partitioned
+
+
+@pytest.fixture(scope="session")
 def triple() -> Iterator[Deployment]:
     with deployment(3) as found:
         yield found

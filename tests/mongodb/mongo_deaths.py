@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pymongo import MongoClient
+from pymongo.database import Database
 from pymongo.monitoring import (
     CommandFailedEvent,
     CommandListener,
@@ -19,8 +20,8 @@ from infinite_memory.core.values.commit import Attach, Commit, Erase
 from infinite_memory.core.values.link import LinkKey, LinkType
 from infinite_memory.core.values.record import Changes
 from infinite_memory.core.values.scope import Scope
-from infinite_memory.storage.mongodb.connection import connect
-from infinite_memory.storage.mongodb.storage import MongoStorage
+from infinite_memory.storage.mongodb import open_mongodb
+from infinite_memory.storage.mongodb.partitions.opening import split_partitions
 from infinite_memory.testing.storage_contract import make_embedding, put
 from infinite_memory.testing.storage_contract.base import make_link
 from infinite_memory.testing.storage_contract.journal import make_action
@@ -78,22 +79,33 @@ class Steps(CommandListener):
         pass
 
 
-def open_listening(address: str, steps: Steps) -> MongoStorage:
-    return MongoStorage(connect(address, event_listeners=[steps]))
+def open_listening(address: str, steps: Steps) -> Storage:
+    return open_mongodb(address, event_listeners=[steps])
 
 
 def abort_transactions(address: str) -> None:
     """Do what the server does by itself after some seconds, which is waited for now and then."""
-    with MongoClient[dict[str, Any]](address, timeoutMS=30_000) as client:
+    with connected(address) as client:
         client.admin.command("killAllSessions", [])
 
 
-def commit_and_die(address: str, at: int) -> None:
+def connected(address: str) -> MongoClient[dict[str, Any]]:
+    return MongoClient(split_partitions(address)[0], timeoutMS=30_000)
+
+
+def databases(client: MongoClient[dict[str, Any]]) -> list[Database[dict[str, Any]]]:
+    """Return the databases of the store that the address of a client names."""
+    name = client.get_default_database().name
+    return [client[each] for each in client.list_database_names() if each.startswith(name)]
+
+
+def commit_and_die(address: str, at: int, commit: Commit = COMMIT) -> None:
     """Commit, but end without a word at the step `at`; end with 0 where there is none."""
     steps = Steps(at, lambda: os._exit(KILLED))
     storage = open_listening(address, steps)
     steps.armed = True
-    storage.commit(COMMIT)
+    storage.commit(commit)
+    storage.position()
     steps.reach()
     steps.armed = False
     storage.close()

@@ -53,6 +53,8 @@ class Member:
             *(() if _CACHE in extra else (_CACHE, "0.25")),
             *("--wiredTigerEngineConfigString", "log=(file_max=10MB,prealloc=false)"),
             *("--setParameter", "diagnosticDataCollectionEnabled=false"),
+            # Of a store that was dropped, the files are kept that long; hundreds would be too many.
+            *("--setParameter", "minSnapshotHistoryWindowInSeconds=20"),
             *(("--replSet", replica_set, "--oplogSize", "50") if replica_set else ()),
             *extra,
         ]
@@ -133,6 +135,11 @@ class Deployment:
         with MongoClient(self.address(name), timeoutMS=120_000) as client:
             client.drop_database(name)
 
+    @property
+    def partitioned(self) -> Deployment:
+        """The same servers, whose stores are created in three databases."""
+        return _Partitioned(self.members, self.replica_set)
+
     def initiate(self) -> None:
         """Make a replica set of the members, which run, and wait for its primary."""
         members = [{"_id": n, "host": member.host} for n, member in enumerate(self.members)]
@@ -163,6 +170,16 @@ class Deployment:
                         return member
             time.sleep(0.05)
         raise AssertionError("no member became primary")
+
+
+class _Partitioned(Deployment):
+    def address(self, database: str) -> str:
+        return super().address(database) + "&partitions=3"
+
+    def drop_database(self, name: str) -> None:
+        for part in (name, f"{name}-p1", f"{name}-p2"):
+            with MongoClient(Deployment.address(self, part), timeoutMS=120_000) as client:
+                client.drop_database(part)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from infinite_memory.features.archive.backup import verify_file, write_backup
 from infinite_memory.features.archive.backup_folder import BackupFolder
 from infinite_memory.features.archive.restore import RestoreRequest, replace_content
 from infinite_memory.storage.inmemory import InMemoryStorage
-from infinite_memory.storage.mongodb import MongoStorage
+from infinite_memory.storage.mongodb import open_mongodb
 from infinite_memory.storage.mongodb.schema import METADATA, STORE
 from infinite_memory.storage.mongodb.views import replacement
 from infinite_memory.storage.sqlite import SqliteStorage
@@ -34,9 +34,9 @@ NOW = datetime(2026, 6, 5, tzinfo=UTC)
 
 
 @pytest.fixture
-def database(single: Deployment, tmp_path: Path) -> Iterator[str]:
-    yield single.address_of(tmp_path)
-    single.drop(tmp_path)
+def database(either: Deployment, tmp_path: Path) -> Iterator[str]:
+    yield either.address_of(tmp_path)
+    either.drop(tmp_path)
 
 
 def pass_on(source: Storage, target: Storage, folder: Path) -> None:
@@ -53,13 +53,13 @@ def request(path: Path, mode: RestoreMode) -> RestoreRequest:
 @given(steps=commits)
 @settings(max_examples=6, deadline=None)
 def test_anything_comes_back_to_the_byte(
-    single: Deployment, tmp_path_factory: pytest.TempPathFactory, steps: list[object]
+    either: Deployment, tmp_path_factory: pytest.TempPathFactory, steps: list[object]
 ) -> None:
     folder = tmp_path_factory.mktemp("mongo")
     with ExitStack() as owned:
         one = owned.enter_context(closing(InMemoryStorage()))
-        there = owned.enter_context(closing(MongoStorage.open(single.address_of(folder))))
-        owned.callback(single.drop, folder)
+        there = owned.enter_context(closing(open_mongodb(either.address_of(folder))))
+        owned.callback(either.drop, folder)
         back = owned.enter_context(closing(InMemoryStorage()))
         fill_from(one, steps)
         pass_on(one, there, folder)
@@ -70,7 +70,7 @@ def test_anything_comes_back_to_the_byte(
 def test_sqlite_to_mongodb_and_back_by_archive(database: str, tmp_path: Path) -> None:
     with (
         closing(SqliteStorage.open(tmp_path / "one")) as one,
-        closing(MongoStorage.open(database)) as there,
+        closing(open_mongodb(database)) as there,
         closing(SqliteStorage.open(tmp_path / "back")) as back,
     ):
         fill(one, plain=600)
@@ -82,7 +82,7 @@ def test_sqlite_to_mongodb_and_back_by_archive(database: str, tmp_path: Path) ->
 
 def test_a_backup_shows_one_moment_while_others_write(database: str, tmp_path: Path) -> None:
     begun, over = threading.Event(), threading.Event()
-    with closing(MongoStorage.open(database)) as storage:
+    with closing(open_mongodb(database)) as storage:
 
         def write() -> None:
             number = 0
@@ -130,7 +130,7 @@ def test_a_swap_that_was_cut_short_is_finished_by_whoever_comes(
         left -= 1
         rename(*arguments)  # type: ignore[arg-type]
 
-    with closing(MongoStorage.open(database)) as other, closing(MongoStorage.open(database)) as one:
+    with closing(open_mongodb(database)) as other, closing(open_mongodb(database)) as one:
         wish = request(tmp_path / "one.imarchive", RestoreMode.EMPTY)
         with monkeypatch.context() as patched:
             patched.setattr(replacement, "_rename_collection", rename_some)
@@ -148,7 +148,7 @@ def test_a_swap_that_was_cut_short_is_finished_by_whoever_comes(
 
 
 def test_the_later_of_two_restores_goes_on(database: str, tmp_path: Path) -> None:
-    with closing(MongoStorage.open(database)) as one, closing(MongoStorage.open(database)) as other:
+    with closing(open_mongodb(database)) as one, closing(open_mongodb(database)) as other:
         with one.replacement() as first:
             first.storage.commit(Commit(puts=[put("first")]))
             with other.replacement() as second:

@@ -13,7 +13,7 @@ from mongo_servers import Deployment
 
 from infinite_memory.core.protocols import Storage
 from infinite_memory.storage.confined import ConfinedStorage
-from infinite_memory.storage.mongodb import MongoStorage
+from infinite_memory.storage.mongodb import open_mongodb
 
 pytestmark = pytest.mark.slow("mongodb")
 
@@ -22,30 +22,30 @@ class TestConfinedMongoStorage(ConfinedContract):
     addresses: dict[str, str]
 
     @pytest.fixture(autouse=True)
-    def _prepared(self, single: Deployment, home: Path) -> Iterator[None]:
+    def _prepared(self, either: Deployment, home: Path) -> Iterator[None]:
         # By folder, and a plain value, so that a child process can open it as well.
-        self.addresses = {str(home): single.address_of(home)}
+        self.addresses = {str(home): either.address_of(home)}
         yield
-        single.drop(home)
+        either.drop(home)
 
     def open(self, home: Path) -> Storage:
-        return ConfinedStorage(MongoStorage.open(self.addresses[str(home)]), SCOPES)
+        return ConfinedStorage(open_mongodb(self.addresses[str(home)]), SCOPES)
 
 
 class TestMongoStorageConfinedByPatterns(TestConfinedMongoStorage):
     def open(self, home: Path) -> Storage:
-        return ConfinedStorage(MongoStorage.open(self.addresses[str(home)]), PATTERNS)
+        return ConfinedStorage(open_mongodb(self.addresses[str(home)]), PATTERNS)
 
 
 def test_a_handle_answers_by_the_shared_index_as_a_store_of_its_scopes_alone(
-    single: Deployment, tmp_path: Path
+    either: Deployment, tmp_path: Path
 ) -> None:
     with (
-        closing(MongoStorage.open(single.address_of(tmp_path))) as storage,
+        closing(open_mongodb(either.address_of(tmp_path))) as storage,
         open_sides(storage, tmp_path) as sides,
     ):
         life = Life(sides.store, seed=11)
         for _ in range(2):
             life.go_on(60)
             compare(sides)
-    single.drop(tmp_path)
+    either.drop(tmp_path)

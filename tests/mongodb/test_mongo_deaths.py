@@ -16,26 +16,27 @@ from mongo_deaths import (
     Steps,
     abort_transactions,
     commit_and_die,
+    connected,
+    databases,
     everything,
     open_listening,
     read_feed,
 )
 from mongo_servers import Deployment, deployment
-from pymongo import MongoClient
 
 from infinite_memory.core.errors import Conflict, InfiniteMemoryError, StorageUnavailable
 from infinite_memory.core.protocols import Storage
 from infinite_memory.core.values.commit import Commit, Erase
 from infinite_memory.core.values.entry import JournalEnd
-from infinite_memory.storage.mongodb import MongoStorage
+from infinite_memory.storage.mongodb import open_mongodb
 from infinite_memory.storage.mongodb.metadata import encode_end
-from infinite_memory.storage.mongodb.schema import METADATA, STORE
+from infinite_memory.storage.mongodb.schema import METADATA, ORDER, STORE
 from infinite_memory.testing.storage_contract import put
 
 pytestmark = pytest.mark.slow("mongodb")
 
 # More than a commit has; the loops end where there are no more.
-_MOST_STEPS = 60
+_MOST_STEPS = 120
 
 
 @pytest.fixture
@@ -46,16 +47,22 @@ def address(servers: Deployment) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def servers() -> Iterator[Deployment]:
+def server() -> Iterator[Deployment]:
     # How long the transaction of a client that died is kept; a minute by default.
     lifetime = ("--setParameter", "transactionLifetimeLimitSeconds=5")
     with deployment(1, extra=lifetime) as found:
         yield found
 
 
+@pytest.fixture(scope="module", params=["one", "partitions"])
+def servers(request: pytest.FixtureRequest, server: Deployment) -> Deployment:
+    return server if request.param == "one" else server.partitioned
+
+
 def _drop(address: str) -> None:
-    with MongoClient(address, timeoutMS=30_000) as client:
-        client.drop_database(client.get_default_database().name)
+    with connected(address) as client:
+        for database in databases(client):
+            client.drop_database(database.name)
 
 
 def _empty(address: str) -> None:
@@ -63,18 +70,19 @@ def _empty(address: str) -> None:
 
     The changes go on being counted; the journal begins anew.
     """
-    with MongoClient(address, timeoutMS=30_000) as client:
-        database = client.get_default_database()
-        for name in database.list_collection_names():
-            if name != METADATA:
-                database[name].delete_many({})
-        anew = {"$set": {"journal": encode_end(JournalEnd())}}
-        database[METADATA].update_one({"_id": STORE}, anew)
+    with connected(address) as client:
+        for database in databases(client):
+            for name in database.list_collection_names():
+                if name != METADATA:
+                    database[name].delete_many({})
+            anew = {"journal": encode_end(JournalEnd())}
+            database[METADATA].update_one({"_id": STORE}, {"$set": anew})
+            database[METADATA].update_one({"_id": ORDER}, {"$set": {**anew, "ends.$[].1": 0}})
 
 
 def _outcomes(address: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what there is before the commit and after it."""
-    storage = MongoStorage.open(address)
+    storage = open_mongodb(address)
     storage.commit(BEFORE)
     before = everything(storage)
     storage.commit(COMMIT)
@@ -94,7 +102,7 @@ def test_a_client_killed_at_any_step_has_committed_all_or_nothing(
     forkserver = get_context("forkserver")
     seen = {"before": 0, "after": 0}
     for step in range(1, _MOST_STEPS, stride):
-        storage = MongoStorage.open(address)
+        storage = open_mongodb(address)
         storage.commit(BEFORE)
         cursor = storage.position()
         child = forkserver.Process(target=commit_and_die, args=(address, step))
@@ -122,7 +130,7 @@ def _look_after_a_death(
     after: dict[str, Any],
     seen: dict[str, int],
 ) -> None:
-    another = MongoStorage.open(address)
+    another = open_mongodb(address)
     found = everything(another)
     assert found in (before, after)
     assert everything(storage) == found, "a handle that was open sees the same"
@@ -131,7 +139,8 @@ def _look_after_a_death(
     if found == after:
         assert {change.id for change in changes.items} == {"changed", "erased", "new", "embedded"}
     position = another.position()
-    assert another.commit(Commit(puts=[put("next")])) > position
+    another.commit(Commit(puts=[put("next")]))
+    assert another.position() > position
     more = read_feed(storage, changes.cursor)
     assert [change.id for change in more.items] == ["next"]
     another.close()
@@ -140,15 +149,16 @@ def _look_after_a_death(
 
 def _leftovers(address: str) -> list[dict[str, Any]]:
     """Return the passages that no memory points to."""
-    with MongoClient(address, timeoutMS=30_000) as client:
-        database = client.get_default_database()
+    with connected(address) as client:
         meant = {
             (memory["_id"], each["model"], each["stamp"])
+            for database in databases(client)
             for memory in database["memories"].find()
             for each in memory["embeddings"]
         }
         return [
             passage
+            for database in databases(client)
             for passage in database["passages"].find()
             if (passage["memory_id"], passage["model"], passage["stamp"]) not in meant
         ]
@@ -163,7 +173,7 @@ def test_a_client_that_halts_at_any_step_undoes_nothing_of_what_others_did(
         halted, going_on = threading.Event(), threading.Event()
         steps = Steps(step, lambda h=halted, g=going_on: (h.set(), g.wait(60)))  # type: ignore[misc]
         slow = open_listening(address, steps)
-        other = MongoStorage.open(address)
+        other = open_mongodb(address)
         other.commit(BEFORE)
         errors: list[Exception] = []
 
@@ -196,7 +206,9 @@ def test_a_client_that_halts_at_any_step_undoes_nothing_of_what_others_did(
             # It may go on with its own only where that does not contradict.
             assert everything(other) == expected
             assert all(isinstance(e, Conflict | StorageUnavailable) for e in errors), errors
-            assert other.commit(Commit(puts=[put("next")])) == other.position()
+            position = other.position()
+            other.commit(Commit(puts=[put("next")]))
+            assert other.position() > position
             assert _leftovers(address) == []
         slow.close()
         other.close()

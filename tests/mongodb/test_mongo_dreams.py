@@ -13,17 +13,17 @@ from infinite_memory.core.protocols import Storage
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.link import Link
 from infinite_memory.core.values.memory import Memory, Status
-from infinite_memory.storage.mongodb import MongoStorage
+from infinite_memory.storage.mongodb import MongoStorage, open_mongodb
 from tests.harness.dreaming import open_store, tell_topics
 
 pytestmark = pytest.mark.slow("mongodb")
 
 
 @pytest.fixture
-def storage(single: Deployment, tmp_path: Path) -> Iterator[MongoStorage]:
-    with closing(MongoStorage.open(single.address_of(tmp_path))) as storage:
+def storage(either: Deployment, tmp_path: Path) -> Iterator[MongoStorage]:
+    with closing(open_mongodb(either.address_of(tmp_path))) as storage:
         yield storage
-    single.drop(tmp_path)
+    either.drop(tmp_path)
 
 
 def read_state(storage: Storage) -> tuple[dict[str, Memory], set[Link]]:

@@ -11,7 +11,7 @@ from mongo_servers import Deployment
 from infinite_memory import MemoryStore
 from infinite_memory.core.protocols import Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
-from infinite_memory.storage.mongodb import MongoStorage
+from infinite_memory.storage.mongodb import open_mongodb
 from infinite_memory.testing.embedders import HashingEmbedder
 
 pytestmark = pytest.mark.slow("mongodb")
@@ -23,9 +23,9 @@ def open_on(storage: Storage) -> MemoryStore:
     return MemoryStore.open(storage=storage, embedder=HashingEmbedder())
 
 
-def test_an_export_goes_through_mongodb_unchanged(single: Deployment, tmp_path: Path) -> None:
+def test_an_export_goes_through_mongodb_unchanged(either: Deployment, tmp_path: Path) -> None:
     one, last = InMemoryStorage(), InMemoryStorage()
-    with closing(MongoStorage.open(single.address_of(tmp_path))) as middle:
+    with closing(open_mongodb(either.address_of(tmp_path))) as middle:
         with open_on(one) as store:
             store.remember("Bob likes tea", id="a", key="bob.drink", scope="bob")
             store.remember("Bob likes juice", id="b", key="bob.drink", scope="bob")
@@ -43,4 +43,4 @@ def test_an_export_goes_through_mongodb_unchanged(single: Deployment, tmp_path: 
             store.exchange.import_from(tmp_path / "middle.jsonl")
     assert [last.history(i) for i in IDS] == [one.history(i) for i in IDS]
     assert last.links(IDS) == one.links(IDS)
-    single.drop(tmp_path)
+    either.drop(tmp_path)

@@ -17,7 +17,7 @@ from pymongo import MongoClient, ReturnDocument
 
 from infinite_memory.core.values.commit import Commit
 from infinite_memory.storage.mongodb import MongoStorage
-from infinite_memory.storage.mongodb.commit_plan import Before, plan_commit
+from infinite_memory.storage.mongodb.commit_plan import Before, Plan, plan_commit
 from infinite_memory.storage.mongodb.schema import METADATA, STORE
 from infinite_memory.testing.storage_contract import put
 
@@ -32,7 +32,7 @@ MOST_STEPS = 40
 class OutsideNumbers(MongoStorage):
     """Broken on purpose: its numbers come from a counter outside the transaction."""
 
-    def _commit_once(self, commit: Commit) -> int:
+    def _commit(self, commit: Commit) -> Plan:
         with self._connection.client.start_session() as session, session.start_transaction():
             counted = self._database.get_collection(METADATA).find_one_and_update(
                 {"_id": STORE},
@@ -48,7 +48,7 @@ class OutsideNumbers(MongoStorage):
             # As long as a slow network takes; what makes one writer overtake another.
             time.sleep(random.uniform(0, 0.03))
             plan.writes.carry_out(self._database, session=session)
-        return plan.sequence
+        return plan
 
 
 @frozen(kw_only=True)

@@ -12,7 +12,7 @@ import pytest
 from mongo_servers import Deployment
 
 from infinite_memory import AccessDenied, Config, MemoryStore
-from infinite_memory.storage.mongodb import MongoStorage
+from infinite_memory.storage.mongodb import open_mongodb
 from infinite_memory.testing.embedders import HashingEmbedder
 
 _CREATE = """
@@ -32,9 +32,9 @@ with MemoryStore.open(
 
 
 @pytest.fixture
-def address(single: Deployment, tmp_path: Path) -> Iterator[str]:
-    yield single.address_of(tmp_path)
-    single.drop(tmp_path)
+def address(either: Deployment, tmp_path: Path) -> Iterator[str]:
+    yield either.address_of(tmp_path)
+    either.drop(tmp_path)
 
 
 def opened(address: str, home: Path) -> MemoryStore:
@@ -96,5 +96,5 @@ def test_a_handle_for_a_client_is_confined_on_a_server_too(address: str, tmp_pat
         with store.confine(scopes="team/*", client="key", read_only=True) as handle:
             hits = handle.search("when does the ferry leave?", scope="ALL", threshold=0)
             assert [hit.memory.id for hit in hits] == ["ferry"]
-        with closing(MongoStorage.open(address)) as storage:
+        with closing(open_mongodb(address)) as storage:
             assert storage.journal_end().number == 2

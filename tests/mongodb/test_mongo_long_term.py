@@ -9,7 +9,7 @@ import pytest
 from mongo_servers import Deployment
 
 from infinite_memory import MemoryStore, Outcome
-from infinite_memory.storage.mongodb import MongoStorage
+from infinite_memory.storage.mongodb import open_mongodb
 from infinite_memory.testing.embedders import HashingEmbedder
 
 pytestmark = pytest.mark.slow("mongodb")
@@ -22,11 +22,11 @@ def names(store: MemoryStore) -> list[str]:
     return [memory.name for memory in store.triggers.activate(SAID).activated]
 
 
-def test_two_clients_share_names_approvals_and_firings(single: Deployment, tmp_path: Path) -> None:
-    address = single.address_of(tmp_path)
+def test_two_clients_share_names_approvals_and_firings(either: Deployment, tmp_path: Path) -> None:
+    address = either.address_of(tmp_path)
     with (
-        closing(MongoStorage.open(address)) as first,
-        closing(MongoStorage.open(address)) as second,
+        closing(open_mongodb(address)) as first,
+        closing(open_mongodb(address)) as second,
         MemoryStore.open(storage=first, embedder=HashingEmbedder()) as store,
         MemoryStore.open(storage=second, embedder=HashingEmbedder()) as other,
     ):
@@ -45,4 +45,4 @@ def test_two_clients_share_names_approvals_and_firings(single: Deployment, tmp_p
         store.triggers.delete("生日")
         store.triggers.add("生日", "tulips", RULE)
         assert names(other) == ["生日"]
-    single.drop(tmp_path)
+    either.drop(tmp_path)

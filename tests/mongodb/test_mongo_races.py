@@ -24,9 +24,9 @@ _LONG = pytest.mark.slow("mongodb-endurance")
 
 
 @pytest.fixture
-def address(single: Deployment, tmp_path: Path) -> Iterator[str]:
-    yield single.address_of(tmp_path)
-    single.drop(tmp_path)
+def address(either: Deployment, tmp_path: Path) -> Iterator[str]:
+    yield either.address_of(tmp_path)
+    either.drop(tmp_path)
 
 
 @pytest.mark.parametrize("times", [25, pytest.param(100, marks=_LONG)])

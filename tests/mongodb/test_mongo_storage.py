@@ -1,4 +1,4 @@
-"""The contract of a storage on replica sets of one and of three members."""
+"""The contract of a storage on replica sets of one and of three members, and in partitions."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from hypothesis.stateful import run_state_machine_as_test
 from mongo_servers import Deployment
 
 from infinite_memory.core.protocols import Storage
-from infinite_memory.storage.mongodb import MongoStorage
+from infinite_memory.storage.mongodb import open_mongodb
 from infinite_memory.testing.storage_contract import StorageContract
 from infinite_memory.testing.storage_machine import Opener, storage_machine
 from tests.harness.store_machine import store_machine
 
-_DEPLOYMENTS = ["single", "triple"]
+_DEPLOYMENTS = ["single", "partitioned", "triple"]
 
 
 # A set of three costs three servers to each process of tests.
-_SLOW = {"triple": [pytest.mark.slow("mongodb-endurance")]}
+_SLOW = {
+    "partitioned": [pytest.mark.slow("mongodb")],
+    "triple": [pytest.mark.slow("mongodb-endurance")],
+}
 
 
 @pytest.fixture(params=[pytest.param(name, marks=_SLOW.get(name, ())) for name in _DEPLOYMENTS])
@@ -40,7 +43,7 @@ class TestMongoStorage(StorageContract):
         servers.drop(home)
 
     def open(self, home: Path) -> Storage:
-        return MongoStorage.open(self.addresses[str(home)])
+        return open_mongodb(self.addresses[str(home)])
 
 
 @pytest.fixture
@@ -49,7 +52,7 @@ def opener(servers: Deployment) -> Iterator[Opener]:
 
     def open_one(home: Path) -> Storage:
         homes.add(home)
-        return MongoStorage.open(servers.address_of(home))
+        return open_mongodb(servers.address_of(home))
 
     yield open_one
     for home in homes:

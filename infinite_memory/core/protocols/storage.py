@@ -23,6 +23,7 @@ __all__ = [
     "SupportsDamage",
     "SupportsKeptCounts",
     "SupportsKeys",
+    "SupportsPartitions",
     "SupportsTagCounts",
     "SupportsUsageChanges",
     "SupportsVerify",
@@ -46,6 +47,7 @@ class Storage(Protocol):
     def commit(self, commit: Commit) -> int:
         """Carry out all of `commit`, or nothing; return the cursor of the feed after it.
 
+        The cursor is 0 where the storage knows it only after the next call of `position`.
         `Commit` documents the order in which its fields are applied. Erasing an unknown id without
         an expected revision, attaching to a revision that is not current, and detaching a
         missing embedding or erasing a missing link change nothing. Scopes, links, access keys, the
@@ -233,6 +235,14 @@ class SupportsKeptCounts(Protocol):
 
     def rebuild_counts(self) -> None:
         """Count the records anew, in one transaction; `verify` finds where a count is wrong."""
+
+
+@runtime_checkable
+class SupportsPartitions(Protocol):
+    """A storage in several parts, which carries out quickly what one of them can do alone."""
+
+    def keeps_together(self, memory_id: str, scope: str) -> bool:
+        """Return whether a new memory of that id would lie where the others of `scope` are."""
 
 
 @runtime_checkable

@@ -10,7 +10,7 @@ from attrs import evolve
 
 from infinite_memory.core.values.commit import Commit, Put, merge_commits
 from infinite_memory.core.values.conversation.attachment import ATTACHMENT_REASON, attachment_of
-from infinite_memory.core.values.ids import is_id, new_id
+from infinite_memory.core.values.ids import is_id
 from infinite_memory.core.values.link import Link, LinkType
 from infinite_memory.core.values.memory import Memory, Status
 from infinite_memory.engine.load_memories import load_memories
@@ -129,7 +129,7 @@ def _move_attachments(services: Services, before: Memory, after: Memory) -> Comm
         context = memory.context
         if content is not None and content.scope == before.scope:
             if content.id not in copies:
-                new = f"content-{new_id(now, services.random_bytes)}"
+                new = f"content-{services.make_id(now, after.scope)}"
                 copies[content.id] = evolve(
                     content, id=new, scope=after.scope, revision=1, stored_at=now
                 )

@@ -34,7 +34,7 @@ from infinite_memory.core.values.checks import (
 )
 from infinite_memory.core.values.draft import Draft
 from infinite_memory.core.values.fields import MEMORY_FIELDS, FieldType, MemoryField
-from infinite_memory.core.values.ids import check_id, new_id
+from infinite_memory.core.values.ids import check_id
 from infinite_memory.core.values.memory import Kind, Memory
 from infinite_memory.core.values.messages import suggest_name
 from infinite_memory.core.values.scope import Scope, find_spelling, fold_name
@@ -187,7 +187,7 @@ def build_memory(
     if found is not None:
         found.append(secrets)
     return Memory(
-        id=new_id(now, services.random_bytes) if draft.id is None else check_id(draft.id),
+        id=services.make_id(now, scope) if draft.id is None else check_id(draft.id),
         scope=scope,
         stored_at=now,
         **values,

@@ -12,7 +12,7 @@ from functools import partial
 from attrs import evolve
 
 from infinite_memory.core.errors import Conflict
-from infinite_memory.core.protocols import Storage, limit_to_brief_calls
+from infinite_memory.core.protocols import Storage, SupportsPartitions, limit_to_brief_calls
 from infinite_memory.core.values.access.key import AccessKey
 from infinite_memory.core.values.commit import Commit
 from infinite_memory.core.values.criteria import Criteria
@@ -74,6 +74,11 @@ class ConfinedStorage:
     def identity(self) -> str:
         """The UUID of the pair of store and scopes; it never changes."""
         return self.confinement.identity_of(self._inner.identity)
+
+    def keeps_together(self, memory_id: str, scope: str) -> bool:
+        """Return whether an id would lie beside a scope; see `SupportsPartitions`."""
+        inner = self._inner
+        return not isinstance(inner, SupportsPartitions) or inner.keeps_together(memory_id, scope)
 
     @silence_damage_log()
     def commit(self, commit: Commit) -> int:

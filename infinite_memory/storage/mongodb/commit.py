@@ -21,7 +21,6 @@ from infinite_memory.core.values.entry import JournalEnd
 from infinite_memory.core.values.memory import Status
 from infinite_memory.core.values.record import Usage
 from infinite_memory.core.values.scope import Scope
-from infinite_memory.storage.awaited import note_change
 from infinite_memory.storage.damage import DamageLog
 from infinite_memory.storage.mongodb.access_keys import find_access_keys
 from infinite_memory.storage.mongodb.brief_calls import BRIEF_SECONDS, is_brief
@@ -46,11 +45,14 @@ from infinite_memory.storage.mongodb.schema import ERASED, MEMORIES, METADATA, S
 from infinite_memory.storage.mongodb.scopes import ScopeReader
 from infinite_memory.storage.mongodb.transactions import in_transaction
 from infinite_memory.storage.mongodb.usage import add_usage
-from infinite_memory.storage.preconditions import refuse_changes
+from infinite_memory.storage.preconditions import Present, refuse_changes
 
 _IDS_AT_ONCE = 1000
 _Document = dict[str, Any]
 _MakePlan = Callable[[ClientSession, _Document], Plan]
+
+Guard = Callable[[Commit, Before, ClientSession], None]
+"""Refuses a commit, given the documents before it, by an exception."""
 
 
 class Committer:
@@ -61,20 +63,22 @@ class Committer:
         connection: Connection,
         damage: DamageLog,
         scopes: ScopeReader,
+        guard: Guard | None = None,
     ) -> None:
+        """Commit to the database of `connection`, unless `guard` raises in the transaction."""
         self._connection = connection
         self._database = connection.database
         self._damage = damage
         self._scopes = scopes
+        self._guard = guard
+        self.refuse = damage.refuse_record
         self._commit_lock = threading.Lock()
         # When a commit last waited in vain for the server, and what the driver said.
         self._in_vain: tuple[float, str] | None = None
 
-    def commit(self, commit: Commit) -> int:
+    def commit(self, commit: Commit) -> Plan:
         """Carry out all of `commit`, or nothing; see `Storage.commit`."""
-        plan = self._carry_out(partial(self._prepare_commit, commit))
-        note_change(commit, plan.journal.number)
-        return plan.sequence
+        return self._carry_out(partial(self._prepare_commit, commit))
 
     def count_usage(self, used: Mapping[str, Usage]) -> None:
         """Add the counts of `used`; see `Storage.count_usage`."""
@@ -83,7 +87,7 @@ class Committer:
     def _carry_out(self, make_plan: _MakePlan) -> Plan:
         """Make a plan, write it in one transaction, and return it."""
         # One commit at a time in this process: parallel commits would only cause write conflicts.
-        with self._hold_commit_lock():
+        with self.hold_commit_lock():
             try:
                 return in_transaction(
                     self._connection, lambda session: self._write_plan(make_plan, session)
@@ -94,7 +98,8 @@ class Committer:
                 raise
 
     @contextmanager
-    def _hold_commit_lock(self) -> Iterator[None]:
+    def hold_commit_lock(self) -> Iterator[None]:
+        """Let no other thread of this process commit to the database."""
         began = time.monotonic()
         if not self._commit_lock.acquire(timeout=BRIEF_SECONDS if is_brief() else -1):
             raise StorageUnavailable(
@@ -111,6 +116,11 @@ class Committer:
 
     def _write_plan(self, make_plan: _MakePlan, session: ClientSession) -> Plan:
         plan = make_plan(session, take_turn(self._database, self._connection.place, session))
+        self.write(plan, session)
+        return plan
+
+    def write(self, plan: Plan, session: ClientSession) -> None:
+        """Write a plan in a transaction that has taken its turn."""
         plan.writes.carry_out(self._database, session=session)
         after = {"sequence": plan.sequence, "journal": encode_end(plan.journal)}
         if plan.active_model is not None:
@@ -118,9 +128,18 @@ class Committer:
         self._database.get_collection(METADATA).update_one(
             {"_id": STORE}, {"$set": after}, session=session
         )
-        return plan
 
     def _prepare_commit(self, commit: Commit, session: ClientSession, store: _Document) -> Plan:
+        before, present = self.read_before(commit, session, store)
+        if self._guard is not None:
+            self._guard(commit, before, session)
+        refuse_changes(commit, present)
+        return plan_commit(commit, before, refuse=self.refuse)
+
+    def read_before(
+        self, commit: Commit, session: ClientSession, store: _Document
+    ) -> tuple[Before, Present]:
+        """Return the state of the database before a commit, whose turn found `store`."""
         place = self._connection.place
         found = self._look_up(commit, session)
         present = [i for i in written_ids(commit) if i in found[MEMORIES]]
@@ -133,9 +152,7 @@ class Committer:
             journal=end_in(store, place),
         )
         reading = self._database, self._scopes, self._damage, documents, session
-        state = _CurrentState(before.journal, *reading, lease=lease_number_in(store))
-        refuse_changes(commit, state)
-        return plan_commit(commit, before, refuse=self._damage.refuse_record)
+        return before, _CurrentState(before.journal, *reading, lease=lease_number_in(store))
 
     def _prepare_usage(
         self, used: Mapping[str, Usage], session: ClientSession, store: _Document

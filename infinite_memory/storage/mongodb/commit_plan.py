@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeVar
 
 from attrs import field, frozen
 
@@ -37,13 +38,19 @@ from infinite_memory.storage.mongodb.schema import (
     USAGE,
 )
 
+_Change = TypeVar("_Change", Erase, Put, Attach, Detach)
+
 
 @frozen(kw_only=True)
 class Plan:
-    """The document writes of a commit, and the fields of the store document after it."""
+    """The document writes of a commit, and the fields of the store document after it.
+
+    `moves` says of each erase, put, attach and detach, in this order, whether it moved the feed.
+    """
 
     writes: DocumentWrites
     sequence: int
+    moves: tuple[bool, ...] = ()
     journal: JournalEnd
     active_model: str | None = None
 
@@ -89,6 +96,7 @@ def plan_commit(commit: Commit, before: Before, *, refuse: Callable[[str], Store
     return Plan(
         writes=planner.writes,
         sequence=planner.sequence,
+        moves=tuple(planner.moves),
         journal=planner.journal,
         active_model=commit.active_model,
     )
@@ -99,6 +107,7 @@ class _Planner:
 
     def __init__(self, before: Before, refuse: Callable[[str], StoreDamaged]) -> None:
         self.writes = DocumentWrites()
+        self.moves: list[bool] = []
         self.sequence = before.sequence
         self.journal = before.journal
         self._before = before
@@ -110,14 +119,10 @@ class _Planner:
         self._passages: dict[str, dict[str, list[Document]]] = {}
 
     def apply(self, commit: Commit) -> None:
-        for erase in commit.erases:
-            self._plan_erase(erase)
-        for put in commit.puts:
-            self._plan_put(put)
-        for attach in commit.attaches:
-            self._plan_attach(attach)
-        for detach in commit.detaches:
-            self._plan_detach(detach)
+        self._plan_each(self._plan_erase, commit.erases)
+        self._plan_each(self._plan_put, commit.puts)
+        self._plan_each(self._plan_attach, commit.attaches)
+        self._plan_each(self._plan_detach, commit.detaches)
         self._put_passages()
         self._apply_links(commit)
         self._apply_scopes(commit)
@@ -127,6 +132,12 @@ class _Planner:
             self._append_entry(action)
         if commit.entry is not None:
             self._append_entry(commit.entry)
+
+    def _plan_each(self, plan: Callable[[_Change], None], changes: Sequence[_Change]) -> None:
+        for change in changes:
+            before = self.sequence
+            plan(change)
+            self.moves.append(self.sequence > before)
 
     def _put_passages(self) -> None:
         for by_model in self._passages.values():

@@ -24,6 +24,11 @@ from infinite_memory.storage.mongodb.schema import (
     EARLIER_STORE,
     INDEXES,
     METADATA,
+    ORDER,
+    ORDER_COLLECTIONS,
+    PARTITION_COLLECTIONS,
+    PARTITIONED_VERSION,
+    PARTITIONS,
     SCHEMA_VERSION,
     SCOPES,
     STORE,
@@ -48,11 +53,15 @@ def ensure_store(connection: Connection) -> str:
     metadata = connection.database.get_collection(METADATA)
     store = metadata.find_one({"_id": STORE})
     if store is None:
-        _refuse_earlier(connection)
-        _refuse_foreign(connection)
+        refuse_earlier(connection)
+        refuse_foreign(connection)
         _create_store(connection.database)
-        store = _wait_for_store(metadata)
-    return _read_identity(store, connection.place)
+        store = wait_for_store(metadata)
+    if store is not None and PARTITIONS in store:
+        raise StorageUnavailable(
+            f"{connection.place} was created in partitions at this moment: open it again"
+        )
+    return read_identity(store, connection.place)
 
 
 def has_store(connection: Connection) -> bool:
@@ -63,11 +72,11 @@ def has_store(connection: Connection) -> bool:
         StorageUnavailable: the server does not answer.
     """
     with translate_errors(connection.place):
-        _refuse_earlier(connection)
+        refuse_earlier(connection)
         return connection.database.get_collection(METADATA).find_one({"_id": STORE}) is not None
 
 
-def _wait_for_store(metadata: Collection[dict[str, Any]]) -> dict[str, Any] | None:
+def wait_for_store(metadata: Collection[dict[str, Any]]) -> dict[str, Any] | None:
     """Return the document of the store, which a majority of the members may not have yet.
 
     Of several processes that create a store, one process inserts the document.
@@ -85,8 +94,13 @@ def _create_store(database: Database[dict[str, Any]]) -> None:
     insert_store(database, identity=str(uuid4()), sequence=0)
 
 
-def insert_store(database: Database[dict[str, Any]], *, identity: str, sequence: int) -> None:
-    """Insert the documents of an empty store whose last change has the number `sequence`."""
+def insert_store(
+    database: Database[dict[str, Any]], *, identity: str, sequence: int, **fields: Any
+) -> None:
+    """Insert the documents of an empty store whose last change has the number `sequence`.
+
+    `fields` are further fields of the store document, or replace the usual ones.
+    """
     # The store document comes last: until it exists, another process repeats the creation.
     _insert_document(database, SCOPES, encode_scope(Scope(name=GLOBAL)))
     store = {
@@ -95,13 +109,16 @@ def insert_store(database: Database[dict[str, Any]], *, identity: str, sequence:
         "version": SCHEMA_VERSION,
         "sequence": sequence,
         "journal": encode_end(JournalEnd()),
+        **fields,
     }
     _insert_document(database, METADATA, store)
 
 
-def create_collections(database: Database[dict[str, Any]]) -> None:
-    """Create the collections and indexes that are missing."""
-    for name in COLLECTIONS:
+def create_collections(database: Database[dict[str, Any]], *, partition: int | None = None) -> None:
+    """Create the collections and indexes that are missing, those of a `partition` if it is one."""
+    further = () if partition is None else PARTITION_COLLECTIONS
+    names = (*COLLECTIONS, *further, *(ORDER_COLLECTIONS if partition == 0 else ()))
+    for name in names:
         try:
             database.create_collection(name, check_exists=False)
         except CollectionInvalid:
@@ -109,8 +126,9 @@ def create_collections(database: Database[dict[str, Any]]) -> None:
         except OperationFailure as error:
             if error.code != _EXISTS:
                 raise
-    for name, indexes in INDEXES.items():
-        database.get_collection(name).create_indexes(indexes)
+    for name in names:
+        if name in INDEXES:
+            database.get_collection(name).create_indexes(INDEXES[name])
 
 
 def _insert_document(
@@ -123,7 +141,7 @@ def _insert_document(
         return
 
 
-def _refuse_earlier(connection: Connection) -> None:
+def refuse_earlier(connection: Connection) -> None:
     """Refuse the store of a development version before schema 1.
 
     Raises:
@@ -144,9 +162,9 @@ def _refuse_earlier(connection: Connection) -> None:
     )
 
 
-def _refuse_foreign(connection: Connection) -> None:
+def refuse_foreign(connection: Connection) -> None:
     """Refuse a database with documents of another program, or of a store that lost its document."""
-    initial_ids = {SCOPES: [GLOBAL], METADATA: [STORE]}
+    initial_ids = {SCOPES: [GLOBAL], METADATA: [STORE, ORDER]}
     for name in COLLECTIONS:
         foreign = {"_id": {"$nin": initial_ids.get(name, [])}}
         if connection.database.get_collection(name).find_one(foreign, {"_id": 1}) is not None:
@@ -157,10 +175,17 @@ def _refuse_foreign(connection: Connection) -> None:
             )
 
 
-def _read_identity(store: dict[str, Any] | None, place: str) -> str:
+def read_identity(store: dict[str, Any] | None, place: str) -> str:
+    """Return the identity in a store document.
+
+    Raises:
+        SchemaTooNew: a newer version of this package wrote the store.
+        StoreDamaged: the document is missing or cannot be read.
+    """
     if store is not None:
         refuse_newer(store, place)
-    is_known = store is not None and store.get("version") in range(1, SCHEMA_VERSION + 1)
+    known = {*range(1, SCHEMA_VERSION + 1), PARTITIONED_VERSION}
+    is_known = store is not None and store.get("version") in known
     if not is_known or store is None or not isinstance(store.get("identity"), str):
         raise StoreDamaged(
             f"{place} has no readable document {STORE!r} in {METADATA!r}: restore it from a backup"

@@ -67,15 +67,18 @@ def link_condition(memory_id: str) -> Document:
 
 
 def links_of(
-    database: Database[dict[str, Any]], ids: Collection[str], damage: DamageLog
+    database: Database[dict[str, Any]],
+    ids: Collection[str],
+    damage: DamageLog,
+    collection: str = LINKS,
 ) -> list[Link]:
-    """Return every link from or to the memories with `ids`; see `Storage.links`."""
+    """Return every link in a collection from or to the memories `ids`; see `Storage.links`."""
     wanted = list(dict.fromkeys(ids))
     links: dict[tuple[str, str, str], Link] = {}
     for start in range(0, len(wanted), _IDS_AT_ONCE):
         batch = wanted[start : start + _IDS_AT_ONCE]
         ends = [{name: {"$in": batch}} for name in ("source", "target")]
-        for document in database.get_collection(LINKS).find({"$or": ends}):
+        for document in database.get_collection(collection).find({"$or": ends}):
             link = decode_link(document)
             if link is None:
                 damage.skip_record(_name_damaged(document))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from bson.int64 import Int64
@@ -11,7 +11,13 @@ from pymongo.database import Database
 
 from infinite_memory.core.errors import SchemaTooNew, StorageUnavailable, StoreDamaged
 from infinite_memory.core.values.entry import JournalEnd
-from infinite_memory.storage.mongodb.schema import METADATA, SCHEMA_VERSION, STORE
+from infinite_memory.storage.mongodb.schema import (
+    METADATA,
+    PARTITIONED_VERSION,
+    PARTITIONS,
+    SCHEMA_VERSION,
+    STORE,
+)
 
 _Document = Mapping[str, Any]
 
@@ -53,6 +59,8 @@ def _refuse_swap(found: _Document, place: str) -> None:
 def refuse_newer(found: _Document, place: str, known: int = SCHEMA_VERSION) -> None:
     """Raise `SchemaTooNew` if the schema of the store is newer than the schema `known`."""
     version = found.get("version")
+    if PARTITIONS in found:
+        known = max(known, PARTITIONED_VERSION)
     if isinstance(version, int) and version > known:
         raise SchemaTooNew(
             f"{place} was written by a newer version of Infinite Memory (its schema is "
@@ -105,12 +113,20 @@ def position(
     database: Database[dict[str, Any]], place: str, session: ClientSession | None = None
 ) -> int:
     """Return the number of the last change."""
-    return sequence_in(_read_field(database, "sequence", place, session), place)
+    return sequence_in(_read_fields(database, ("sequence",), place, session), place)
 
 
 def journal_end(database: Database[dict[str, Any]], place: str) -> JournalEnd:
     """Return the number and the digest of the last entry."""
-    return end_in(_read_field(database, "journal", place), place)
+    return end_in(_read_fields(database, ("journal",), place), place)
+
+
+def read_ends(
+    database: Database[dict[str, Any]], place: str, session: ClientSession | None = None
+) -> tuple[int, JournalEnd]:
+    """Return the number of the last change, and the end of the journal, as of one moment."""
+    found = _read_fields(database, ("sequence", "journal"), place, session)
+    return sequence_in(found, place), end_in(found, place)
 
 
 def active_model(database: Database[dict[str, Any]], place: str) -> str | None:
@@ -119,7 +135,7 @@ def active_model(database: Database[dict[str, Any]], place: str) -> str | None:
     Raises:
         StoreDamaged: it is not text.
     """
-    model = (_read_field(database, "active_model", place) or {}).get("active_model")
+    model = (_read_fields(database, ("active_model",), place) or {}).get("active_model")
     if model is None or isinstance(model, str):
         return model
     raise StoreDamaged(
@@ -128,12 +144,16 @@ def active_model(database: Database[dict[str, Any]], place: str) -> str | None:
     )
 
 
-def _read_field(
-    database: Database[dict[str, Any]], name: str, place: str, session: ClientSession | None = None
+def _read_fields(
+    database: Database[dict[str, Any]],
+    names: Collection[str],
+    place: str,
+    session: ClientSession | None = None,
 ) -> dict[str, Any] | None:
     # A pinned database reads in a session of its own, which None would replace.
     within = {} if session is None else {"session": session}
-    found = database.get_collection(METADATA).find_one({"_id": STORE}, {name: 1, SWAP: 1}, **within)
+    fields = dict.fromkeys((*names, SWAP), 1)
+    found = database.get_collection(METADATA).find_one({"_id": STORE}, fields, **within)
     if found is not None:
         _refuse_swap(found, place)
     return found

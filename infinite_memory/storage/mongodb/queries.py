@@ -61,6 +61,11 @@ class QueryReader:
 
     def pending(self, model: str, *, limit: int) -> list[str]:
         """Return ids of memories without an embedding by `model`, changed longest ago first."""
+        ids = [memory_id for _, memory_id in self.find_waiting(model, limit=limit)]
+        return list(dict.fromkeys([*self._damage.embeddings(model), *ids]))[:limit]
+
+    def find_waiting(self, model: str, *, limit: int) -> list[tuple[int, str]]:
+        """Return number and id of undamaged memories without an embedding, as `pending` does."""
         waiting: list[tuple[int, str]] = []
         statuses = [status.value for status in Status if status is not Status.FORGOTTEN]
         for models in self._find_model_sets():
@@ -70,10 +75,8 @@ class QueryReader:
             order = [("sequence", 1)]
             documents = self._memories.find(where, {"sequence": 1}, sort=order, limit=limit)
             waiting += [(sequence_of(document), str(document["_id"])) for document in documents]
-        skipped = self._damage.embeddings(model)
         damaged = self._damage.records
-        ids = [memory_id for _, memory_id in sorted(waiting) if memory_id not in damaged]
-        return list(dict.fromkeys([*skipped, *ids]))[:limit]
+        return [pair for pair in sorted(waiting) if pair[1] not in damaged][:limit]
 
     def _find_model_sets(self) -> Iterator[str | None]:
         """Yield every set of models that has embedded a memory, with one index look-up each."""

@@ -7,6 +7,9 @@ from pymongo import ASCENDING, DESCENDING, IndexModel
 SCHEMA_VERSION = 3
 """Schema 1 had no access keys, schema 2 no activations."""
 
+PARTITIONED_VERSION = 4
+"""The schema of a store in several databases, which versions before that cannot read."""
+
 MEMORIES = "memories"
 PASSAGES = "passages"
 REVISIONS = "revisions"
@@ -24,6 +27,17 @@ COLLECTIONS = (
     METADATA,
 )
 
+FEED_ORDER = "feed_order"
+JOURNAL_ORDER = "journal_order"
+STRAYS = "strays"
+FAR_LINKS = "far_links"
+
+ORDER_COLLECTIONS = (FEED_ORDER, JOURNAL_ORDER)
+"""The further collections of the first partition of a store, see `partitions`."""
+
+PARTITION_COLLECTIONS = (STRAYS, FAR_LINKS)
+"""The further collections of each partition."""
+
 STORE = "infinite-memory"
 """The `_id` of the store document: the number of changes, and the end of the journal."""
 
@@ -32,6 +46,14 @@ EARLIER_STORE = "store"
 
 COPY = "copy"
 """The `_id` of the document that names the store of which this store is a copy."""
+
+ORDER = "order"
+"""The `_id` of the document that says how far the feeds of the partitions are in one order."""
+
+PARTITIONS = "partitions"
+"""The field of the store document with the number of partitions; `PARTITION` has its own number."""
+
+PARTITION = "partition"
 
 RESTORING = "restoring"
 """The `_id` of the document that names the collections in which a new content is prepared."""
@@ -71,6 +93,18 @@ INDEXES: dict[str, list[IndexModel]] = {
     ERASED: [IndexModel([("sequence", ASCENDING)], name="by_sequence", unique=True)],
     JOURNAL: [IndexModel([("memory_ids", ASCENDING), ("_id", DESCENDING)], name="by_memory")],
     LINKS: [
+        IndexModel([("source", ASCENDING)], name="by_source"),
+        IndexModel([("target", ASCENDING)], name="by_target"),
+    ],
+    FEED_ORDER: [
+        IndexModel([("partition", ASCENDING), ("first", ASCENDING)], name="by_first"),
+        IndexModel([("partition", ASCENDING), ("_id", ASCENDING)], name="by_partition"),
+    ],
+    JOURNAL_ORDER: [
+        IndexModel([("partition", ASCENDING), ("number", ASCENDING)], name="by_number"),
+        IndexModel([("partition", ASCENDING), ("_id", ASCENDING)], name="by_partition"),
+    ],
+    FAR_LINKS: [
         IndexModel([("source", ASCENDING)], name="by_source"),
         IndexModel([("target", ASCENDING)], name="by_target"),
     ],

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 from pymongo.errors import (
@@ -27,6 +28,7 @@ from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.record import Changes, Page, Record, Size, Usage
 from infinite_memory.core.values.scope import Scope
 from infinite_memory.core.values.verification import Finding
+from infinite_memory.storage.awaited import note_change
 from infinite_memory.storage.damage import USAGE, DamageLog
 from infinite_memory.storage.forks import crossed_fork
 from infinite_memory.storage.mongodb import lease
@@ -39,7 +41,8 @@ from infinite_memory.storage.mongodb.brief_calls import (
     limit_to_brief_calls,
     note_no_answer,
 )
-from infinite_memory.storage.mongodb.commit import Committer
+from infinite_memory.storage.mongodb.commit import Committer, Guard
+from infinite_memory.storage.mongodb.commit_plan import Plan
 from infinite_memory.storage.mongodb.connection import Connection, connect, revive_server
 from infinite_memory.storage.mongodb.creation import ensure_store, has_store
 from infinite_memory.storage.mongodb.errors import translate_errors
@@ -56,7 +59,7 @@ from infinite_memory.storage.mongodb.scopes import ScopeReader
 from infinite_memory.storage.mongodb.size import measure
 from infinite_memory.storage.mongodb.usage import usage_of
 from infinite_memory.storage.mongodb.views.replacement import finish_swap, prepare_beside
-from infinite_memory.storage.mongodb.views.snapshot import pin_connection
+from infinite_memory.storage.mongodb.views.snapshot import pin_connections
 from infinite_memory.storage.paging import check_limit, decode_cursor
 from infinite_memory.storage.preconditions import check_commit
 from infinite_memory.storage.read_only import ReadOnlyStorage
@@ -72,29 +75,38 @@ _MOST_SWAPS = 5
 class MongoStorage:
     """The storage in a database of a MongoDB deployment."""
 
-    def __init__(self, connection: Connection, identity: str | None = None) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        identity: str | None = None,
+        *,
+        damage: DamageLog | None = None,
+        guard: Guard | None = None,
+    ) -> None:
         """Work on `connection`, whose client is closed at the end. Use `open` instead.
 
-        With an `identity` the store exists, in the present schema.
+        With an `identity` the store exists, in the present schema. `damage` is the log of an object
+        on the same store; `guard` may refuse commits, see `Committer`.
         """
         self._connection = connection
         self._database = connection.database
         self._process = os.getpid()
         self._closed = False
-        self._damage = DamageLog(connection.place)
+        self._damage = damage or DamageLog(connection.place)
         self._scopes = ScopeReader(connection.database, self._damage)
         self._queries = QueryReader(connection.database, self._damage)
         self._records = RecordReader(connection.database, self._damage)
         self._feed = FeedReader(connection.database, self._records, self._damage, connection.place)
         self._journal = JournalReader(connection.database, connection.place)
-        self._committer = Committer(connection, self._damage, self._scopes)
+        self._committer = Committer(connection, self._damage, self._scopes, guard)
+        self._finish_swap: Callable[[], None] = partial(finish_swap, connection)
         if identity is not None:
             self._identity = identity
             return
         with translate_errors(connection.place):
             self._identity = ensure_store(connection)
             migrate(connection)
-            finish_swap(connection)
+            self._finish_swap()
 
     @classmethod
     def open(cls, address: str) -> MongoStorage:
@@ -156,12 +168,14 @@ class MongoStorage:
         check_commit(commit)
         if commit.is_empty:
             return self.position()
-        sequence = self._run_work(lambda: self._commit_once(commit), retry=False)
-        self._damage.note_commit(commit)
-        return sequence
+        plan = self._commit(commit)
+        note_change(commit, plan.journal.number)
+        return plan.sequence
 
-    def _commit_once(self, commit: Commit) -> int:
-        return self._committer.commit(commit)
+    def _commit(self, commit: Commit) -> Plan:
+        plan = self._run_work(lambda: self._committer.commit(commit), retry=False)
+        self._damage.note_commit(commit)
+        return plan
 
     def get(
         self, ids: Collection[str], *, models: Collection[str] | None = None
@@ -202,13 +216,27 @@ class MongoStorage:
     ) -> tuple[Changes, int]:
         """Return the changes in a scope and its size; see `SupportsScopeFeed.changes_in`."""
         check_limit(limit)
-        return self._run_work(
-            lambda: self._feed.changes_in(scope, after, limit=limit, models=models)
-        )
+
+        def read() -> tuple[Changes, int]:
+            with self._pin() as pinned:
+                return pinned._feed.changes_in(scope, after, limit=limit, models=models)
+
+        return self._run_work(read)
 
     def ids_in(self, scope: str) -> tuple[frozenset[str], int]:
         """Return the ids in a scope, and the cursor; see `SupportsScopeFeed.ids_in`."""
-        return self._run_work(lambda: self._feed.ids_in(scope))
+
+        def read() -> tuple[frozenset[str], int]:
+            with self._pin() as pinned:
+                return pinned._feed.ids_in(scope)
+
+        return self._run_work(read)
+
+    @contextmanager
+    def _pin(self) -> Iterator[MongoStorage]:
+        """Give a storage with the records of the moment at which it is first read."""
+        with pin_connections(self._connection) as (pinned,):
+            yield MongoStorage(pinned, self._identity, damage=self._damage)
 
     def position(self) -> int:
         """Return the cursor after the last change."""
@@ -300,8 +328,7 @@ class MongoStorage:
     def snapshot(self) -> Iterator[Storage]:
         """Give a storage with the records of this moment; see `SupportsSnapshot`."""
         self.position()
-        with pin_connection(self._connection) as pinned:
-            storage = MongoStorage(pinned, self._identity)
+        with self._pin() as storage:
             # The first read sets the moment.
             storage.position()
             yield ReadOnlyStorage(storage)
@@ -349,7 +376,7 @@ class MongoStorage:
                 self._check_usable(error)
                 if isinstance(error, SwapUnfinished) and tries < _MOST_SWAPS:
                     with translate_errors(self._connection.place):
-                        finish_swap(self._connection)
+                        self._finish_swap()
                     continue
                 cause = error.__cause__
                 if isinstance(cause, ConnectionFailure):

@@ -14,7 +14,6 @@ from infinite_memory.core.values.conversation.message import check_messages
 from infinite_memory.core.values.conversation.trigger import Trigger
 from infinite_memory.core.values.draft import Draft
 from infinite_memory.core.values.entry import Operation
-from infinite_memory.core.values.ids import new_id
 from infinite_memory.core.values.memory import JsonValue, Kind, Memory, Status, shorten
 from infinite_memory.core.values.receipt import Outcome, Receipt, Searchable
 from infinite_memory.engine.conversation_scopes import create_missing_scopes
@@ -249,7 +248,7 @@ def _store_memory(services: Services, memory: Memory) -> Receipt:
         is_taken = record is not None and not _has_same_name(record.memory, memory)
         if not is_taken and not isinstance(error, IdTaken):
             raise
-        memory = evolve(memory, id=new_id(services.clock(), services.random_bytes))
+        memory = evolve(memory, id=services.make_id(services.clock(), memory.scope))
         _commit_new(services, memory)
     embedded = embed_new(services, [memory])
     is_embedded = memory.id in embedded

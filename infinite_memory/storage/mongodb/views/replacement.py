@@ -17,11 +17,13 @@ from typing import Any, cast
 import pymongo
 from attrs import evolve
 from pymongo.client_session import ClientSession
+from pymongo.collection import Collection
 from pymongo.database import Database
 from pymongo.errors import OperationFailure, PyMongoError
 
 from infinite_memory.core.errors import Conflict
 from infinite_memory.core.protocols import Storage
+from infinite_memory.core.values.entry import JournalEnd
 from infinite_memory.storage.mongodb.connection import Connection
 from infinite_memory.storage.mongodb.creation import create_collections, insert_store
 from infinite_memory.storage.mongodb.errors import translate_errors
@@ -32,11 +34,20 @@ from infinite_memory.storage.mongodb.metadata import (
     sequence_in,
     take_turn,
 )
-from infinite_memory.storage.mongodb.schema import COLLECTIONS, METADATA, RESTORING, STORE
+from infinite_memory.storage.mongodb.schema import (
+    COLLECTIONS,
+    METADATA,
+    ORDER,
+    ORDER_COLLECTIONS,
+    PARTITION_COLLECTIONS,
+    RESTORING,
+    STORE,
+)
 from infinite_memory.storage.mongodb.transactions import end_abandoned, in_transaction
 from infinite_memory.storage.preconditions import refuse_replacement
 
 _NAMESPACE_NOT_FOUND = 26
+_ALL_COLLECTIONS = (*COLLECTIONS, *PARTITION_COLLECTIONS, *ORDER_COLLECTIONS)
 _PREFIXED = "^restoring_[0-9a-f]{8}_"
 # A server ends the transaction of a dead client after 60 s; this package does so after 5 s, if the
 # user may.
@@ -70,47 +81,59 @@ class _RenamedDatabase:
 class MongoReplacement:
     """See `Replacement`."""
 
-    def __init__(self, connection: Connection, storage: Storage, prefix: str) -> None:
-        """Prepare the content of the database in `storage`, in the collections of `prefix`."""
+    def __init__(
+        self, connection: Connection, storage: Storage, prefix: str, sequence: int
+    ) -> None:
+        """Prepare the content of the database in `storage`, in the collections of `prefix`.
+
+        `sequence` is the number of the last change of the database.
+        """
         self.storage = storage
+        self.sequence = sequence
         self._connection = connection
         self._prefix = prefix
 
+    @property
+    def staged_metadata(self) -> Collection[dict[str, Any]]:
+        """The collection with the store document of the new content."""
+        return self._connection.database.get_collection(self._prefix + METADATA)
+
     def swap(self, *, position: int, entries: int) -> None:
         """Put the content in place; see `Replacement.swap`."""
-        connection, prefix = self._connection, self._prefix
-        place = connection.place
-        with translate_errors(place):
-            staged = connection.database.get_collection(prefix + METADATA).find_one({"_id": STORE})
-            if staged is None:
-                raise _make_overtaken_error(place)
-            note = {
-                "prefix": prefix,
-                "sequence": sequence_in(staged, place),
-                "journal": encode_end(end_in(staged, place)),
-                "active_model": staged.get("active_model"),
-            }
-            in_transaction(
-                connection, lambda session: _note_swap(connection, session, note, position, entries)
-            )
+        connection = self._connection
+
+        def note_swap(session: ClientSession) -> None:
+            present, end = self.take_turn(note, session)
+            refuse_replacement(position, entries, present, end)
+
+        with translate_errors(connection.place):
+            note = self.make_note()
+            in_transaction(connection, note_swap)
             finish_swap(connection)
 
+    def make_note(self) -> dict[str, Any]:
+        """Return what the store document notes of the swap."""
+        place = self._connection.place
+        staged = self.staged_metadata.find_one({"_id": STORE})
+        if staged is None:
+            raise _make_overtaken_error(place)
+        return {
+            "prefix": self._prefix,
+            "sequence": sequence_in(staged, place),
+            "journal": encode_end(end_in(staged, place)),
+            "active_model": staged.get("active_model"),
+        }
 
-def _note_swap(
-    connection: Connection,
-    session: ClientSession,
-    note: dict[str, Any],
-    position: int,
-    entries: int,
-) -> None:
-    metadata = connection.database.get_collection(METADATA)
-    place = connection.place
-    store = take_turn(connection.database, place, session)
-    refuse_replacement(position, entries, sequence_in(store, place), end_in(store, place))
-    claim = metadata.find_one({"_id": RESTORING}, session=session)
-    if claim is None or claim.get("prefix") != note["prefix"]:
-        raise _make_overtaken_error(place)
-    metadata.update_one({"_id": STORE}, {"$set": {SWAP: note}}, session=session)
+    def take_turn(self, note: dict[str, Any], session: ClientSession) -> tuple[int, JournalEnd]:
+        """Note the swap in a transaction; return where the feed and the journal end."""
+        database, place = self._connection.database, self._connection.place
+        metadata = database.get_collection(METADATA)
+        store = take_turn(database, place, session)
+        claim = metadata.find_one({"_id": RESTORING}, session=session)
+        if claim is None or claim.get("prefix") != note["prefix"]:
+            raise _make_overtaken_error(place)
+        metadata.update_one({"_id": STORE}, {"$set": {SWAP: note}}, session=session)
+        return sequence_in(store, place), end_in(store, place)
 
 
 def _make_overtaken_error(place: str) -> Conflict:
@@ -129,7 +152,7 @@ def finish_swap(connection: Connection) -> None:
     if not isinstance(note, dict):
         return
     prefix = str(note["prefix"])
-    for name in COLLECTIONS:
+    for name in _ALL_COLLECTIONS:
         if name != METADATA:
             _run_alone(connection, partial(_rename_collection, database, prefix + name, name))
     after = {"sequence": note["sequence"], "journal": note["journal"]}
@@ -138,6 +161,10 @@ def finish_swap(connection: Connection) -> None:
         change["$unset"]["active_model"] = ""
     else:
         after["active_model"] = note["active_model"]
+    if ORDER in note:
+        # Once: a slow process must not undo what others have put in order since.
+        order = {**note[ORDER], "prefix": prefix}
+        metadata.update_one({"_id": ORDER, "prefix": {"$ne": prefix}}, {"$set": order})
     metadata.update_one({"_id": STORE, f"{SWAP}.prefix": prefix}, change)
     _discard_collections(connection, prefix)
 
@@ -178,7 +205,11 @@ def _run_alone(connection: Connection, work: Callable[[], object]) -> None:
 
 @contextmanager
 def prepare_beside(
-    connection: Connection, identity: str, open_storage: Callable[[Connection], Storage]
+    connection: Connection,
+    identity: str,
+    open_storage: Callable[[Connection], Storage],
+    *,
+    partition: int | None = None,
 ) -> Iterator[MongoReplacement]:
     """Create an empty store that continues the feed of the database; remove it at the end.
 
@@ -193,12 +224,12 @@ def prepare_beside(
         _discard_all(connection)
         store = metadata.find_one({"_id": STORE})
         renamed = cast(Database[dict[str, Any]], _RenamedDatabase(database, prefix))
-        create_collections(renamed)
+        create_collections(renamed, partition=partition)
         sequence = sequence_in(store, connection.place)
         insert_store(renamed, identity=identity, sequence=sequence)
     try:
         storage = open_storage(evolve(connection, database=renamed))
-        yield MongoReplacement(connection, storage, prefix)
+        yield MongoReplacement(connection, storage, prefix, sequence)
     finally:
         # An unfinished swap still needs the collections; whoever meets it removes them.
         with suppress(PyMongoError):
@@ -210,6 +241,6 @@ def prepare_beside(
 def _discard_collections(connection: Connection, prefix: str) -> None:
     """Remove the collections of a prefix, and the claim of it."""
     database = connection.database
-    for name in COLLECTIONS:
+    for name in _ALL_COLLECTIONS:
         _run_alone(connection, partial(database.drop_collection, prefix + name))
     database.get_collection(METADATA).delete_one({"_id": RESTORING, "prefix": prefix})

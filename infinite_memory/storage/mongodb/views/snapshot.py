@@ -53,8 +53,15 @@ class _PinnedDatabase:
 
 
 @contextmanager
-def pin_connection(connection: Connection) -> Iterator[Connection]:
-    """Give a connection for reading the database as it is at the first read."""
-    with connection.client.start_session(snapshot=True) as session:
-        pinned = cast(Database[dict[str, Any]], _PinnedDatabase(connection.database, session))
-        yield evolve(connection, database=pinned)
+def pin_connections(*connections: Connection) -> Iterator[list[Connection]]:
+    """Give connections of one client for reading their databases as they are at the first read."""
+    with connections[0].client.start_session(snapshot=True) as session:
+        yield [
+            evolve(
+                connection,
+                database=cast(
+                    Database[dict[str, Any]], _PinnedDatabase(connection.database, session)
+                ),
+            )
+            for connection in connections
+        ]
