@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,7 @@ PEOPLE = [f"people/{name}" for name in ("anna", "berta", "carla", "dora", "emma"
 
 
 class _Commands(CommandListener):
-    """Notes the database of each command, and whether it is a part of a transaction."""
+    """Notes database and collection of each command, and the transaction that it is a part of."""
 
     def __init__(self) -> None:
         self.seen: list[tuple[str, str, Any]] = []
@@ -56,7 +57,8 @@ class _Commands(CommandListener):
     def started(self, event: CommandStartedEvent) -> None:
         if event.database_name != "admin":
             transaction = event.command.get("txnNumber") if "autocommit" in event.command else None
-            self.seen.append((event.database_name, event.command_name, transaction))
+            collection = str(event.command.get(event.command_name))
+            self.seen.append((event.database_name, collection, transaction))
 
     def succeeded(self, event: CommandSucceededEvent) -> None:
         pass
@@ -151,18 +153,15 @@ def test_what_is_asked_of_a_scope_or_of_an_id_asks_one_partition(
 def test_the_feed_of_a_scope_reads_the_memories_of_one_partition(
     store: MemoryStore, storage: Any, commands: _Commands, address: str
 ) -> None:
+    first = _database_of(address, 0)
     for scope in PEOPLE:
-        for call in (
-            lambda s=scope: storage.changes_in(s, 0, limit=9),
-            lambda s=scope: storage.ids_in(s),
-        ):
+        for call in (partial(storage.changes_in, after=0, limit=9), storage.ids_in):
             commands.seen.clear()
-            call()
+            call(scope)
             own = _database_of(address, partition_of_scope(scope, COUNT))
-            assert {d for d, name, _ in commands.seen if name == "aggregate"} <= {own}
+            assert {d for d, name, _ in commands.seen if name == "memories"} == {own}
             # Of every other partition only the end is read.
-            for other in {_database_of(address, n) for n in range(1, COUNT)} - {own}:
-                assert [name for d, name, _ in commands.seen if d == other] == ["find"]
+            assert {name for d, name, _ in commands.seen if d not in (own, first)} == {"metadata"}
 
 
 def test_a_memory_that_lies_elsewhere_is_found_in_its_scope(storage: Storage) -> None:
@@ -189,6 +188,7 @@ def _write_alone(address: str, name: str, count: int) -> None:
             assert storage.commit(Commit(puts=[put(own, scope=scope)], entry=make_action(own))) == 0
 
 
+@pytest.mark.thorough
 def test_processes_that_write_alone_get_one_order_and_one_chain(
     storage: Storage, address: str
 ) -> None:
@@ -226,6 +226,7 @@ def test_processes_that_write_alone_get_one_order_and_one_chain(
             assert listed == sorted(listed, key=lambda i: int(i.split("-")[1]))
 
 
+@pytest.mark.thorough
 def test_a_reader_that_comes_late_orders_thousands_of_entries(storage: Storage) -> None:
     scope, ids = "many", []
     for number in range(5000):
@@ -333,6 +334,7 @@ def test_an_earlier_version_refuses_a_store_in_partitions(storage: Storage, addr
             refuse_newer(document, "the store")
 
 
+@pytest.mark.thorough
 def test_a_store_moves_into_partitions_and_back_by_one_command(
     address: str, tmp_path: Path
 ) -> None:

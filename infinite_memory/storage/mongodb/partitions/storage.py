@@ -34,7 +34,7 @@ from infinite_memory.storage.mongodb.partitions.commit import (
 )
 from infinite_memory.storage.mongodb.partitions.journal import OrderedJournal
 from infinite_memory.storage.mongodb.partitions.order import (
-    Ends,
+    Order,
     OrderWriter,
     read_order,
     read_partition_ends,
@@ -149,18 +149,20 @@ class PartitionedStorage:
         if self._view is not None:
             yield self._view
             return
-        awaited: tuple[Ends, ...] | None = None
+        # Read one by one first: every answer tells the driver the time of its shard, and the moment
+        # that is then read is not before any of these.
+        awaited = read_partition_ends(self._connections)
         while True:
             with pin_connections(*self._connections) as pinned:
                 order, ends = read_order(pinned[0]), read_partition_ends(pinned)
-                awaited = awaited or ends
                 if order.reaches(awaited):
                     yield View(pinned, order, ends, self._partitions)
                     return
                 writer = OrderWriter(self._connections[0], order)
                 writer.catch_up(pinned, ends, most=_MOST_ENTRIES)
-            # In the first partition alone; if another process was earlier, its order counts.
-            in_transaction(self._connections[0], writer.write)
+            if writer.order != order:
+                # In the first partition alone; if another process was earlier, its order counts.
+                in_transaction(self._connections[0], writer.write)
 
     def _read(self, read: Callable[[View], _Result]) -> _Result:
         """Return what `read` finds as of one moment, with the retries of the first partition."""
@@ -173,7 +175,21 @@ class PartitionedStorage:
 
     def position(self) -> int:
         """Return the cursor after the last change; see `Storage.position`."""
-        return self._read(lambda view: view.order.changes)
+        return self._read_order().changes
+
+    def _read_order(self) -> Order:
+        """Return the order, which reaches everything that was committed before this call."""
+        if self._view is None:
+            order = self._first._run_work(self._find_order)
+            if order is not None:
+                return order
+        return self._read(lambda view: view.order)
+
+    def _find_order(self) -> Order | None:
+        """Return the order if it reaches the ends of all partitions, None if it is to be made."""
+        awaited = read_partition_ends(self._connections)
+        order = read_order(self._connections[0])
+        return order if order.reaches(awaited) else None
 
     def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
         """Return the changes after the cursor `after`; see `Storage.changes`."""
@@ -212,7 +228,7 @@ class PartitionedStorage:
 
     def journal_end(self) -> JournalEnd:
         """Return the number and the digest of the last entry; see `Storage.journal_end`."""
-        return self._read(lambda view: view.order.journal)
+        return self._read_order().journal
 
     def pending(self, model: str, *, limit: int) -> list[str]:
         """Return ids of memories without an embedding by `model`; see `Storage.pending`."""
