@@ -11,8 +11,8 @@ from uuid import uuid4
 
 import pytest
 from hypothesis import given, settings
+from mongo_deaths import connected, databases
 from mongo_servers import Deployment
-from pymongo import MongoClient
 
 from infinite_memory.core.protocols import Storage
 from infinite_memory.core.values.archive.backup import RestoreMode
@@ -141,10 +141,10 @@ def test_a_swap_that_was_cut_short_is_finished_by_whoever_comes(
         assert other.get(["later", "history"]).keys() == {"later", "history"}
         other.commit(Commit(erases=()))
         assert len(list(dump(other))) == len(wanted) + 1
-    with MongoClient(database, timeoutMS=60_000) as client:
-        found = client.get_default_database()
-        assert "swap" not in (found[METADATA].find_one({"_id": STORE}) or {})
-        assert not [n for n in found.list_collection_names() if n.startswith("restoring")]
+    with connected(database) as client:
+        for found in databases(client):
+            assert "swap" not in (found[METADATA].find_one({"_id": STORE}) or {})
+            assert not [n for n in found.list_collection_names() if n.startswith("restoring")]
 
 
 def test_the_later_of_two_restores_goes_on(database: str, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from pymongo.monitoring import (
 )
 
 from infinite_memory import Config, MemoryStore
+from infinite_memory.core.clock import Deadline, within
 from infinite_memory.core.errors import (
     ConfigurationError,
     SchemaTooNew,
@@ -239,7 +240,7 @@ def test_a_reader_that_comes_late_orders_thousands_of_entries(storage: Storage) 
     assert [e.action.memories[0].id for e in storage.journal(limit=700)] == ids[699::-1]
 
 
-@pytest.mark.parametrize("lost", range(3))
+@pytest.mark.parametrize("lost", range(4))
 def test_an_order_that_lost_a_part_is_refused_and_not_passed_over(
     storage: Storage, address: str, lost: int
 ) -> None:
@@ -249,7 +250,7 @@ def test_an_order_that_lost_a_part_is_refused_and_not_passed_over(
         runs = client.get_default_database()["feed_order"]
         chosen = list(runs.find(sort=[("_id", 1)]))
         assert len(chosen) > 3
-        runs.delete_one(chosen[[1, 2, -1][lost]])
+        runs.delete_one(chosen[[0, 1, 2, -1][lost]])
     with pytest.raises(StoreDamaged, match="a part of the order of its changes"):
         storage.changes(0, limit=99)
     assert len(storage.get([f"m{number}" for number in range(9)])) == 9
@@ -276,13 +277,61 @@ def test_an_entry_that_another_program_moved_is_refused(
     assert [entry.number for entry in storage.journal(limit=1)] == [5]
 
 
-WRONG = ["1", "0", "-3", "x", "", "999", "2.5"]
+def test_a_partition_that_was_put_back_alone_is_refused(storage: Storage, address: str) -> None:
+    for number in range(9):
+        storage.commit(Commit(puts=[put(f"m{number}")], entry=make_action(f"m{number}")))
+    position = storage.position()
+    with connected(address) as client:
+        store = client[_database_of(address, 1)][METADATA]
+        ended = store.find_one({"_id": STORE})
+        assert ended is not None
+        store.update_one({"_id": STORE}, {"$set": {"sequence": 0}})
+        for call in (storage.position, lambda: storage.commit(Commit(entry=make_action()))):
+            with pytest.raises(StoreDamaged, match=r"partition 1 of .* is older than the others"):
+                call()
+        store.update_one({"_id": STORE}, {"$set": {"sequence": ended["sequence"]}})
+    assert storage.position() == position
+
+
+def test_a_store_that_lost_its_first_database_is_not_made_anew(address: str) -> None:
+    with closing(open_mongodb(address)) as storage:
+        storage.commit(Commit(puts=[put(f"m{number}") for number in range(9)]))
+    with connected(address) as client:
+        client.drop_database(_database_of(address, 0))
+    with pytest.raises(StorageUnavailable, match="holds another store"):
+        open_mongodb(address)
+
+
+def test_a_partition_of_another_store_is_refused(address: str, partitioned: Deployment) -> None:
+    open_mongodb(address).close()
+    with connected(address) as client:
+        store = client[_database_of(address, 2)][METADATA]
+        store.update_one({"_id": STORE}, {"$set": {"identity": "another"}})
+    with pytest.raises(StorageUnavailable, match="does not hold partition 2 of this store"):
+        open_mongodb(address)
+
+
+def test_a_change_counts_as_made_though_nothing_can_be_read_after_it(
+    storage: Storage, commands: _Commands
+) -> None:
+    """The time of the call is over when the change is durable: it must not be made twice."""
+    clock = iter([0.0, *[9.0] * 99])
+    deadline = Deadline(at=5, clock=lambda: next(clock))
+    own = next(i for i in map(str, range(99)) if storage.keeps_together(i, "s"))  # type: ignore[attr-defined]
+    with within(deadline):
+        storage.commit(Commit(puts=[put(own, scope="s")], entry=make_action(own)))
+    assert sum(deadline.changes.values()) == 1
+    assert set(storage.get([own])) == {own}
+
+
+WRONG = ["1", "0", "-3", "x", "", "999", "2.5", "4&partitions=8"]
 
 
 @pytest.mark.parametrize("number", WRONG)
 def test_a_number_of_partitions_that_cannot_be_is_refused(single: Deployment, number: str) -> None:
     address = single.address("wrong") + f"&partitions={number}"
-    with pytest.raises(ConfigurationError, match=re.escape(f"partitions={number!r}")):
+    shown = number.replace("&partitions=", ",")
+    with pytest.raises(ConfigurationError, match=re.escape(f"partitions={shown!r}")):
         open_mongodb(address)
     with connected(single.address("wrong")) as client:
         assert databases(client) == []

@@ -218,7 +218,7 @@ class MongoStorage:
         check_limit(limit)
 
         def read() -> tuple[Changes, int]:
-            with self._pin() as pinned:
+            with self._pin(self._damage) as pinned:
                 return pinned._feed.changes_in(scope, after, limit=limit, models=models)
 
         return self._run_work(read)
@@ -227,16 +227,19 @@ class MongoStorage:
         """Return the ids in a scope, and the cursor; see `SupportsScopeFeed.ids_in`."""
 
         def read() -> tuple[frozenset[str], int]:
-            with self._pin() as pinned:
+            with self._pin(self._damage) as pinned:
                 return pinned._feed.ids_in(scope)
 
         return self._run_work(read)
 
     @contextmanager
-    def _pin(self) -> Iterator[MongoStorage]:
-        """Give a storage with the records of the moment at which it is first read."""
+    def _pin(self, damage: DamageLog | None = None) -> Iterator[MongoStorage]:
+        """Give a storage with the records of the moment at which it is first read.
+
+        It notes damage in `damage`, or in a log of its own.
+        """
         with pin_connections(self._connection) as (pinned,):
-            yield MongoStorage(pinned, self._identity, damage=self._damage)
+            yield MongoStorage(pinned, self._identity, damage=damage)
 
     def position(self) -> int:
         """Return the cursor after the last change."""

@@ -52,7 +52,8 @@ class OrderedJournal:
             raise EntryDamaged(self._place, min(missing), "is missing")
         by_partition: defaultdict[int, list[int]] = defaultdict(list)
         for document in documents:
-            by_partition[document["partition"]].append(document["number"])
+            if isinstance(number := document.get("number"), int):
+                by_partition[document.get("partition", -1)].append(number)
         entries = {
             (partition, entry.number): entry
             for partition, numbers in by_partition.items()
@@ -63,7 +64,7 @@ class OrderedJournal:
         }
         found = []
         for document in documents:
-            entry = entries.get((document["partition"], document["number"]))
+            entry = entries.get((document.get("partition", -1), document.get("number", 0)))
             if entry is None:
                 raise EntryDamaged(self._place, document["_id"], "is missing in its partition")
             found.append((document, entry))
@@ -104,11 +105,13 @@ class OrderedJournal:
         """Return the digests of the entries before those of `documents`, by number."""
         numbers = [document["_id"] - 1 for document in documents]
         found = self._numbers.find({"_id": {"$in": numbers}}, {"digest": 1})
-        return {0: JournalEnd().digest} | {d["_id"]: d["digest"] for d in found}
+        return {0: JournalEnd().digest} | {d["_id"]: d.get("digest", b"") for d in found}
 
     def _check(self, document: _Document, entry: Entry, digests: Mapping[int, bytes]) -> Entry:
         """Return `entry` with its number and digest in the order of all partitions."""
-        number, digest = document["_id"], document["digest"]
+        number, digest = document["_id"], document.get("digest")
+        if not isinstance(digest, bytes):
+            raise EntryDamaged(self._place, number, "is damaged")
         text = action_text(entry.action).encode()
         previous = digests.get(number - 1)
         check_entry(self._place, number, text, digest, previous, self._end)

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from attrs import evolve
 from pymongo import WriteConcern
+from pymongo.collection import Collection
 from pymongo.errors import DuplicateKeyError, InvalidName
 
 from infinite_memory.core.errors import ConfigurationError, StorageUnavailable
@@ -64,7 +65,7 @@ def open_mongodb(address: str, **settings: Any) -> Storage:
             store = _find_store(connection)
             if store is None and wanted is not None:
                 _create_partitions(connection, wanted)
-                store = wait_for_store(connection.database.get_collection(METADATA))
+                store = wait_for_store(_metadata(connection))
         return _open_found(connection, store, wanted)
     except BaseException:
         close_client(connection.client)
@@ -94,10 +95,10 @@ def split_partitions(address: str) -> tuple[str, int | None]:
     Raises:
         ConfigurationError: the option is not a whole number from 2 on.
     """
-    found = _OPTION.search(address)
-    if found is None:
+    found = _OPTION.findall(address)
+    if not found:
         return address, None
-    text = found[1]
+    text = ",".join(found)
     number = int(text) if text.isdecimal() and len(text) < 5 else 0
     if not 2 <= number <= MOST_PARTITIONS:
         raise ConfigurationError(
@@ -108,7 +109,7 @@ def split_partitions(address: str) -> tuple[str, int | None]:
 
 
 def _find_store(connection: Connection) -> _Document | None:
-    return connection.database.get_collection(METADATA).find_one({"_id": STORE})
+    return _metadata(connection).find_one({"_id": STORE})
 
 
 def _open_found(connection: Connection, store: _Document | None, wanted: int | None) -> Storage:
@@ -130,9 +131,19 @@ def _open_found(connection: Connection, store: _Document | None, wanted: int | N
     identity = read_identity(store, place)
     connections = list_partitions(connection, count)
     with translate_errors(place):
-        for each in connections:
+        for number, each in enumerate(connections):
+            _refuse_other(each, _find_store(each) or {}, identity, number)
             finish_swap(each)
     return PartitionedStorage(connections, identity)
+
+
+def _refuse_other(connection: Connection, store: _Document, identity: str, number: int) -> None:
+    """Refuse a database that is not the partition `number` of the store `identity`."""
+    if (store.get("identity"), store.get(PARTITION)) != (identity, number):
+        raise StorageUnavailable(
+            f"{connection.place} does not hold partition {number} of this store: put all databases "
+            "back to one moment, or name another database in the address; nothing was changed"
+        )
 
 
 def list_partitions(connection: Connection, count: int) -> list[Connection]:
@@ -161,33 +172,45 @@ def _create_partitions(connection: Connection, count: int) -> None:
     """Create a store in `count` databases; any number of processes may do so at the same time."""
     connections = list_partitions(connection, count)
     refuse_earlier(connection)
-    for each in connections:
-        found = _find_store(each)
-        if found is None:
+    if _find_order(connection) is None:
+        for each in connections:
+            if _find_store(each) is not None and _find_order(connection) is None:
+                raise StorageUnavailable(
+                    f"{each.place} holds another store: name another database in the address; "
+                    "nothing was changed"
+                )
             refuse_foreign(each)
-        elif found.get(PARTITIONS) != count:
-            raise StorageUnavailable(
-                f"{each.place} holds another store: name another database in the address; "
-                "nothing was changed"
-            )
-    _insert_order(connection, count)
+    identity = _insert_order(connection, count)
     # The first one comes last: until it has a store, another process repeats the creation.
     for number, each in reversed(list(enumerate(connections))):
         create_collections(each.database, partition=number)
         fields = {"version": PARTITIONED_VERSION, PARTITIONS: count, PARTITION: number}
-        insert_store(each.database, identity=str(uuid4()), sequence=0, **fields)
+        insert_store(each.database, identity=identity, sequence=0, **fields)
+        if number:
+            _refuse_other(each, wait_for_store(_metadata(each)) or {}, identity, number)
 
 
-def _insert_order(connection: Connection, count: int) -> None:
+def _insert_order(connection: Connection, count: int) -> str:
+    """Insert the order of a new store, and return the identity of the one that is there."""
     nothing = Order(changes=0, journal=JournalEnd(), ends=(Ends(0, 0),) * count)
-    metadata = connection.database.get_collection(
-        METADATA, write_concern=WriteConcern(w="majority", j=True)
-    )
+    durable = WriteConcern(w="majority", j=True)
+    metadata = connection.database.get_collection(METADATA, write_concern=durable)
     with suppress(DuplicateKeyError):
-        metadata.insert_one({"_id": ORDER, **nothing.to_document()})
-    begun = len(Order.of(metadata.find_one({"_id": ORDER}), connection.place).ends)
+        identity = str(uuid4())
+        metadata.insert_one({"_id": ORDER, "identity": identity, **nothing.to_document()})
+    found = _find_order(connection)
+    begun = len(Order.of(found, connection.place).ends)
     if begun != count:
         raise StorageUnavailable(
             f"{connection.place} was begun with partitions={begun}, not {count}: give that number, "
             "or name another database in the address; nothing was changed"
         )
+    return str((found or {}).get("identity"))
+
+
+def _find_order(connection: Connection) -> _Document | None:
+    return _metadata(connection).find_one({"_id": ORDER})
+
+
+def _metadata(connection: Connection) -> Collection[_Document]:
+    return connection.database.get_collection(METADATA)

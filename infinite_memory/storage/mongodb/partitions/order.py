@@ -40,13 +40,22 @@ class Ends:
     entry: int
 
 
+def min_ends(one: Ends, other: Ends) -> Ends:
+    """Return the lower of both numbers."""
+    return Ends(min(one.change, other.change), min(one.entry, other.entry))
+
+
 @frozen(kw_only=True)
 class Order:
-    """How far the partitions are in order: `changes` and `journal` of all, `ends` of each."""
+    """How far the partitions are in order: `changes` and `journal` of all, `ends` of each.
+
+    The changes up to `base` are those of a content that a restore has replaced.
+    """
 
     changes: int
     journal: JournalEnd
     ends: tuple[Ends, ...]
+    base: int = 0
 
     @classmethod
     def of(cls, document: Mapping[str, Any] | None, place: str) -> Order:
@@ -61,6 +70,7 @@ class Order:
                 changes=int(found["changes"]),
                 journal=end_in(found, place),
                 ends=tuple(Ends(int(change), int(entry)) for change, entry in found["ends"]),
+                base=int(found["base"]),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise StoreDamaged(
@@ -81,6 +91,7 @@ class Order:
             "changes": Int64(self.changes),
             "journal": encode_end(self.journal),
             "ends": [[Int64(each.change), Int64(each.entry)] for each in self.ends],
+            "base": Int64(self.base),
         }
 
 
@@ -97,6 +108,20 @@ def read_partition_ends(
     """Return where the feed and the journal of each partition end."""
     found = (read_ends(each.database, each.place, session) for each in connections)
     return tuple(Ends(change, journal.number) for change, journal in found)
+
+
+def refuse_earlier_ends(order: Order, ends: Sequence[Ends], place: str) -> None:
+    """Refuse a partition that ends before what is in order of it.
+
+    Raises:
+        StoreDamaged: another program has put it back to an earlier state.
+    """
+    for number, (known, end) in enumerate(zip(order.ends, ends, strict=True)):
+        if end.change < known.change or end.entry < known.entry:
+            raise StoreDamaged(
+                f"partition {number} of {place} is older than the others, as from another backup: "
+                "put all databases back to one moment; nothing was changed"
+            )
 
 
 class OrderWriter:
@@ -121,6 +146,7 @@ class OrderWriter:
 
         The partitions are read by `connections` as of one moment.
         """
+        refuse_earlier_ends(self.order, ends, self._connection.place)
         for number, (known, end) in enumerate(zip(self.order.ends, ends, strict=True)):
             self.add_changes(number, known.change + 1, end.change - known.change)
         streams = [
@@ -238,25 +264,27 @@ class FeedOrder:
         self._place = connection.place
         self._runs = connection.database.get_collection(FEED_ORDER)
 
-    def runs_after(self, position: int, end: int, *, limit: int) -> list[Run]:
-        """Return the first runs with a change after a position, up to `end`, in their order.
+    def runs_after(self, position: int, order: Order, *, limit: int) -> list[Run]:
+        """Return the first runs with a change after a position, in their order.
 
         Raises:
             StoreDamaged: another program has removed a run.
         """
         before = self._runs.find_one({"_id": {"$lte": position + 1}}, sort=[("_id", -1)])
-        first = position + 1 if before is None else before["_id"]
-        found = self._runs.find({"_id": {"$gte": first}}, sort=[("_id", 1)], limit=limit)
+        following = order.base + 1 if before is None else before["_id"]
+        found = self._runs.find({"_id": {"$gte": following}}, sort=[("_id", 1)], limit=limit)
         runs = [Run.of(document) for document in found]
-        nexts = [run.position + run.count for run in runs]
-        expected = [run.position for run in runs[1:]] + [end + 1] * (len(runs) < limit)
-        # Without a run, and before the first one, is what a restore has replaced.
-        if runs and nexts[: len(expected)] != expected:
-            raise StoreDamaged(
-                f"{self._place} has lost a part of the order of its changes, in the collection"
-                f" {FEED_ORDER!r}: restore it from a backup; nothing was changed"
-            )
-        return runs
+        for run in runs:
+            if run.position != following:
+                break
+            following += run.count
+        else:
+            if following == order.changes + 1 or len(runs) == limit:
+                return runs
+        raise StoreDamaged(
+            f"{self._place} has lost a part of the order of its changes, in the collection"
+            f" {FEED_ORDER!r}: restore it from a backup; nothing was changed"
+        )
 
     def number_at(self, partition: int, position: int) -> int:
         """Return the number of the last change of a partition up to a position, 0 for none."""
@@ -280,6 +308,6 @@ class FeedOrder:
 
 
 def place_in(runs: Sequence[Run], number: int) -> int:
-    """Return the position of a change, given the runs of its partition in order."""
-    run = runs[max(0, bisect_right(runs, number, key=lambda run: run.first) - 1)]
-    return run.position + number - run.first
+    """Return the position of a change, by the runs of its partition in order; 0 for none."""
+    place = bisect_right(runs, number, key=lambda run: run.first) - 1
+    return 0 if place < 0 else runs[place].position + number - runs[place].first

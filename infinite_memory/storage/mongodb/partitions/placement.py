@@ -14,7 +14,6 @@ from zlib import crc32
 
 from infinite_memory.core.values.commit import Attach, Commit, Detach, Erase, Put
 from infinite_memory.core.values.ids import ending_of
-from infinite_memory.core.values.scope import fold_name
 
 Change = Erase | Put | Attach | Detach
 
@@ -26,7 +25,7 @@ def partition_of(memory_id: str, partitions: int) -> int:
 
 def partition_of_scope(scope: str, partitions: int) -> int:
     """Return the number of the partition that keeps the memories of a scope, but its strays."""
-    return crc32(fold_name(scope).encode()) % partitions
+    return crc32(scope.encode()) % partitions
 
 
 def list_changes(commit: Commit) -> Iterator[Change]:

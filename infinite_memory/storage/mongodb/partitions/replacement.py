@@ -41,8 +41,11 @@ class PartitionedReplacement:
 
     def swap(self, *, position: int, entries: int) -> None:
         """Put the content in place; see `Replacement.swap`."""
-        self.storage.position()  # puts its last changes in order
         first = self._connections[0]
+        with translate_errors(first.place):
+            for part in self._parts:
+                part.make_note()  # refuses what another restore has overtaken
+        self.storage.position()  # puts its last changes in order
         with translate_errors(first.place):
             notes = [part.make_note() for part in self._parts]
             order = self._parts[0].staged_metadata.find_one({"_id": ORDER}, {"_id": 0, "turns": 0})
@@ -88,7 +91,7 @@ def prepare_partitions_beside(
             for number, connection in enumerate(connections)
         ]
         ends = tuple(Ends(part.sequence, 0) for part in parts)
-        empty = evolve(order, journal=JournalEnd(), ends=ends)
+        empty = evolve(order, journal=JournalEnd(), ends=ends, base=order.changes)
         with translate_errors(connections[0].place):
             prepared[0].database.get_collection(METADATA).insert_one(
                 {"_id": ORDER, **empty.to_document()}

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import partial
 from heapq import merge
 from itertools import islice
 from operator import attrgetter
 from typing import TypeVar
 
+from pymongo.errors import OperationFailure
+
 from infinite_memory.core.clock import current_deadline
+from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory.core.protocols import Lease, Replacement, Storage
 from infinite_memory.core.values.access.key import AccessKey
 from infinite_memory.core.values.archive.copying import CopyMark
@@ -36,8 +39,10 @@ from infinite_memory.storage.mongodb.partitions.journal import OrderedJournal
 from infinite_memory.storage.mongodb.partitions.order import (
     Order,
     OrderWriter,
+    min_ends,
     read_order,
     read_partition_ends,
+    refuse_earlier_ends,
 )
 from infinite_memory.storage.mongodb.partitions.placement import (
     find_only_partition,
@@ -66,6 +71,7 @@ _Result = TypeVar("_Result")
 _MOST_ENTRIES = 200
 # How often a snapshot is taken anew, so that no commit is between it and the order.
 _TRIES = 20
+_SNAPSHOT_UNAVAILABLE = 246
 
 
 class PartitionedStorage:
@@ -132,13 +138,20 @@ class PartitionedStorage:
         return position
 
     def _note_alone(self, commit: Commit, partition: int, plan: Plan) -> None:
-        """Note a commit of one partition by the number of its entry in the whole journal."""
-        if current_deadline().is_awaited and commit.entry is not None:
+        """Note a commit of one partition by the number of its entry in the whole journal.
+
+        It is durable whether or not that number can be read: then the number 0 stands for it.
+        """
+        if not current_deadline().is_awaited or commit.entry is None:
+            return
+        note_change(commit, 0)
+        with suppress(InfiniteMemoryError):
             number = self._read(
                 lambda view: OrderedJournal(view.partitions, view.order).number_of(
                     partition, plan.journal.number
                 )
             )
+            del current_deadline().changes[0]
             note_change(commit, number)
 
     # The order of all partitions.
@@ -156,20 +169,32 @@ class PartitionedStorage:
             with pin_connections(*self._connections) as pinned:
                 order, ends = read_order(pinned[0]), read_partition_ends(pinned)
                 if order.reaches(awaited):
-                    yield View(pinned, order, ends, self._partitions)
+                    refuse_earlier_ends(order, ends, self._connections[0].place)
+                    logs = [partition._damage for partition in self._partitions]
+                    yield View(pinned, self._identity, order, ends, logs)
                     return
                 writer = OrderWriter(self._connections[0], order)
                 writer.catch_up(pinned, ends, most=_MOST_ENTRIES)
             if writer.order != order:
                 # In the first partition alone; if another process was earlier, its order counts.
                 in_transaction(self._connections[0], writer.write)
+            # A restore may have put other ends in their place.
+            present = read_partition_ends(self._connections)
+            awaited = tuple(map(min_ends, awaited, present))
 
     def _read(self, read: Callable[[View], _Result]) -> _Result:
         """Return what `read` finds as of one moment, with the retries of the first partition."""
 
         def work() -> _Result:
-            with self._read_view() as view:
-                return read(view)
+            for tries_left in (True, False):
+                try:
+                    with self._read_view() as view:
+                        return read(view)
+                except OperationFailure as error:
+                    # A restore has renamed the collections meanwhile.
+                    if error.code != _SNAPSHOT_UNAVAILABLE or not tries_left:
+                        raise
+            raise AssertionError
 
         return self._first._run_work(work)
 
@@ -186,10 +211,13 @@ class PartitionedStorage:
         return self._read(lambda view: view.order)
 
     def _find_order(self) -> Order | None:
-        """Return the order if it reaches the ends of all partitions, None if it is to be made."""
-        awaited = read_partition_ends(self._connections)
+        """Return the order if the partitions end where it does, None if they do not yet.
+
+        An order that is ahead may be that of a commit of which a partition shows nothing yet.
+        """
+        ends = read_partition_ends(self._connections)
         order = read_order(self._connections[0])
-        return order if order.reaches(awaited) else None
+        return order if order.ends == ends else None
 
     def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
         """Return the changes after the cursor `after`; see `Storage.changes`."""
@@ -384,24 +412,27 @@ class PartitionedStorage:
     @contextmanager
     def snapshot(self) -> Iterator[Storage]:
         """Give a storage with the records of this moment; see `SupportsSnapshot`."""
-        self.position()
         for tries_left in reversed(range(_TRIES)):
-            with self._read_view() as view:
+            with ExitStack() as opened:
+                view = self._enter_view(opened)
                 # A memory whose entry is not in order yet would lack it.
                 if view.order.ends == view.ends or not tries_left:
-                    storage = PartitionedStorage(self._connections, self._identity, view=view)
+                    storage = PartitionedStorage(
+                        self._connections, self._identity, view=view.with_own_logs()
+                    )
                     yield ReadOnlyStorage(storage)
                     return
+
+    def _enter_view(self, opened: ExitStack) -> View:
+        return self._first._run_work(lambda: opened.enter_context(self._read_view()))
 
     @contextmanager
     def replacement(self) -> Iterator[Replacement]:
         """Give an empty storage that can take the place of this one; see `SupportsReplacement`."""
-        with self._read_view() as view:
-            order = view.order
         with prepare_partitions_beside(
             self._connections,
             self._identity,
-            order,
+            self._read_order(),
             lambda beside: PartitionedStorage(beside, self._identity),
         ) as replacement:
             yield replacement

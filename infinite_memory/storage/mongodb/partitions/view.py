@@ -9,6 +9,7 @@ from itertools import chain
 from operator import itemgetter
 
 from infinite_memory.core.values.record import Change, Changes
+from infinite_memory.storage.damage import DamageLog
 from infinite_memory.storage.mongodb.connection import Connection
 from infinite_memory.storage.mongodb.partitions.order import Ends, FeedOrder, Order, Run, place_in
 from infinite_memory.storage.mongodb.partitions.placement import partition_of_scope
@@ -28,23 +29,30 @@ class View:
     def __init__(
         self,
         pinned: Sequence[Connection],
+        identity: str,
         order: Order,
         ends: tuple[Ends, ...],
-        present: Sequence[MongoStorage],
+        logs: Sequence[DamageLog],
     ) -> None:
-        """See the partitions by `pinned` connections; damage is noted where `present` notes it."""
+        """See the partitions by `pinned` connections, and note the damage of each in its log."""
         self.order = order
         self.ends = ends
         self.feed = FeedOrder(pinned[0])
         self._pinned = pinned
-        self._present = present
+        self._identity = identity
+        self._logs = logs
+
+    def with_own_logs(self) -> View:
+        """Return the view with logs of its own, for damage as of its moment."""
+        logs = [DamageLog(connection.place) for connection in self._pinned]
+        return View(self._pinned, self._identity, self.order, self.ends, logs)
 
     @cached_property
     def partitions(self) -> list[MongoStorage]:
         """The partitions."""
         return [
-            MongoStorage(connection, present.identity, damage=present._damage)
-            for connection, present in zip(self._pinned, self._present, strict=True)
+            MongoStorage(connection, self._identity, damage=log)
+            for connection, log in zip(self._pinned, self._logs, strict=True)
         ]
 
     def find_partitions_of(self, scopes: Collection[str]) -> list[int]:
@@ -88,7 +96,7 @@ def read_changes(view: View, after: int, *, limit: int, models: Collection[str] 
     found: list[tuple[int, Change | None]] = []
     position, end = after, view.order.changes
     while position < end and len(found) < limit:
-        runs = view.feed.runs_after(position, end, limit=_MOST_RUNS)
+        runs = view.feed.runs_after(position, view.order, limit=_MOST_RUNS)
         found += _read_runs(view, runs, position, limit=limit - len(found), models=models)
         is_more = len(runs) == _MOST_RUNS
         position = runs[-1].position + runs[-1].count - 1 if is_more else end
@@ -139,6 +147,9 @@ def read_changes_in(
         since, last = view.number_at(number, after), view.ends[number].change
         feed = view.partitions[number]._feed
         changes, own = feed.read_in(scope, since, last, limit=limit, models=models)
+        if len(changes) == limit and changes[-1][0] > view.order.ends[number].change:
+            # What is in no order yet is not cut off: the next reader begins after it.
+            changes, own = feed.read_in(scope, since, last, limit=0, models=models)
         held += own
         positions = view.positions_of(number, [change_number for change_number, _ in changes])
         found += zip(positions, [change for _, change in changes], strict=True)

@@ -161,11 +161,15 @@ def finish_swap(connection: Connection) -> None:
         change["$unset"]["active_model"] = ""
     else:
         after["active_model"] = note["active_model"]
-    if ORDER in note:
-        # Once: a slow process must not undo what others have put in order since.
-        order = {**note[ORDER], "prefix": prefix}
-        metadata.update_one({"_id": ORDER, "prefix": {"$ne": prefix}}, {"$set": order})
-    metadata.update_one({"_id": STORE, f"{SWAP}.prefix": prefix}, change)
+
+    def end_swap(session: ClientSession) -> None:
+        # Once: a slow process must not undo what others have stored since.
+        where = {"_id": STORE, f"{SWAP}.prefix": prefix}
+        is_last = metadata.update_one(where, change, session=session).matched_count
+        if is_last and ORDER in note:
+            metadata.update_one({"_id": ORDER}, {"$set": note[ORDER]}, session=session)
+
+    in_transaction(connection, end_swap)
     _discard_collections(connection, prefix)
 
 
@@ -219,8 +223,15 @@ def prepare_beside(
     database = connection.database
     metadata = database.get_collection(METADATA)
     prefix = f"restoring_{secrets.token_hex(4)}_"
+
+    def claim(session: ClientSession) -> None:
+        # A swap that is noted meanwhile still needs its collections.
+        take_turn(database, connection.place, session)
+        mark = {"_id": RESTORING, "prefix": prefix}
+        metadata.replace_one({"_id": RESTORING}, mark, upsert=True, session=session)
+
     with translate_errors(connection.place):
-        metadata.replace_one({"_id": RESTORING}, {"_id": RESTORING, "prefix": prefix}, upsert=True)
+        in_transaction(connection, claim)
         _discard_all(connection)
         store = metadata.find_one({"_id": STORE})
         renamed = cast(Database[dict[str, Any]], _RenamedDatabase(database, prefix))
@@ -233,9 +244,15 @@ def prepare_beside(
     finally:
         # An unfinished swap still needs the collections; whoever meets it removes them.
         with suppress(PyMongoError):
-            unfinished = (metadata.find_one({"_id": STORE}) or {}).get(SWAP) or {}
-            if unfinished.get("prefix") != prefix:
+            if not in_transaction(connection, partial(_is_noted, metadata, prefix)):
                 _discard_collections(connection, prefix)
+
+
+def _is_noted(metadata: Collection[dict[str, Any]], prefix: str, session: ClientSession) -> bool:
+    """Return whether a swap is noted; as a turn, it waits for a note that is under way."""
+    turn = {"$inc": {"turns": 1}}
+    store = metadata.find_one_and_update({"_id": STORE}, turn, session=session) or {}
+    return bool((store.get(SWAP) or {}).get("prefix") == prefix)
 
 
 def _discard_collections(connection: Connection, prefix: str) -> None:
