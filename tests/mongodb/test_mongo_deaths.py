@@ -75,9 +75,12 @@ def _empty(address: str) -> None:
             for name in database.list_collection_names():
                 if name != METADATA:
                     database[name].delete_many({})
-            anew = {"journal": encode_end(JournalEnd())}
+            anew: dict[str, Any] = {"journal": encode_end(JournalEnd())}
             database[METADATA].update_one({"_id": STORE}, {"$set": anew})
-            database[METADATA].update_one({"_id": ORDER}, {"$set": {**anew, "ends.$[].1": 0}})
+            order = database[METADATA].find_one({"_id": ORDER})
+            if order is not None:
+                anew |= {"ends.$[].1": 0, "base": order["changes"]}
+                database[METADATA].update_one({"_id": ORDER}, {"$set": anew})
 
 
 def _outcomes(address: str) -> tuple[dict[str, Any], dict[str, Any]]:
