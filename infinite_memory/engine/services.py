@@ -130,12 +130,12 @@ class Services:
 
     def make_id(self, now: datetime, scope: str) -> str:
         """Return an id for a new memory, which a storage in partitions keeps beside its scope."""
-        from infinite_memory.core.protocols import SupportsPartitions
-
         made = new_id(now, self.random_bytes)
-        if isinstance(self.storage, SupportsPartitions):
+        # Of `SupportsPartitions`; to ask for the whole protocol would cost twenty calls.
+        keeps_together = getattr(self.storage, "keeps_together", None)
+        if keeps_together is not None:
             for _ in range(_MOST_IDS):
-                if self.storage.keeps_together(made, scope):
+                if keeps_together(made, scope):
                     break
                 made = new_id(now, self.random_bytes)
         return made
