@@ -101,7 +101,7 @@ def create_key(
             expires_at=expiry,
             quota=quota,
         )
-        made = None if own is None else _plan_own_scope(services, own)
+        made = None if own is None else _plan_own_scope(services, own, label, now)
         with attempt:
             _commit_key(services, Operation.CREATE_KEY, key, present, _describe_key(key), made)
             break
@@ -203,15 +203,16 @@ def _choose_patterns(own: str | None, scopes: object, shared: object) -> tuple[s
     return patterns
 
 
-def _plan_own_scope(services: Services, name: str) -> Commit:
+def _plan_own_scope(services: Services, name: str, key_name: str, now: datetime) -> Commit:
     """Return the part of a commit that creates the private scope of a person.
 
     Raises:
-        Conflict: the scope is in use.
+        Conflict: the scope is in use, or another process has just made it with a key of the name.
     """
     scopes, criteria = services.storage.scopes(), Criteria(scopes=frozenset({name}))
     taken = find_spelling(name, scopes)
     if taken is not None or services.storage.find(criteria, limit=1).memories:
+        _refuse_taken_name(services.storage.access_keys(), key_name, now)
         raise Conflict(
             f"the scope {taken or name!r} is in use: choose another name; a further key of the same"
             f" person has the `scopes` {taken or name!r} and those that are shared"
