@@ -114,6 +114,9 @@ class Member:
 class Deployment:
     """Some members, and the address of a database on them."""
 
+    orders_later = False
+    """Whether a commit may return before the feed tells where it is."""
+
     def __init__(self, members: list[Member], replica_set: str) -> None:
         self.members = members
         self.replica_set = replica_set
@@ -173,6 +176,8 @@ class Deployment:
 
 
 class _Partitioned(Deployment):
+    orders_later = True
+
     def address(self, database: str) -> str:
         return super().address(database) + "&partitions=3"
 

@@ -39,6 +39,7 @@ class TestMongoStorage(StorageContract):
     def _prepared(self, servers: Deployment, home: Path) -> Iterator[None]:
         # By folder, and a plain value, so that a child process can open it as well.
         self.addresses = {str(home): servers.address_of(home)}
+        self.orders_later = servers.orders_later  # type: ignore[misc]
         yield
         servers.drop(home)
 
@@ -59,9 +60,12 @@ def opener(servers: Deployment) -> Iterator[Opener]:
         servers.drop(home)
 
 
-def test_any_walk_over_mongodb_ends_where_the_reference_does(opener: Opener) -> None:
+def test_any_walk_over_mongodb_ends_where_the_reference_does(
+    opener: Opener, servers: Deployment
+) -> None:
     walks = settings(max_examples=7, stateful_step_count=25, deadline=None)
-    run_state_machine_as_test(storage_machine(opener, shared=True), settings=walks)
+    machine = storage_machine(opener, shared=True, orders_later=servers.orders_later)
+    run_state_machine_as_test(machine, settings=walks)
 
 
 def test_any_walk_over_a_store_on_mongodb_ends_where_the_model_does(opener: Opener) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from infinite_memory.core.protocols import Storage
-from infinite_memory.core.values.commit import Put
+from infinite_memory.core.values.commit import Commit, Put
 from infinite_memory.core.values.link import Link, LinkType
 from infinite_memory.core.values.memory import Memory
 from infinite_memory.core.values.record import Embedding, Record
@@ -83,9 +83,20 @@ class FeedReader:
 
 
 class StorageTests:
-    """Tests of a backend; `shared` says that a second `open` of a folder opens the same store."""
+    """Tests of a backend; `shared` says that a second `open` of a folder opens the same store.
+
+    `orders_later` says that a commit may return 0 for a cursor that `position` tells afterwards.
+    """
 
     shared: ClassVar[bool] = True
+    orders_later: ClassVar[bool] = False
+
+    def commit(self, storage: Storage, commit: Commit) -> int:
+        """Commit, and return the cursor after it, which the commit must have returned."""
+        cursor = storage.commit(commit)
+        position = storage.position()
+        assert cursor == position or (self.orders_later and cursor == 0)
+        return position
 
     def open(self, home: Path) -> Storage:
         """Open the store in `home`, or create it if there is none."""

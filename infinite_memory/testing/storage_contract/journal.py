@@ -121,10 +121,8 @@ class JournalTests(StorageTests):
             storage.journal(limit=0)
 
     def test_the_feed_does_not_move_for_an_entry(self, storage: Storage) -> None:
-        storage.commit(Commit(puts=[put("a")], entry=make_action("a")))
-        position = storage.position()
-        storage.commit(Commit(entry=make_action()))
-        assert storage.position() == position
+        position = self.commit(storage, Commit(puts=[put("a")], entry=make_action("a")))
+        assert self.commit(storage, Commit(entry=make_action())) == position
 
     def test_an_erased_memory_stays_in_the_journal(self, storage: Storage) -> None:
         storage.commit(Commit(puts=[put("a")], entry=make_action("a")))

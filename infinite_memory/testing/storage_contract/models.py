@@ -59,8 +59,7 @@ class ModelTests(StorageTests):
         storage.commit(Commit(puts=[put("a", embeddings=(_A, _B))]))
         newer = make_embedding(9, model="model-b")
         before = storage.position()
-        storage.commit(Commit(attaches=[_make_attach("a", newer)]))
-        assert storage.position() > before
+        assert self.commit(storage, Commit(attaches=[_make_attach("a", newer)])) > before
         assert storage.get(["a"])["a"].embeddings == (_A, newer)
         assert [change.id for change in storage.changes(before, limit=9).items] == ["a"]
 
@@ -113,8 +112,7 @@ class ModelTests(StorageTests):
             Detach(id="c", keep="model-b"),
             Detach(id="nobody", keep="model-b"),
         ):
-            storage.commit(Commit(detaches=[nothing]))
-            assert storage.position() == before
+            assert self.commit(storage, Commit(detaches=[nothing])) == before
         storage.commit(Commit(detaches=[Detach(id="a", keep="model-b")]))
         assert storage.get(["a"])["a"].embeddings == (_B,)
         assert [change.id for change in storage.changes(before, limit=9).items] == ["a"]

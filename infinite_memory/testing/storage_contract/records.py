@@ -151,12 +151,12 @@ class RecordTests(StorageTests):
         before = storage.position()
         for stale in (("a", 1), ("a", 3), ("nobody", 1), ("nobody", 0)):
             write = Attach(id=stale[0], revision=stale[1], embedding=make_embedding())
-            storage.commit(Commit(attaches=[write]))
-            assert storage.position() == before
+            assert self.commit(storage, Commit(attaches=[write])) == before
         assert storage.get(["a"])["a"].embedding_by("model-a") is None
-        attach = Attach(id="a", revision=2, embedding=make_embedding(3))
-        storage.commit(Commit(attaches=[attach]))
-        assert storage.position() > before
+        after = self.commit(
+            storage, Commit(attaches=[Attach(id="a", revision=2, embedding=make_embedding(3))])
+        )
+        assert after > before
         assert storage.get(["a"])["a"].embedding_by("model-a") == make_embedding(3)
         assert [memory.revision for memory in storage.history("a")] == [1, 2]
 
