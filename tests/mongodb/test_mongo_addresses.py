@@ -18,7 +18,7 @@ from infinite_memory.core.errors import (
 )
 from infinite_memory.core.values.address import masked
 from infinite_memory.core.values.commit import Commit
-from infinite_memory.storage.mongodb import MongoStorage
+from infinite_memory.storage.mongodb import open_mongodb
 from infinite_memory.storage.mongodb.connection import version_of
 from infinite_memory.storage.mongodb.schema import SCHEMA_VERSION
 from infinite_memory.testing.storage_contract import put
@@ -70,7 +70,7 @@ def test_an_address_that_cannot_be_used_is_refused_without_its_password(
     if option:
         address += ("&" if "?" in address else "?") + option
     with pytest.raises(ConfigurationError) as caught:
-        MongoStorage.open(address)
+        open_mongodb(address)
     said = "".join(traceback.format_exception(caught.value)) + repr(caught.value)
     assert SECRET not in said.replace(f'"{address}"', "")
     assert SECRET not in caplog.text
@@ -87,13 +87,13 @@ def test_an_address_that_cannot_be_used_is_refused_without_its_password(
 )
 def test_an_address_that_weakens_what_is_acknowledged_is_refused(option: str) -> None:
     with pytest.raises(ConfigurationError, match=r"leave it out|cannot be used"):
-        MongoStorage.open(f"mongodb://127.0.0.1:1/db?{option}")
+        open_mongodb(f"mongodb://127.0.0.1:1/db?{option}")
 
 
 def test_an_address_that_asks_for_what_is_done_anyway_is_taken(single: Deployment) -> None:
     strong = "&w=majority&journal=true&readConcernLevel=majority&retryWrites=true"
     with_options = single.address("strong") + strong + "&readPreference=primary"
-    storage = MongoStorage.open(with_options)
+    storage = open_mongodb(with_options)
     storage.commit(Commit(puts=[put("a")]))
     storage.close()
     with MongoClient(single.address("strong")) as client:
@@ -159,22 +159,22 @@ def test_a_wrong_user_or_password_is_refused(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     with pytest.raises(StorageUnavailable, match=r"user or the password.*authSource") as caught:
-        MongoStorage.open(_as(user, guarded, "guarded", password))
+        open_mongodb(_as(user, guarded, "guarded", password))
     assert SECRET not in "".join(traceback.format_exception(caught.value))
     assert SECRET not in caplog.text
 
 
 def test_no_user_where_one_is_needed_is_refused(guarded: Deployment) -> None:
     with pytest.raises(StorageUnavailable, match="readWrite"):
-        MongoStorage.open(f"mongodb://{guarded.members[0].host}/guarded")
+        open_mongodb(f"mongodb://{guarded.members[0].host}/guarded")
 
 
 def test_a_user_who_may_only_read_reads(guarded: Deployment) -> None:
     with pytest.raises(StorageUnavailable, match="role readWrite"):
-        MongoStorage.open(_as("reader", guarded, "guarded"))
-    writer = MongoStorage.open(_as("writer", guarded, "guarded"))
+        open_mongodb(_as("reader", guarded, "guarded"))
+    writer = open_mongodb(_as("writer", guarded, "guarded"))
     writer.commit(Commit(puts=[put("a")]))
-    reader = MongoStorage.open(_as("reader", guarded, "guarded"))
+    reader = open_mongodb(_as("reader", guarded, "guarded"))
     assert reader.get(["a"]) == writer.get(["a"])
     assert reader.position() == writer.position() == 1
     with pytest.raises(StorageUnavailable, match=r"role readWrite .* nothing was changed"):
@@ -202,7 +202,7 @@ def test_a_database_of_somebody_else_is_left_alone(
         client["foreign"][collection].insert_one(document)
         try:
             with pytest.raises(StorageUnavailable, match=r"of another program.*another database"):
-                MongoStorage.open(single.address("foreign"))
+                open_mongodb(single.address("foreign"))
             assert client["foreign"].list_collection_names() == [collection]
             assert list(client["foreign"][collection].find()) == [document]
         finally:
@@ -222,7 +222,7 @@ def test_a_store_of_another_version_is_left_alone(
     single: Deployment, change: dict[str, object], error: type[Exception]
 ) -> None:
     address = single.address("another_version")
-    storage = MongoStorage.open(address)
+    storage = open_mongodb(address)
     storage.commit(Commit(puts=[put("a")]))
     storage.close()
     with single.members[0].client() as client:
@@ -231,7 +231,7 @@ def test_a_store_of_another_version_is_left_alone(
             database["metadata"].update_one({"_id": "infinite-memory"}, change)
             before = database["metadata"].find_one({"_id": "infinite-memory"})
             with pytest.raises(error):
-                MongoStorage.open(address)
+                open_mongodb(address)
             assert database["metadata"].find_one({"_id": "infinite-memory"}) == before
         finally:
             client.drop_database("another_version")

@@ -18,7 +18,7 @@ from mongo_servers import Deployment
 from pymongo import MongoClient
 
 from infinite_memory import Conflict, InvalidInput, StorageUnavailable, copy_store
-from infinite_memory.storage.mongodb import MongoStorage
+from infinite_memory.storage.mongodb import open_mongodb
 from infinite_memory.storage.open import open_storage
 from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.everything import dump, fill
@@ -80,7 +80,7 @@ def test_a_copy_that_was_killed_leaves_nothing_or_everything(
     source: Path, database: str, tmp_path: Path
 ) -> None:
     """The same command again, after kill -9 at whatever moment, until one comes to its end."""
-    MongoStorage.open(database).close()
+    open_mongodb(database).close()
     empty, whole = lines(database), lines(source)
     kills = 0
     for wait in (0.3, 0.1, 0.05, 0.2, 0.4):
@@ -125,7 +125,7 @@ def claim(address: str) -> object:
 
 
 def test_a_database_that_holds_something_else_is_refused(source: Path, database: str) -> None:
-    with closing(MongoStorage.open(database)) as storage:
+    with closing(open_mongodb(database)) as storage:
         fill(storage)
     before = lines(database)
     with pytest.raises(Conflict, match="holds memories or scopes already"):
@@ -134,7 +134,7 @@ def test_a_database_that_holds_something_else_is_refused(source: Path, database:
 
 
 def test_one_database_by_two_addresses_is_not_copied_into_itself(database: str) -> None:
-    with closing(MongoStorage.open(database)) as storage:
+    with closing(open_mongodb(database)) as storage:
         fill(storage)
     joined = "&" if "?" in database else "?"
     with pytest.raises(InvalidInput, match="are the same store"):

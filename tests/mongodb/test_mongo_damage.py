@@ -20,7 +20,7 @@ from infinite_memory.core.values.commit import Attach, Commit, Erase
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.scope import Scope
 from infinite_memory.core.values.verification import RecordKind
-from infinite_memory.storage.mongodb import MongoStorage
+from infinite_memory.storage.mongodb import open_mongodb
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract import make_access_key, make_embedding, put
 
@@ -38,7 +38,7 @@ def raw(single: Deployment) -> Iterator[Raw]:
 
 @pytest.fixture
 def storage(single: Deployment, raw: Raw) -> Iterator[Storage]:
-    storage = MongoStorage.open(single.address(raw.name))
+    storage = open_mongodb(single.address(raw.name))
     storage.commit(
         Commit(puts=[put("good", embedding=make_embedding(1)), put("bad", text="before")])
     )
@@ -145,7 +145,7 @@ def test_an_altered_passage_costs_the_embedding_alone_and_it_is_made_anew(
 def test_verify_names_what_is_damaged_and_mends_what_can_be_made_anew(
     single: Deployment, raw: Raw, change: dict[str, Any]
 ) -> None:
-    storage = MongoStorage.open(single.address(raw.name))
+    storage = open_mongodb(single.address(raw.name))
     embedder = HashingEmbedder()
     with closing(storage), MemoryStore.open(storage=storage, embedder=embedder) as store:
         for name in ("edited", "without", "good"):

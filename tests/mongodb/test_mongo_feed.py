@@ -16,8 +16,9 @@ from mongo_servers import Deployment
 from pymongo import MongoClient, ReturnDocument
 
 from infinite_memory.core.values.commit import Commit
-from infinite_memory.storage.mongodb import MongoStorage
+from infinite_memory.storage.mongodb import MongoStorage, open_mongodb
 from infinite_memory.storage.mongodb.commit_plan import Before, Plan, plan_commit
+from infinite_memory.storage.mongodb.connection import connect
 from infinite_memory.storage.mongodb.schema import METADATA, STORE
 from infinite_memory.testing.storage_contract import put
 
@@ -60,7 +61,7 @@ class Followed:
 
 
 def write(storage: type[MongoStorage], address: str, name: str, start: Event) -> None:
-    opened = storage.open(address)
+    opened = storage(connect(address))
     start.wait()
     for number in range(COMMITS):
         opened.commit(Commit(puts=[put(f"{name}-{number}"), put(f"{name}-twin-{number}")]))
@@ -81,7 +82,7 @@ def follow(storage: MongoStorage, done: Event, limit: int) -> Followed:
 
 
 def race(storage: type[MongoStorage], address: str) -> list[Followed]:
-    MongoStorage.open(address).close()
+    open_mongodb(address).close()
     spawn = get_context("forkserver")
     start, done = spawn.Event(), spawn.Event()
     names = [f"w{number}" for number in range(WRITERS)]
@@ -89,7 +90,7 @@ def race(storage: type[MongoStorage], address: str) -> list[Followed]:
     for process in writers:
         process.start()
     # Both are there before the first commit.
-    followers = {limit: MongoStorage.open(address) for limit in (3, 100)}
+    followers = {limit: open_mongodb(address) for limit in (3, 100)}
     with ThreadPoolExecutor() as pool:
         readers = [pool.submit(follow, each, done, limit) for limit, each in followers.items()]
         start.set()
@@ -130,7 +131,7 @@ def test_a_memory_that_is_changed_while_the_feed_is_read_is_in_it_all_the_same(
 ) -> None:
     address = single.address(f"meanwhile{limit}")
     for step in range(1, MOST_STEPS):
-        with closing(MongoStorage.open(address)) as other:
+        with closing(open_mongodb(address)) as other:
             position = other.commit(Commit(puts=[put("one")]))
 
             def change(other: MongoStorage = other) -> None:

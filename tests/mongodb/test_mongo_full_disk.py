@@ -12,6 +12,7 @@ from mongo_servers import Deployment, Member, reserved_ports
 
 from infinite_memory.core.errors import StorageUnavailable
 from infinite_memory.core.values.commit import Commit
+from infinite_memory.storage.mongodb import open_mongodb
 from infinite_memory.storage.mongodb.connection import connect
 from infinite_memory.storage.mongodb.storage import MongoStorage
 from infinite_memory.testing.storage_contract import put
@@ -58,7 +59,7 @@ def _fill_the_disk_of(member: Member, small_disk: Path) -> None:
         storage.close()
         hog.unlink()
         member.go_on()
-        storage = MongoStorage.open(address)
+        storage = open_mongodb(address)
         assert set(stored) <= set(storage.get([*stored, f"m{len(stored) - 1}"]))
         assert storage.commit(Commit(puts=[put("after")])) == storage.position()
         storage.close()

@@ -20,7 +20,7 @@ from mongo_servers import Deployment, deployment
 
 from infinite_memory import Config, MemoryStore, StorageUnavailable, StoreClosed
 from infinite_memory.core.values.commit import Commit
-from infinite_memory.storage.mongodb import MongoStorage
+from infinite_memory.storage.mongodb import MongoStorage, open_mongodb
 from infinite_memory.storage.mongodb.connection import connect
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract import put
@@ -128,7 +128,7 @@ def test_closing_does_not_wait_for_a_call_that_waits(
 
 @pytest.mark.parametrize("option", ["serverSelectionTimeoutMS=500", "timeoutMS=1500"])
 def test_one_option_alone_is_enough_where_the_server_is_gone(own: Deployment, option: str) -> None:
-    storage = MongoStorage.open(address_of(own, option))
+    storage = open_mongodb(address_of(own, option))
     storage.commit(Commit(puts=[put("a")]))
     stop(own, signal.SIGKILL)
     with soon("get"), pytest.raises(StorageUnavailable):
@@ -158,7 +158,7 @@ def test_a_commit_that_meets_the_end_of_the_server_gives_up(
 
 @pytest.mark.slow("mongodb-endurance")
 def test_without_an_option_a_call_gives_up_while_a_person_would_still_wait(own: Deployment) -> None:
-    storage = MongoStorage.open(address_of(own))
+    storage = open_mongodb(address_of(own))
     storage.commit(Commit(puts=[put("a")]))
     stop(own, signal.SIGKILL)
     for what, call in {
@@ -213,7 +213,7 @@ def test_a_process_ends_soon_without_the_server(
 @pytest.mark.slow("mongodb-endurance")
 def test_calls_outlive_an_election(tmp_path: Path) -> None:
     with deployment(3) as servers:
-        storage = MongoStorage.open(servers.address("election"))
+        storage = open_mongodb(servers.address("election"))
         storage.commit(Commit(puts=[put("a")]))
         primary = servers.primary()
         primary.kill()

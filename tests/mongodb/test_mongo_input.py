@@ -36,7 +36,7 @@ from infinite_memory.core.values.entry import (
 from infinite_memory.core.values.link import LinkKey, LinkType
 from infinite_memory.core.values.record import Usage
 from infinite_memory.core.values.scope import Scope
-from infinite_memory.storage.mongodb import MongoStorage
+from infinite_memory.storage.mongodb import open_mongodb
 from infinite_memory.testing.storage_contract import make_embedding, make_memory, put
 from infinite_memory.testing.storage_contract.base import NOW, make_link
 from infinite_memory.testing.storage_contract.journal import make_action
@@ -66,7 +66,7 @@ def address(single: Deployment) -> Iterator[str]:
 
 @pytest.fixture
 def storage(address: str) -> Iterator[Storage]:
-    storage = MongoStorage.open(address)
+    storage = open_mongodb(address)
     yield storage
     storage.close()
 
@@ -284,7 +284,7 @@ def test_a_commit_may_be_larger_than_a_document(storage: Storage) -> None:
 
 def test_a_commit_may_be_larger_than_a_message() -> None:
     with deployment(1, extra=("--wiredTigerCacheSizeGB", "1")) as servers:
-        storage = MongoStorage.open(servers.address("large"))
+        storage = open_mongodb(servers.address("large"))
         _commit_large(storage, 60)
         storage.close()
 

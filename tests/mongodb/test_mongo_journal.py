@@ -21,7 +21,7 @@ from infinite_memory.core.values.commit import Commit, Erase
 from infinite_memory.core.values.entry import JournalEnd, entry_digest
 from infinite_memory.core.values.record import Usage
 from infinite_memory.core.values.verification import RecordKind
-from infinite_memory.storage.mongodb import MongoStorage
+from infinite_memory.storage.mongodb import MongoStorage, open_mongodb
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract import put
 from infinite_memory.testing.storage_contract.base import NOW, make_link
@@ -54,7 +54,7 @@ def address(servers: Deployment, raw: Raw) -> str:
 
 @pytest.fixture
 def storage(address: str) -> Iterator[MongoStorage]:
-    storage = MongoStorage.open(address)
+    storage = open_mongodb(address)
     storage.commit(Commit(puts=[put("a"), put("b")], entry=make_action("a", "b")))
     storage.commit(Commit(links=[make_link("a", "b")], entry=make_action("b")))
     storage.commit(Commit(puts=[put("a", revision=2)], entry=make_action("a")))
@@ -164,7 +164,7 @@ def test_an_activation_is_a_field_only_where_there_is_one_and_is_checked(
 
 
 def test_verify_names_what_is_damaged_beside_the_memories(address: str, raw: Raw) -> None:
-    with closing(MongoStorage.open(address)) as storage:
+    with closing(open_mongodb(address)) as storage:
         storage.commit(Commit(puts=[put("a"), put("b")], links=[make_link("a", "b")]))
         storage.commit(Commit(entry=make_action("a", "b")))
         storage.count_usage({each: Usage(count=1, last=NOW) for each in "ab"})
@@ -180,7 +180,7 @@ def test_verify_names_what_is_damaged_beside_the_memories(address: str, raw: Raw
 
 
 def write(address: str, name: str, start: Event) -> None:
-    storage = MongoStorage.open(address)
+    storage = open_mongodb(address)
     start.wait()
     for number in range(COMMITS):
         memory_id = f"{name}-{number}"
@@ -191,7 +191,7 @@ def write(address: str, name: str, start: Event) -> None:
 
 def test_processes_that_commit_at_once_leave_one_unbroken_chain(address: str) -> None:
     spawn = get_context("forkserver")
-    with closing(MongoStorage.open(address)) as storage:
+    with closing(open_mongodb(address)) as storage:
         storage.commit(Commit(puts=[put("shared")]))
         start = spawn.Event()
         names = [f"w{number}" for number in range(WRITERS)]
@@ -231,7 +231,7 @@ def test_a_count_that_was_killed_at_any_step_is_whole_or_not_there(
     seen = []
     try:
         for step in range(1, 60):
-            with closing(MongoStorage.open(address)) as storage:
+            with closing(open_mongodb(address)) as storage:
                 storage.commit(
                     Commit(
                         erases=[Erase(id="a"), Erase(id="b")],
@@ -243,7 +243,7 @@ def test_a_count_that_was_killed_at_any_step_is_whole_or_not_there(
                 child.join()
                 if step % 8:
                     abort_transactions(address)
-                with closing(MongoStorage.open(address)) as other:
+                with closing(open_mongodb(address)) as other:
                     found = other.usage(["a", "b"])
                     assert storage.usage(["a", "b"]) == found
                 assert [usage.count for usage in found.values()] in ([], [5, 7])

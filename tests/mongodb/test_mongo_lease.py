@@ -15,7 +15,7 @@ from mongo_servers import Deployment
 
 from infinite_memory import Conflict
 from infinite_memory.core.protocols import Lease
-from infinite_memory.storage.mongodb import MongoStorage
+from infinite_memory.storage.mongodb import MongoStorage, open_mongodb
 from tests.harness.leasing import Holder, lease_commit
 
 pytestmark = pytest.mark.slow("mongodb")
@@ -27,14 +27,14 @@ LOOK_SECONDS = 3.0
 @pytest.fixture
 def address(single: Deployment, tmp_path: Path) -> Iterator[str]:
     address = single.address_of(tmp_path)
-    MongoStorage.open(address).close()
+    open_mongodb(address).close()
     yield address
     single.drop(tmp_path)
 
 
 @pytest.fixture
 def storage(address: str) -> Iterator[MongoStorage]:
-    with closing(MongoStorage.open(address)) as storage:
+    with closing(open_mongodb(address)) as storage:
         yield storage
 
 
@@ -51,7 +51,7 @@ def taken(storage: MongoStorage) -> Lease | None:
 def test_a_killed_process_loses_the_lease_within_seconds(
     storage: MongoStorage, address: str
 ) -> None:
-    with Holder(partial(MongoStorage.open, address)) as holder:
+    with Holder(partial(open_mongodb, address)) as holder:
         assert holder.number is not None
         assert storage.try_lease("here") is None
         holder.signal(signal.SIGKILL)
@@ -64,7 +64,7 @@ def test_a_killed_process_loses_the_lease_within_seconds(
 def test_a_process_that_was_stopped_and_comes_back_changes_nothing(
     storage: MongoStorage, address: str
 ) -> None:
-    with Holder(partial(MongoStorage.open, address)) as holder:
+    with Holder(partial(open_mongodb, address)) as holder:
         assert holder.commit("before")
         holder.signal(signal.SIGSTOP)
         lease = taken(storage)
@@ -79,7 +79,7 @@ def test_a_process_that_was_stopped_and_comes_back_changes_nothing(
 def test_a_lease_that_is_renewed_is_kept_beyond_its_time(
     storage: MongoStorage, address: str
 ) -> None:
-    with Holder(partial(MongoStorage.open, address)) as holder:
+    with Holder(partial(open_mongodb, address)) as holder:
         for _ in range(5):
             threading.Event().wait(LOOK_SECONDS)
             assert holder.renew()
@@ -89,7 +89,7 @@ def test_a_lease_that_is_renewed_is_kept_beyond_its_time(
 def test_a_lease_that_ran_out_and_that_nobody_took_goes_on(
     storage: MongoStorage, address: str
 ) -> None:
-    with Holder(partial(MongoStorage.open, address)) as holder:
+    with Holder(partial(open_mongodb, address)) as holder:
         holder.signal(signal.SIGSTOP)
         pause = threading.Event()
         while storage.lease_holder() is not None:

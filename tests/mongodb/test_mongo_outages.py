@@ -18,6 +18,7 @@ from pymongo.errors import PyMongoError
 from infinite_memory.core.errors import StorageError, StorageUnavailable, StoreClosed
 from infinite_memory.core.protocols import Storage
 from infinite_memory.core.values.commit import Commit
+from infinite_memory.storage.mongodb import open_mongodb
 from infinite_memory.storage.mongodb.connection import connect
 from infinite_memory.storage.mongodb.storage import MongoStorage
 from infinite_memory.testing.storage_contract import put
@@ -122,7 +123,7 @@ def test_commits_that_wait_together_for_a_server_give_up_together(
 
 def test_a_read_outlives_connections_that_are_lost_again_and_again_in_an_election() -> None:
     with deployment(3, extra=("--setParameter", "enableTestCommands=1")) as servers:
-        storage = MongoStorage.open(servers.address("election"))
+        storage = open_mongodb(servers.address("election"))
         storage.commit(Commit(puts=[put("a")]))
         with pymongo.MongoClient(servers.address("admin")) as client:
             # The driver repeats a read once, so five lost connections are three tries of ours.

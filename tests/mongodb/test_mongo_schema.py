@@ -16,7 +16,7 @@ from pymongo.database import Database
 from infinite_memory.core.errors import SchemaTooNew, SchemaTooOld, StoreDamaged
 from infinite_memory.core.values.commit import Commit
 from infinite_memory.core.values.record import Usage
-from infinite_memory.storage.mongodb import MongoStorage, migrations
+from infinite_memory.storage.mongodb import migrations, open_existing_mongodb, open_mongodb
 from infinite_memory.storage.mongodb.connection import connect
 from infinite_memory.storage.mongodb.schema import SCHEMA_VERSION
 from infinite_memory.testing.storage_contract import make_access_key, put
@@ -67,7 +67,7 @@ def test_an_earlier_store_is_refused_with_how_to_move_it_and_left_alone(
 ) -> None:
     make_earlier(raw, version)
     before = contents(raw)
-    for open_store in (MongoStorage.open, MongoStorage.open_existing):
+    for open_store in (open_mongodb, open_existing_mongodb):
         with pytest.raises(SchemaTooOld) as caught:
             open_store(address)
         sentence = str(caught.value)
@@ -84,10 +84,10 @@ def test_a_new_store_goes_into_another_database_of_the_same_server(
     make_earlier(raw, 2)
     other = single.address("schema_new")
     try:
-        with closing(MongoStorage.open(other)) as storage:
+        with closing(open_mongodb(other)) as storage:
             storage.commit(Commit(puts=[put("a")]))
         with pytest.raises(SchemaTooOld):
-            MongoStorage.open(address)
+            open_mongodb(address)
     finally:
         single.drop_database("schema_new")
 
@@ -109,7 +109,7 @@ STEPS = {SCHEMA_VERSION: keep_kinds, SCHEMA_VERSION + 1: count_memories}
 @pytest.fixture
 def schema_1(address: str, raw: Raw) -> str:
     """Return the address of a store as schema 1 left it: without access keys."""
-    with closing(MongoStorage.open(address)) as storage:
+    with closing(open_mongodb(address)) as storage:
         storage.commit(Commit(puts=[put("a")], entry=make_action("a")))
     raw.drop_collection("access_keys")
     raw["metadata"].update_one({"_id": "infinite-memory"}, {"$set": {"version": 1}})
@@ -117,7 +117,7 @@ def schema_1(address: str, raw: Raw) -> str:
 
 
 def _open_and_count(address: str) -> None:
-    with closing(MongoStorage.open(address)) as storage:
+    with closing(open_mongodb(address)) as storage:
         assert storage.access_keys() == {}
 
 
@@ -134,7 +134,7 @@ def test_a_store_of_schema_1_gets_its_access_keys_whoever_opens_it_first(
     assert raw["metadata"].find_one({"version": SCHEMA_VERSION}) is not None
     assert "access_keys" in raw.list_collection_names()
     key = make_access_key("aaaaaaaa")
-    with closing(MongoStorage.open(schema_1)) as storage:
+    with closing(open_mongodb(schema_1)) as storage:
         assert list(storage.get(["a"])) == ["a"]
         assert [entry.action for entry in storage.journal(limit=9)] == [make_action("a")]
         storage.commit(Commit(access_keys=[key]))
@@ -147,7 +147,7 @@ _RECALLED = Usage(count=3, last=NOW)
 @pytest.fixture
 def schema_2(address: str, raw: Raw) -> str:
     """Return the address of a store as schema 2 left it: without activations."""
-    with closing(MongoStorage.open(address)) as storage:
+    with closing(open_mongodb(address)) as storage:
         storage.commit(Commit(puts=[put("a")], entry=make_action("a")))
         storage.count_usage({"a": _RECALLED})
     assert set(raw["usage"].find_one() or {}) == {"_id", "count", "last", "checksum"}
@@ -156,7 +156,7 @@ def schema_2(address: str, raw: Raw) -> str:
 
 
 def _open_and_read_usage(address: str) -> None:
-    with closing(MongoStorage.open(address)) as storage:
+    with closing(open_mongodb(address)) as storage:
         assert storage.usage(["a"]) == {"a": _RECALLED}
 
 
@@ -172,7 +172,7 @@ def test_a_store_of_schema_2_keeps_its_recalls_and_takes_activations(
     assert [process.exitcode for process in openers] == [0] * 4
     assert raw["metadata"].find_one({"version": SCHEMA_VERSION}) is not None
     activation = Usage(count=0, activation=5.0, activated_at=NOW)
-    with closing(MongoStorage.open(schema_2)) as storage:
+    with closing(open_mongodb(schema_2)) as storage:
         storage.count_usage({"a": activation})
         assert storage.usage(["a"]) == {"a": _RECALLED.plus(activation)}
         assert [entry.action for entry in storage.journal(limit=9)] == [make_action("a")]
@@ -182,7 +182,7 @@ def test_a_program_of_schema_2_counts_nothing_in_a_store_brought_forward(
     address: str, raw: Raw
 ) -> None:
     """It would write the usage of a memory without the activation."""
-    with closing(MongoStorage.open(address)) as storage:
+    with closing(open_mongodb(address)) as storage:
         storage.commit(Commit(puts=[put("a")]))
         raw["metadata"].update_one({}, {"$set": {"version": SCHEMA_VERSION + 1}})
         with pytest.raises(SchemaTooNew, match="upgrade infinite-memory"):
@@ -193,7 +193,7 @@ def test_a_program_of_schema_2_counts_nothing_in_a_store_brought_forward(
 @pytest.fixture
 def older(address: str) -> str:
     """Return the address of a store of today, which is an older one to the next versions."""
-    with closing(MongoStorage.open(address)) as storage:
+    with closing(open_mongodb(address)) as storage:
         storage.commit(Commit(puts=[put("a"), put("b")]))
     return address
 
@@ -234,12 +234,12 @@ def test_a_step_that_fails_leaves_the_schema_before_it(older: str, raw: Raw) -> 
 
 
 def test_an_older_program_is_refused_from_then_on(older: str) -> None:
-    with closing(MongoStorage.open(older)) as storage:
+    with closing(open_mongodb(older)) as storage:
         assert bring_forward(older)
         with pytest.raises(SchemaTooNew, match=f"its schema is {TARGET}"):
             storage.commit(Commit(puts=[put("late")]))
         with pytest.raises(SchemaTooNew, match="upgrade infinite-memory"):
-            MongoStorage.open(older)
+            open_mongodb(older)
 
 
 def test_a_schema_without_a_step_is_damage(older: str, raw: Raw) -> None:

@@ -14,7 +14,7 @@ from pymongo import MongoClient, WriteConcern
 
 from infinite_memory.core.errors import StorageUnavailable
 from infinite_memory.core.values.commit import Commit
-from infinite_memory.storage.mongodb import MongoStorage
+from infinite_memory.storage.mongodb import open_existing_mongodb, open_mongodb
 from infinite_memory.storage.mongodb.connection import connect, refuse_standalone
 from infinite_memory.storage.mongodb.managed.open import open_managed
 from infinite_memory.testing.storage_contract import put
@@ -55,7 +55,7 @@ def contents(member: Member) -> dict[str, dict[str, list[dict[str, Any]]]]:
 
 def refusal(address: str) -> str:
     with pytest.raises(StorageUnavailable) as caught:
-        MongoStorage.open(address)
+        open_mongodb(address)
     return str(caught.value)
 
 
@@ -84,12 +84,12 @@ def test_a_standalone_server_is_refused_and_accepted_after_the_two_commands(
         assert RESTART in sentence
         assert "nothing was changed" in sentence
         with pytest.raises(StorageUnavailable, match="standalone server"):
-            MongoStorage.open_existing(address)
+            open_existing_mongodb(address)
         assert contents(member) == before
         member.stop()
         member = start(folder, port, "rs0")
         initiate(member, sentence)
-        with closing(MongoStorage.open(address)) as storage:
+        with closing(open_mongodb(address)) as storage:
             storage.commit(Commit(puts=[put("a")]))
             assert list(storage.get(["a"])) == ["a"]
         assert contents(member)["theirs"] == before["theirs"]
@@ -104,7 +104,7 @@ def test_a_store_whose_server_was_started_alone_opens_again_as_a_replica_set(
     member = start(folder, port, "rs0")
     try:
         initiate(member, refusal(address))
-        with closing(MongoStorage.open(address)) as storage:
+        with closing(open_mongodb(address)) as storage:
             storage.commit(Commit(puts=[put("a")]))
             identity = storage.identity
         member.stop()
@@ -114,7 +114,7 @@ def test_a_store_whose_server_was_started_alone_opens_again_as_a_replica_set(
         assert contents(member) == before
         member.stop()
         member = start(folder, port, "rs0")
-        with closing(MongoStorage.open(address)) as storage:
+        with closing(open_mongodb(address)) as storage:
             assert storage.identity == identity
             assert list(storage.get(["a"])) == ["a"]
     finally:
@@ -132,7 +132,7 @@ def test_a_member_whose_replica_set_was_never_initiated_is_refused_with_the_comm
         assert "not initiated" in sentence
         assert "--replSet" not in sentence
         initiate(member, sentence)
-        with closing(MongoStorage.open(address)) as storage:
+        with closing(open_mongodb(address)) as storage:
             storage.commit(Commit(puts=[put("a")]))
     finally:
         member.stop()

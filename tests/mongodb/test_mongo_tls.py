@@ -11,7 +11,7 @@ from attrs import frozen
 from mongo_servers import Deployment, deployment
 
 from infinite_memory import Config, ConfigurationError, MemoryStore, StorageUnavailable
-from infinite_memory.storage.mongodb import MongoStorage
+from infinite_memory.storage.mongodb import open_mongodb
 from infinite_memory.testing.embedders import HashingEmbedder
 
 pytestmark = pytest.mark.slow("mongodb")
@@ -78,7 +78,7 @@ def test_a_server_that_is_not_trusted_is_refused(
     guarded: Guarded, options: tuple[str, ...]
 ) -> None:
     with pytest.raises(StorageUnavailable, match=r"reached over TLS .*tlsCAFile") as caught:
-        MongoStorage.open(guarded.address(*options))
+        open_mongodb(guarded.address(*options))
     assert SECRET not in str(caught.value)
 
 
@@ -91,7 +91,7 @@ def test_a_client_that_the_server_does_not_take_is_told_so(
     guarded: Guarded, options: tuple[str, ...]
 ) -> None:
     with pytest.raises(StorageUnavailable, match=r"cannot be reached .*connection closed"):
-        MongoStorage.open(guarded.address(*options))
+        open_mongodb(guarded.address(*options))
 
 
 @pytest.mark.parametrize("name", ["missing.pem", "none.pem"])
@@ -100,4 +100,4 @@ def test_a_certificate_that_is_none_is_a_mistake_of_the_address(
     guarded: Guarded, option: str, name: str
 ) -> None:
     with pytest.raises(ConfigurationError, match="cannot be used"):
-        MongoStorage.open(guarded.address("tls=true", f"{option}=PEM/{name}"))
+        open_mongodb(guarded.address("tls=true", f"{option}=PEM/{name}"))

@@ -12,7 +12,7 @@ from functools import partial
 from attrs import evolve
 
 from infinite_memory.core.errors import Conflict
-from infinite_memory.core.protocols import Storage, SupportsPartitions, limit_to_brief_calls
+from infinite_memory.core.protocols import Storage, limit_to_brief_calls
 from infinite_memory.core.values.access.key import AccessKey
 from infinite_memory.core.values.commit import Commit
 from infinite_memory.core.values.criteria import Criteria
@@ -77,8 +77,8 @@ class ConfinedStorage:
 
     def keeps_together(self, memory_id: str, scope: str) -> bool:
         """Return whether an id would lie beside a scope; see `SupportsPartitions`."""
-        inner = self._inner
-        return not isinstance(inner, SupportsPartitions) or inner.keeps_together(memory_id, scope)
+        inner_keeps = getattr(self._inner, "keeps_together", None)
+        return inner_keeps is None or bool(inner_keeps(memory_id, scope))
 
     @silence_damage_log()
     def commit(self, commit: Commit) -> int:

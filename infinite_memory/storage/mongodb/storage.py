@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from pymongo.errors import (
     ConnectionFailure,
     NetworkTimeout,
+    OperationFailure,
     ServerSelectionTimeoutError,
 )
 
@@ -43,8 +44,8 @@ from infinite_memory.storage.mongodb.brief_calls import (
 )
 from infinite_memory.storage.mongodb.commit import Committer, Guard
 from infinite_memory.storage.mongodb.commit_plan import Plan
-from infinite_memory.storage.mongodb.connection import Connection, connect, revive_server
-from infinite_memory.storage.mongodb.creation import ensure_store, has_store
+from infinite_memory.storage.mongodb.connection import Connection, revive_server
+from infinite_memory.storage.mongodb.creation import ensure_store
 from infinite_memory.storage.mongodb.errors import translate_errors
 from infinite_memory.storage.mongodb.feed import FeedReader
 from infinite_memory.storage.mongodb.journal import JournalReader
@@ -70,6 +71,7 @@ _RETRY_SECONDS = 60.0
 _ELECTION_PAUSE_SECONDS = 0.1
 # How often a call finishes the replacement of the content before it gives up.
 _MOST_SWAPS = 5
+_SNAPSHOT_UNAVAILABLE = 246
 
 
 class MongoStorage:
@@ -83,7 +85,7 @@ class MongoStorage:
         damage: DamageLog | None = None,
         guard: Guard | None = None,
     ) -> None:
-        """Work on `connection`, whose client is closed at the end. Use `open` instead.
+        """Work on `connection`, whose client is closed at the end. Use `open_mongodb`.
 
         With an `identity` the store exists, in the present schema. `damage` is the log of an object
         on the same store; `guard` may refuse commits, see `Committer`.
@@ -107,40 +109,6 @@ class MongoStorage:
             self._identity = ensure_store(connection)
             migrate(connection)
             self._finish_swap()
-
-    @classmethod
-    def open(cls, address: str) -> MongoStorage:
-        """Open the store at an address that begins with mongodb:// or mongodb+srv://.
-
-        Collections, indexes and the scope `Global` are created at the first use.
-
-        Raises:
-            ConfigurationError: the address cannot be used, or asks for less than durable writes.
-            StorageUnavailable: the server cannot be reached, is too old, is a standalone
-                server, or refuses the user.
-            SchemaTooNew: a newer version of this package wrote it.
-            SchemaTooOld: a development version before schema 1 wrote it.
-            StoreDamaged: the store document, which counts the changes, cannot be read.
-        """
-        connection = connect(address)
-        try:
-            return cls(connection)
-        except BaseException:
-            close_client(connection.client)
-            raise
-
-    @classmethod
-    def open_existing(cls, address: str) -> MongoStorage | None:
-        """Open the store as `open` does, or return None where there is none yet."""
-        connection = connect(address)
-        try:
-            if has_store(connection):
-                return cls(connection)
-        except BaseException:
-            close_client(connection.client)
-            raise
-        close_client(connection.client)
-        return None
 
     @property
     def identity(self) -> str:
@@ -392,6 +360,9 @@ class MongoStorage:
                     raise
 
     def _is_retry_useful(self, cause: BaseException | None, tries: int, seconds: float) -> bool:
+        if isinstance(cause, OperationFailure) and cause.code == _SNAPSHOT_UNAVAILABLE:
+            # A restore has renamed a collection in the middle of the reading.
+            return tries <= _MOST_SWAPS
         if not isinstance(cause, ConnectionFailure) or isinstance(cause, NetworkTimeout):
             return False
         client = self._connection.client

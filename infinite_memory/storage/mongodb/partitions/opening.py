@@ -53,10 +53,16 @@ def open_mongodb(address: str, **settings: Any) -> Storage:
     The option `partitions=N` of the address creates a store in N databases where there is none.
     `settings` of the driver override the options of the address.
 
+    Collections and indexes are created at the first use.
+
     Raises:
-        ConfigurationError: as `MongoStorage.open`; or the store has another number of partitions,
-            or the database is a partition of another store.
-        StorageError: as `MongoStorage.open`.
+        ConfigurationError: the address cannot be used, or asks for less than durable writes; the
+            store has another number of partitions, or is a partition of another store.
+        StorageUnavailable: the server cannot be reached, is too old, is a standalone server, or
+            refuses the user; or a database holds something else.
+        SchemaTooNew: a newer version of this package wrote it.
+        SchemaTooOld: a development version before schema 1 wrote it.
+        StoreDamaged: the store document, which counts the changes, cannot be read.
     """
     address, wanted = split_partitions(address)
     connection = connect(address, **settings)

@@ -11,8 +11,6 @@ from itertools import islice
 from operator import attrgetter
 from typing import TypeVar
 
-from pymongo.errors import OperationFailure
-
 from infinite_memory.core.clock import current_deadline
 from infinite_memory.core.errors import InfiniteMemoryError
 from infinite_memory.core.protocols import Lease, Replacement, Storage
@@ -71,7 +69,6 @@ _Result = TypeVar("_Result")
 _MOST_ENTRIES = 200
 # How often a snapshot is taken anew, so that no commit is between it and the order.
 _TRIES = 20
-_SNAPSHOT_UNAVAILABLE = 246
 
 
 class PartitionedStorage:
@@ -186,15 +183,8 @@ class PartitionedStorage:
         """Return what `read` finds as of one moment, with the retries of the first partition."""
 
         def work() -> _Result:
-            for tries_left in (True, False):
-                try:
-                    with self._read_view() as view:
-                        return read(view)
-                except OperationFailure as error:
-                    # A restore has renamed the collections meanwhile.
-                    if error.code != _SNAPSHOT_UNAVAILABLE or not tries_left:
-                        raise
-            raise AssertionError
+            with self._read_view() as view:
+                return read(view)
 
         return self._first._run_work(work)
 
@@ -317,7 +307,8 @@ class PartitionedStorage:
 
     def history(self, memory_id: str) -> list[Memory]:
         """Return every revision of a memory; see `Storage.history`."""
-        return self._partitions[partition_of(memory_id, len(self._partitions))].history(memory_id)
+        [(partition, _)] = self._by_partition([memory_id])
+        return partition.history(memory_id)
 
     def erased(self, ids: Collection[str]) -> frozenset[str]:
         """Return the ids among `ids` that were erased; see `Storage.erased`."""
