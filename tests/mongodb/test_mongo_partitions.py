@@ -6,7 +6,9 @@ import json
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from multiprocessing import get_context
@@ -38,7 +40,7 @@ from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.entry import entry_digest
 from infinite_memory.core.values.scope import Scope
 from infinite_memory.storage.mongodb import open_existing_mongodb, open_mongodb
-from infinite_memory.storage.mongodb.metadata import refuse_newer
+from infinite_memory.storage.mongodb.metadata import HELD, refuse_newer
 from infinite_memory.storage.mongodb.partitions.placement import partition_of, partition_of_scope
 from infinite_memory.storage.mongodb.schema import METADATA, SCHEMA_VERSION, STORE
 from infinite_memory.testing.embedders import HashingEmbedder
@@ -225,6 +227,48 @@ def test_processes_that_write_alone_get_one_order_and_one_chain(
         per_partition = [[i for i in own if partition_of(i, COUNT) == n] for n in range(COUNT)]
         for listed in per_partition:
             assert listed == sorted(listed, key=lambda i: int(i.split("-")[1]))
+
+
+@pytest.mark.thorough
+def test_commits_of_all_partitions_come_through_beside_writers_without_a_pause(
+    storage: Storage, address: str
+) -> None:
+    """Each writer alone would be quicker to take a turn than one that takes a turn in each."""
+    forkserver = get_context("forkserver")
+    writers = [forkserver.Process(target=_write_alone, args=(address, name, 400)) for name in "xyz"]
+    for process in writers:
+        process.start()
+    while storage.position() < 3:
+        time.sleep(0.01)
+    for number in range(20):
+        scope = Scope(name=f"new {number}")
+        storage.commit(Commit(scopes=[scope], puts=[put(f"a{number}"), put(f"b{number}")]))
+    assert any(process.is_alive() for process in writers), "they wrote all the while"
+    for process in writers:
+        process.join()
+    assert [process.exitcode for process in writers] == [0, 0, 0]
+    assert storage.position() == 1240
+
+
+@pytest.mark.parametrize("is_dead", [False, True])
+def test_a_commit_waits_while_one_of_all_partitions_takes_its_turns(
+    storage: Storage, address: str, *, is_dead: bool
+) -> None:
+    own = next(i for i in map(str, range(99)) if storage.keeps_together(i, "s"))  # type: ignore[attr-defined]
+    with connected(address) as client:
+        place = client[_database_of(address, partition_of(own, COUNT))][METADATA]
+        place.update_one({"_id": STORE}, {"$set": {HELD: "somebody"}})
+        with ThreadPoolExecutor() as pool:
+            waiting = pool.submit(storage.commit, Commit(puts=[put(own, scope="s")]))
+            while not is_dead and place.find_one({"_id": STORE, "turns": {"$gt": 0}}) is None:
+                assert not waiting.done()
+                with closing(open_mongodb(address)) as other:
+                    other.commit(Commit(scopes=[Scope(name="new")]))
+            waiting.result()
+        found = place.find_one({"_id": STORE})
+        assert found is not None
+        assert HELD not in found
+    assert set(storage.get([own])) == {own}
 
 
 @pytest.mark.thorough

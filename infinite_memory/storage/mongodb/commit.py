@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import secrets
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -10,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from attrs import frozen
+from pymongo import WriteConcern
 from pymongo.client_session import ClientSession
 from pymongo.database import Database
 from pymongo.errors import ServerSelectionTimeoutError
@@ -35,6 +38,7 @@ from infinite_memory.storage.mongodb.connection import Connection
 from infinite_memory.storage.mongodb.documents import decode_memory, revision_of
 from infinite_memory.storage.mongodb.lease import lease_number_in
 from infinite_memory.storage.mongodb.metadata import (
+    HELD,
     encode_end,
     end_in,
     sequence_in,
@@ -48,11 +52,22 @@ from infinite_memory.storage.mongodb.usage import add_usage
 from infinite_memory.storage.preconditions import Present, refuse_changes
 
 _IDS_AT_ONCE = 1000
+# A commit of all partitions takes its turns in some milliseconds, once the others wait.
+_HELD_SECONDS = 2.0
+_HELD_PAUSE_SECONDS = 0.02
 _Document = dict[str, Any]
 _MakePlan = Callable[[ClientSession, _Document], Plan]
 
 Guard = Callable[[Commit, Before, ClientSession], None]
 """Refuses a commit, given the documents before it, by an exception."""
+
+
+class CommitHeld(Exception):
+    """A commit of all partitions asked this one to wait; `token` names that request."""
+
+    def __init__(self, token: object) -> None:
+        super().__init__(token)
+        self.token = token
 
 
 class Committer:
@@ -89,13 +104,27 @@ class Committer:
         # One commit at a time in this process: parallel commits would only cause write conflicts.
         with self.hold_commit_lock():
             try:
-                return in_transaction(
-                    self._connection, lambda session: self._write_plan(make_plan, session)
-                )
+                return self._carry_out_unheld(make_plan)
             except ServerSelectionTimeoutError as error:
                 if not is_brief():
                     self._in_vain = time.monotonic(), str(error)
                 raise
+
+    def _carry_out_unheld(self, make_plan: _MakePlan) -> Plan:
+        """Carry a plan out when no commit of all partitions waits, but for one that has died."""
+        seen: object = None
+        ignored: object = None
+        until = 0.0
+        while True:
+            write = partial(self._write_plan, make_plan, ignored)
+            try:
+                return in_transaction(self._connection, write)
+            except CommitHeld as error:
+                if error.token != seen:
+                    seen, until = error.token, time.monotonic() + _HELD_SECONDS
+                elif time.monotonic() > until:
+                    ignored = seen
+            time.sleep(random.uniform(0, _HELD_PAUSE_SECONDS))
 
     @contextmanager
     def hold_commit_lock(self) -> Iterator[None]:
@@ -114,10 +143,18 @@ class Committer:
         finally:
             self._commit_lock.release()
 
-    def _write_plan(self, make_plan: _MakePlan, session: ClientSession) -> Plan:
-        plan = make_plan(session, take_turn(self._database, self._connection.place, session))
+    def _write_plan(self, make_plan: _MakePlan, ignored: object, session: ClientSession) -> Plan:
+        store = take_turn(self._database, self._connection.place, session)
+        if store.get(HELD) not in (None, ignored):
+            raise CommitHeld(store[HELD])
+        plan = make_plan(session, store)
         self.write(plan, session)
         return plan
+
+    def hold(self) -> None:
+        """Ask the commits to wait until the next one of all partitions, for a moment at most."""
+        metadata = self._database.get_collection(METADATA, write_concern=WriteConcern(w=1))
+        metadata.update_one({"_id": STORE}, {"$set": {HELD: secrets.token_hex(8)}})
 
     def write(self, plan: Plan, session: ClientSession) -> None:
         """Write a plan in a transaction that has taken its turn."""

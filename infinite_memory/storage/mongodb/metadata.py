@@ -25,6 +25,10 @@ SWAP = "swap"
 """The field that notes that the content is being replaced, see `views.replacement`."""
 
 
+HELD = "held"
+"""The field in which a commit of all partitions asks the commits of this one to wait."""
+
+
 class SwapUnfinished(StorageUnavailable):
     """The content of the store is being replaced: finish that, then repeat the call."""
 
@@ -34,7 +38,8 @@ def take_turn(
 ) -> dict[str, Any]:
     """Count a commit in the store document, and return it as it was, in the transaction.
 
-    Done first, so that a parallel commit fails here with a write conflict.
+    Done first, so that a parallel commit fails here with a write conflict. It ends the request of a
+    commit of all partitions, which either takes its turn now or has died.
 
     Raises:
         SchemaTooNew: a newer version of this package has changed the store while it was open.
@@ -42,7 +47,7 @@ def take_turn(
         SwapUnfinished: the content of the store is being replaced.
     """
     found = database.get_collection(METADATA).find_one_and_update(
-        {"_id": STORE}, {"$inc": {"turns": 1}}, session=session
+        {"_id": STORE}, {"$inc": {"turns": 1}, "$unset": {HELD: ""}}, session=session
     )
     if found is None:
         raise StorageUnavailable(f"{place} was dropped while it was open")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence, Set
 from contextlib import ExitStack
+from itertools import count
 
 from attrs import evolve, frozen
 from pymongo import UpdateOne
@@ -101,9 +102,16 @@ class CommonCommitter:
         with ExitStack() as held:
             for committer in self.committers:
                 held.enter_context(committer.hold_commit_lock())
-            return in_transaction(
-                self.connections[0], lambda session: self._carry_out(commit, session)
-            )
+            tries = count()
+
+            def carry_out(session: ClientSession) -> tuple[int, int]:
+                if next(tries):
+                    # Others were quicker to take a turn, and always would be.
+                    for committer in self.committers:
+                        committer.hold()
+                return self._carry_out(commit, session)
+
+            return in_transaction(self.connections[0], carry_out)
 
     def _carry_out(self, commit: Commit, session: ClientSession) -> tuple[int, int]:
         parts = split_commit(commit, len(self.connections))
