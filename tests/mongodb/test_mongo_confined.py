@@ -25,6 +25,7 @@ class TestConfinedMongoStorage(ConfinedContract):
     def _prepared(self, either: Deployment, home: Path) -> Iterator[None]:
         # By folder, and a plain value, so that a child process can open it as well.
         self.addresses = {str(home): either.address_of(home)}
+        self.orders_later = either.orders_later  # type: ignore[misc]
         yield
         either.drop(home)
 
