@@ -30,14 +30,16 @@ from infinite_memory import Config, MemoryStore
 from infinite_memory.core.clock import Deadline, within
 from infinite_memory.core.errors import (
     ConfigurationError,
+    Conflict,
     SchemaTooNew,
     StorageUnavailable,
     StoreDamaged,
 )
 from infinite_memory.core.protocols import Storage
-from infinite_memory.core.values.commit import Commit
+from infinite_memory.core.values.commit import Commit, Expect, ExpectContent, ExpectKey
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.entry import entry_digest
+from infinite_memory.core.values.memory import Status
 from infinite_memory.core.values.scope import Scope
 from infinite_memory.storage.mongodb import open_existing_mongodb, open_mongodb
 from infinite_memory.storage.mongodb.metadata import HELD, refuse_newer
@@ -126,6 +128,65 @@ def test_what_a_person_stores_is_written_in_one_partition(
         assert writes[0] == {own}
         # What follows gives the changes their numbers in the whole order, in the first partition.
         assert all(databases == {_database_of(address, 0)} for databases in writes[1:])
+
+
+@pytest.mark.parametrize("scope", PEOPLE)
+def test_memories_that_lie_elsewhere_do_not_make_their_scope_take_all_partitions(
+    store: MemoryStore, commands: _Commands, address: str, scope: str
+) -> None:
+    person = store.confine(scopes=[scope])
+    ids = [f"given-{number}" for number in range(4 * COUNT)]
+    for number, memory_id in enumerate(ids):
+        said = f"Message {number} of a session."
+        person.remember(said, id=memory_id, key=f"message {number}")
+        # What lies elsewhere is known in its scope, as a repeat and below as the holder of a key.
+        assert person.remember(said, key=f"message {number}").id == memory_id
+    commands.seen.clear()
+    person.remember("The blue ladder hangs in the garage.", key="ladder")
+    assert commands.transactions()[0] == {_database_of(address, partition_of_scope(scope, COUNT))}
+    for number, memory_id in enumerate(ids):
+        newer = person.remember(f"Another message {number}.", key=f"message {number}")
+        assert newer.superseded == (memory_id,)
+
+
+def test_one_partition_refuses_a_commit_that_did_not_see_what_lies_elsewhere(
+    storage: Any,
+) -> None:
+    """What another process stored, or moved, after the expectation was read."""
+    own = [i for i in map(str, range(99)) if storage.keeps_together(i, "here")]
+    job = {"key": "job", "text": "She is a baker."}
+    there = put("given-3", scope="there", **job)
+    assert not storage.keeps_together("given-3", "here")
+    hashes = frozenset({there.content_hash})
+    unseen = [
+        Expect(keys=[ExpectKey(scope="here", key="job", ids=frozenset())]),
+        Expect(contents=[ExpectContent(scopes=frozenset({"here"}), content_hashes=hashes)]),
+    ]
+
+    def commit_each() -> None:
+        for expect in unseen:
+            storage.commit(Commit(puts=[put(own.pop(), scope="here")], expect=expect))
+
+    storage.commit(Commit(puts=[there]))
+    commit_each()
+    storage.commit(Commit(puts=[put("given-3", revision=2, scope="here", **job)]))
+    for _ in unseen:
+        with pytest.raises(Conflict, match=r"in here have the same|in the scope 'here'"):
+            commit_each()
+        unseen.reverse()
+    superseded = put("given-3", revision=3, scope="here", status=Status.SUPERSEDED, **job)
+    storage.commit(Commit(puts=[superseded]))
+    commit_each()
+
+
+def test_an_erased_memory_that_lay_elsewhere_leaves_nothing_in_its_scope(
+    store: MemoryStore, address: str
+) -> None:
+    for number in range(4 * COUNT):
+        store.remember(f"Message {number}.", id=f"given-{number}", scope="people/anna")
+        store.forget(f"given-{number}", hard=True)
+    with connected(address) as client:
+        assert not [s for database in databases(client) for s in database["strays"].find()]
 
 
 CALLS: dict[str, Callable[[Any, str, Criteria], object]] = {

@@ -44,7 +44,14 @@ pytestmark = pytest.mark.slow("mongodb")
 
 IDS = ["m1", "m2", "m3"]
 SINCE = datetime(2020, 1, 1, tzinfo=UTC)
-_FILTERS = {"find": "filter", "delete": "q", "update": "q", "findAndModify": "query"}
+_FILTERS = {
+    "find": "filter",
+    "delete": "q",
+    "update": "q",
+    "findAndModify": "query",
+    "distinct": "query",
+}
+_SCANS = {"IXSCAN", "COUNT_SCAN", "DISTINCT_SCAN"}
 _READ_WHOLE = {"scopes", "access_keys"}
 """Collections of some hundred documents, which a call reads as a whole."""
 
@@ -209,8 +216,8 @@ def _queries(command: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], 
                     {"find": stage["$lookup"]["from"], "filter": found},
                     found,
                 )
-    elif name in ("find", "findAndModify"):
-        parts = ("filter", "sort", "limit", "hint", "query", "update", "projection")
+    elif name in _FILTERS:
+        parts = ("filter", "key", "sort", "limit", "hint", "query", "update", "projection")
         kept = {key: command[key] for key in (name, *parts) if key in command}
         yield collection, kept, command.get(_FILTERS[name], {})
 
@@ -266,8 +273,8 @@ def test_each_query_uses_an_index_by_its_prefix(
         kinds = {stage["stage"] for stage in stages}
         assert "COLLSCAN" not in kinds, (collection, condition)
         scans = [stage for stage in stages if stage["stage"] == "IXSCAN"]
-        # A count names the bounds of its index in another way, and always has them.
-        named = [*scans, *(stage for stage in stages if stage["stage"] == "COUNT_SCAN")]
+        # A count and a distinct name the bounds of their index in another way, and have them.
+        named = [stage for stage in stages if stage["stage"] in _SCANS]
         names = {"_id_"} if "IDHACK" in kinds else {scan["indexName"] for scan in named}
         assert names, (collection, condition, kinds)
         used.setdefault(collection, set()).update(names)

@@ -44,7 +44,7 @@ from infinite_memory.storage.mongodb.metadata import (
     sequence_in,
     take_turn,
 )
-from infinite_memory.storage.mongodb.queries import is_text
+from infinite_memory.storage.mongodb.queries import has_content, holds_key
 from infinite_memory.storage.mongodb.schema import ERASED, MEMORIES, METADATA, STORE, USAGE
 from infinite_memory.storage.mongodb.scopes import ScopeReader
 from infinite_memory.storage.mongodb.transactions import in_transaction
@@ -276,22 +276,10 @@ class _CurrentState:
         return any(document["_id"] not in besides for document in first)
 
     def holders(self, expected: ExpectKey) -> list[str]:
-        return self._find_undamaged_ids(
-            {
-                "key": is_text(expected.key),
-                "scope": {"$eq": expected.scope},
-                "status": {"$in": [status.value for status in expected.statuses]},
-            }
-        )
+        return self._find_undamaged_ids(holds_key(expected))
 
     def with_content(self, expected: ExpectContent) -> list[str]:
-        return self._find_undamaged_ids(
-            {
-                "content_hash": {"$in": sorted(expected.content_hashes)},
-                "scope": {"$in": sorted(expected.scopes)},
-                "status": {"$eq": Status.CURRENT.value},
-            }
-        )
+        return self._find_undamaged_ids(has_content(expected))
 
     def _find_undamaged_ids(self, where: Mapping[str, Any]) -> list[str]:
         """Return the ids of the undamaged memories that meet `where`."""

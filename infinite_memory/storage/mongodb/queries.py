@@ -8,6 +8,7 @@ from typing import Any
 from pymongo.database import Database
 
 from infinite_memory.core.values.codec import to_micros
+from infinite_memory.core.values.commit import ExpectContent, ExpectKey
 from infinite_memory.core.values.criteria import Criteria
 from infinite_memory.core.values.memory import Memory, Status
 from infinite_memory.core.values.record import Page
@@ -101,6 +102,24 @@ def is_text(value: str) -> _Condition:
     Such a partial index is used only by a query that says that it looks for a text.
     """
     return {"$eq": value, "$type": "string"}
+
+
+def holds_key(expected: ExpectKey) -> _Condition:
+    """Return the condition that a memory holds the key of an expectation."""
+    return {
+        "key": is_text(expected.key),
+        "scope": {"$eq": expected.scope},
+        "status": {"$in": [status.value for status in expected.statuses]},
+    }
+
+
+def has_content(expected: ExpectContent) -> _Condition:
+    """Return the condition that a memory is current and has a content of an expectation."""
+    return {
+        "content_hash": {"$in": sorted(expected.content_hashes)},
+        "scope": {"$in": sorted(expected.scopes)},
+        "status": {"$eq": Status.CURRENT.value},
+    }
 
 
 def _make_query(criteria: Criteria, after: Position | None) -> _Condition:

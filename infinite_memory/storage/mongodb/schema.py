@@ -104,6 +104,15 @@ INDEXES: dict[str, list[IndexModel]] = {
         IndexModel([("partition", ASCENDING), ("number", ASCENDING)], name="by_number"),
         IndexModel([("partition", ASCENDING), ("_id", ASCENDING)], name="by_partition"),
     ],
+    STRAYS: [
+        IndexModel([("scope", ASCENDING), ("partition", ASCENDING)], name="by_scope"),
+        IndexModel(
+            [("key", ASCENDING)],
+            name="by_key",
+            partialFilterExpression={"key": {"$type": "string"}},
+        ),
+        IndexModel([("content_hash", ASCENDING)], name="by_content"),
+    ],
     FAR_LINKS: [
         IndexModel([("source", ASCENDING)], name="by_source"),
         IndexModel([("target", ASCENDING)], name="by_target"),

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from itertools import count
 
 from attrs import evolve, frozen
-from pymongo import UpdateOne
 from pymongo.client_session import ClientSession
 
 from infinite_memory.core.values.access.key import AccessKey
@@ -28,6 +27,7 @@ from infinite_memory.storage.mongodb.partitions.placement import (
     partition_of_scope,
     split_commit,
 )
+from infinite_memory.storage.mongodb.queries import has_content, holds_key
 from infinite_memory.storage.mongodb.schema import FAR_LINKS, LINKS, MEMORIES, STRAYS
 from infinite_memory.storage.mongodb.transactions import in_transaction
 from infinite_memory.storage.preconditions import Present, refuse_changes
@@ -44,7 +44,7 @@ class StrayGuard:
     connection: Connection
 
     def __call__(self, commit: Commit, before: Before, session: ClientSession) -> None:
-        """Refuse a commit that moves a memory, or expects something of a scope with strays.
+        """Refuse a commit that moves a memory, or whose expectation a stray may concern.
 
         Raises:
             TakesAllPartitions: the commit is to be made in all partitions.
@@ -54,10 +54,10 @@ class StrayGuard:
             if known is not None and known.get("scope") != put.memory.scope:
                 raise TakesAllPartitions
         expect = commit.expect
-        scopes = {key.scope for key in expect.keys}
-        scopes = scopes.union(*(content.scopes for content in expect.contents))
+        concerned = [*map(holds_key, expect.keys), *map(has_content, expect.contents)]
         strays = self.connection.database.get_collection(STRAYS)
-        if scopes and strays.find_one({"_id": {"$in": sorted(scopes)}}, session=session):
+        # Whether the stray itself is undamaged and as noted, only its partition can tell.
+        if concerned and strays.find_one({"$or": concerned}, session=session):
             raise TakesAllPartitions
 
 
@@ -134,6 +134,7 @@ class CommonCommitter:
             plan = plan_commit(part, evolve(before, ends=ends_of_links), refuse=committer.refuse)
             plans.append(plan)
         self._plan_links(commit, plans, ends_of_links)
+        _plan_strays(commit, [before for before, _ in read], plans)
         for committer, plan in zip(self.committers, plans, strict=True):
             committer.write(plan, session)
         _order_changes(order, commit, plans)
@@ -141,7 +142,6 @@ class CommonCommitter:
             order.add_entry(0, action_text(action))
         # Whoever has written the order since makes this a write conflict.
         order.write(session)
-        self._note_strays(commit, session)
         return order.order.changes, order.order.journal.number
 
     def _plan_links(self, commit: Commit, plans: Sequence[Plan], existing: Set[str]) -> None:
@@ -172,20 +172,28 @@ class CommonCommitter:
                 found |= {d["_id"] for d in memories.find(where, {"_id": 1}, session=session)}
         return frozenset((found - {erase.id for erase in commit.erases}) | written)
 
-    def _note_strays(self, commit: Commit, session: ClientSession) -> None:
-        """Note the scopes of which a memory lies outside their own partition."""
-        count = len(self.connections)
-        placed = {(p.memory.scope, partition_of(p.memory.id, count)) for p in commit.puts}
-        for number, connection in enumerate(self.connections):
-            notes = [
-                UpdateOne(
-                    {"_id": {"$eq": scope}}, {"$addToSet": {"partitions": place}}, upsert=True
-                )
-                for scope, place in sorted(placed)
-                if partition_of_scope(scope, count) == number != place
-            ]
-            if notes:
-                connection.database.get_collection(STRAYS).bulk_write(notes, session=session)
+
+def _plan_strays(commit: Commit, before: Sequence[Before], plans: Sequence[Plan]) -> None:
+    """Plan what the partition of a scope keeps of the memories that lie elsewhere."""
+    erased = {erase.id for erase in commit.erases}
+    puts = {put.memory.id: put for put in commit.puts}
+    known = [i for each in before for i in each.documents if i in erased or i in puts]
+    if known:
+        for plan in plans:
+            plan.writes.delete(STRAYS, {"_id": {"$in": known}})
+    for memory_id, put in puts.items():
+        place = partition_of(memory_id, len(plans))
+        home = partition_of_scope(put.memory.scope, len(plans))
+        if place != home:
+            stray = {
+                "_id": memory_id,
+                "scope": put.memory.scope,
+                "key": put.memory.key,
+                "content_hash": put.content_hash,
+                "status": put.memory.status.value,
+                "partition": place,
+            }
+            plans[home].writes.put(STRAYS, stray)
 
 
 def _order_changes(order: OrderWriter, commit: Commit, plans: Sequence[Plan]) -> None:

@@ -3,8 +3,9 @@
 The ending of its id says where a memory is, for ever; so an id is in one partition, and `get` asks
 one. Whoever stores a new memory chooses an id that lies in the partition of its scope, see
 `SupportsPartitions`. A memory that lies elsewhere, since its id was given or its scope changed, is
-a stray of its scope. A link is kept with its source, and a second time with a target that is
-elsewhere; every scope is in every partition, and everything else in the first one.
+a stray of its scope, whose partition notes where it is and what an expectation may ask of it. A
+link is kept with its source, and a second time with a target that is elsewhere; every scope is in
+every partition, and everything else in the first one.
 """
 
 from __future__ import annotations

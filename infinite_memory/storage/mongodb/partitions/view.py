@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from functools import cached_property
-from itertools import chain
 from operator import itemgetter
 
 from infinite_memory.core.values.record import Change, Changes
@@ -86,8 +85,7 @@ def find_partitions_of(connections: Sequence[Connection], scopes: Collection[str
     found = {*by_partition}
     for number, own in by_partition.items():
         strays = connections[number].database.get_collection(STRAYS)
-        documents = strays.find({"_id": {"$in": own}})
-        found |= set(chain.from_iterable(document["partitions"] for document in documents))
+        found.update(strays.distinct("partition", {"scope": {"$in": own}}))
     return sorted(found)
 
 

@@ -18,7 +18,7 @@ from pymongo.database import Database
 
 from infinite_memory.storage.mongodb.connection import Connection
 
-_READS = ("find", "find_one", "aggregate", "count_documents")
+_READS = ("find", "find_one", "aggregate", "count_documents", "distinct")
 
 
 class _PinnedCollection:
