@@ -35,6 +35,7 @@ from infinite_memory.storage.mongodb.partitions.commit import (
 )
 from infinite_memory.storage.mongodb.partitions.journal import OrderedJournal
 from infinite_memory.storage.mongodb.partitions.order import (
+    Ends,
     Order,
     OrderWriter,
     min_ends,
@@ -164,17 +165,32 @@ class PartitionedStorage:
         awaited = read_partition_ends(self._connections)
         while True:
             with pin_connections(*self._connections) as pinned:
-                order, ends = read_order(pinned[0]), read_partition_ends(pinned)
-                if order.reaches(awaited):
-                    refuse_earlier_ends(order, ends, self._connections[0].place)
-                    logs = [partition._damage for partition in self._partitions]
-                    yield View(pinned, self._identity, order, ends, logs)
+                view = self._see_partitions(pinned)
+                if view.order.reaches(awaited):
+                    yield view
                     return
-                writer = OrderWriter(self._connections[0], order)
-                writer.catch_up(pinned, ends, most=_MOST_ENTRIES)
-            if writer.order != order:
-                # In the first partition alone; if another process was earlier, its order counts.
-                in_transaction(self._connections[0], writer.write)
+            awaited = tuple(map(min_ends, awaited, self._order_up_to(awaited).ends))
+
+    def _see_partitions(self, pinned: Sequence[Connection]) -> View:
+        order, ends = read_order(pinned[0]), read_partition_ends(pinned)
+        refuse_earlier_ends(order, ends, self._connections[0].place)
+        logs = [partition._damage for partition in self._partitions]
+        return View(pinned, self._identity, order, ends, logs)
+
+    def _order_up_to(self, awaited: tuple[Ends, ...]) -> Order:
+        """Give numbers to what is in no order yet; return the order, which reaches `awaited`."""
+        first = self._connections[0]
+        while True:
+            with pin_connections(*self._connections) as pinned:
+                view = self._see_partitions(pinned)
+                if view.order.reaches(awaited):
+                    return view.order
+                writer = OrderWriter(first, view.order)
+                writer.catch_up(pinned, view.ends, most=_MOST_ENTRIES)
+            # In the first partition alone; if another process was earlier, its order counts.
+            has_moved = writer.order != view.order
+            if has_moved and in_transaction(first, writer.write) and writer.order.reaches(awaited):
+                return writer.order
             # A restore may have put other ends in their place.
             present = read_partition_ends(self._connections)
             awaited = tuple(map(min_ends, awaited, present))
@@ -194,20 +210,13 @@ class PartitionedStorage:
 
     def _read_order(self) -> Order:
         """Return the order, which reaches everything that was committed before this call."""
-        if self._view is None:
-            order = self._first._run_work(self._find_order)
-            if order is not None:
-                return order
-        return self._read(lambda view: view.order)
+        return self._first._run_work(self._find_order) if self._view is None else self._view.order
 
-    def _find_order(self) -> Order | None:
-        """Return the order if the partitions end where it does, None if they do not yet.
-
-        An order that is ahead may be that of a commit of which a partition shows nothing yet.
-        """
+    def _find_order(self) -> Order:
         ends = read_partition_ends(self._connections)
         order = read_order(self._connections[0])
-        return order if order.ends == ends else None
+        # An order that is ahead may be that of a commit of which a partition shows nothing yet.
+        return order if order.ends == ends else self._order_up_to(ends)
 
     def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
         """Return the changes after the cursor `after`; see `Storage.changes`."""
