@@ -144,10 +144,9 @@ class PartitionedStorage:
             return
         note_change(commit, 0)
         with suppress(InfiniteMemoryError):
-            number = self._read(
-                lambda view: OrderedJournal(view.partitions, view.order).number_of(
-                    partition, plan.journal.number
-                )
+            journal = OrderedJournal(self._partitions, self._read_order())
+            number = self._first._run_work(
+                lambda: journal.number_of(partition, plan.journal.number)
             )
             del current_deadline().changes[0]
             note_change(commit, number)
