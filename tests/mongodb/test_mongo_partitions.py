@@ -311,6 +311,27 @@ def test_commits_of_all_partitions_come_through_beside_writers_without_a_pause(
     assert storage.position() == 1240
 
 
+@pytest.mark.thorough
+def test_a_snapshot_beside_writers_without_a_pause_has_an_entry_for_each_memory(
+    storage: Any, address: str
+) -> None:
+    forkserver = get_context("forkserver")
+    writers = [forkserver.Process(target=_write_alone, args=(address, name, 400)) for name in "xyz"]
+    for process in writers:
+        process.start()
+    while storage.position() < 3:
+        time.sleep(0.01)
+    for _ in range(10):
+        with storage.snapshot() as snapshot:
+            noted = {step.id for e in snapshot.journal(limit=9999) for step in e.action.memories}
+            assert {m.id for m in snapshot.find(Criteria(), limit=9999)} == noted
+    assert any(process.is_alive() for process in writers), "they wrote all the while"
+    for process in writers:
+        process.join()
+    assert [process.exitcode for process in writers] == [0, 0, 0]
+    assert storage.position() == 1200
+
+
 @pytest.mark.parametrize("is_dead", [False, True])
 def test_a_commit_waits_while_one_of_all_partitions_takes_its_turns(
     storage: Storage, address: str, *, is_dead: bool

@@ -151,10 +151,22 @@ class Committer:
         self.write(plan, session)
         return plan
 
-    def hold(self) -> None:
-        """Ask the commits to wait until the next one of all partitions, for a moment at most."""
+    def hold(self) -> str:
+        """Ask the commits to wait until the next one of all partitions, for a moment at most.
+
+        Return what `release` takes to end the wait earlier.
+        """
+        request = secrets.token_hex(8)
+        self._change_store({"_id": STORE}, {"$set": {HELD: request}})
+        return request
+
+    def release(self, request: str) -> None:
+        """Let the commits go on that wait for a request of `hold`."""
+        self._change_store({"_id": STORE, HELD: {"$eq": request}}, {"$unset": {HELD: ""}})
+
+    def _change_store(self, where: _Document, change: _Document) -> None:
         metadata = self._database.get_collection(METADATA, write_concern=WriteConcern(w=1))
-        metadata.update_one({"_id": STORE}, {"$set": {HELD: secrets.token_hex(8)}})
+        metadata.update_one(where, change)
 
     def write(self, plan: Plan, session: ClientSession) -> None:
         """Write a plan in a transaction that has taken its turn."""

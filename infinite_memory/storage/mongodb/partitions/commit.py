@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence, Set
-from contextlib import ExitStack
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from contextlib import ExitStack, contextmanager
 from itertools import count
 
 from attrs import evolve, frozen
@@ -112,6 +112,16 @@ class CommonCommitter:
                 return self._carry_out(commit, session)
 
             return in_transaction(self.connections[0], carry_out)
+
+    @contextmanager
+    def hold_others(self) -> Iterator[None]:
+        """Let the commits of single partitions wait, for a moment at most."""
+        requests = [committer.hold() for committer in self.committers]
+        try:
+            yield
+        finally:
+            for committer, request in zip(self.committers, requests, strict=True):
+                committer.release(request)
 
     def _carry_out(self, commit: Commit, session: ClientSession) -> tuple[int, int]:
         parts = split_commit(commit, len(self.connections))

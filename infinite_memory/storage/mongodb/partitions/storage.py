@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from heapq import merge
 from itertools import islice
@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import TypeVar
 
 from infinite_memory.core.clock import current_deadline
-from infinite_memory.core.errors import InfiniteMemoryError
+from infinite_memory.core.errors import InfiniteMemoryError, StorageUnavailable
 from infinite_memory.core.protocols import Lease, Replacement, Storage
 from infinite_memory.core.values.access.key import AccessKey
 from infinite_memory.core.values.archive.copying import CopyMark
@@ -68,7 +68,8 @@ _Result = TypeVar("_Result")
 
 # As many new entries of a partition are put in order in one transaction.
 _MOST_ENTRIES = 200
-# How often a snapshot is taken anew, so that no commit is between it and the order.
+# How often a snapshot is taken anew, so that no commit is between it and the order. While it is
+# taken the second time, the commits of single partitions wait.
 _TRIES = 20
 
 
@@ -411,19 +412,25 @@ class PartitionedStorage:
     @contextmanager
     def snapshot(self) -> Iterator[Storage]:
         """Give a storage with the records of this moment; see `SupportsSnapshot`."""
-        for tries_left in reversed(range(_TRIES)):
+        for tried in range(_TRIES):
             with ExitStack() as opened:
-                view = self._enter_view(opened)
+                open_view = partial(self._open_view, opened, is_alone=tried > 0)
+                view = self._first._run_work(open_view)
                 # A memory whose entry is not in order yet would lack it.
-                if view.order.ends == view.ends or not tries_left:
+                if view.order.ends == view.ends:
                     storage = PartitionedStorage(
                         self._connections, self._identity, view=view.with_own_logs()
                     )
                     yield ReadOnlyStorage(storage)
                     return
+        raise StorageUnavailable(
+            f"others write to {self._first._connection.place} without a pause, and no moment could "
+            "be read as a whole; nothing was changed: repeat the call"
+        )
 
-    def _enter_view(self, opened: ExitStack) -> View:
-        return self._first._run_work(lambda: opened.enter_context(self._read_view()))
+    def _open_view(self, opened: ExitStack, *, is_alone: bool) -> View:
+        with self._committer.hold_others() if is_alone else nullcontext():
+            return opened.enter_context(self._read_view())
 
     @contextmanager
     def replacement(self) -> Iterator[Replacement]:
