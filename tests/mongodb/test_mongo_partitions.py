@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -290,24 +290,31 @@ def test_processes_that_write_alone_get_one_order_and_one_chain(
             assert listed == sorted(listed, key=lambda i: int(i.split("-")[1]))
 
 
-@pytest.mark.thorough
-def test_commits_of_all_partitions_come_through_beside_writers_without_a_pause(
-    storage: Storage, address: str
-) -> None:
-    """Each writer alone would be quicker to take a turn than one that takes a turn in each."""
+@contextmanager
+def _writers_without_a_pause(storage: Storage, address: str) -> Iterator[None]:
+    """Let three processes store 400 memories each, which go on until the end of the context."""
     forkserver = get_context("forkserver")
     writers = [forkserver.Process(target=_write_alone, args=(address, name, 400)) for name in "xyz"]
     for process in writers:
         process.start()
     while storage.position() < 3:
         time.sleep(0.01)
-    for number in range(20):
-        scope = Scope(name=f"new {number}")
-        storage.commit(Commit(scopes=[scope], puts=[put(f"a{number}"), put(f"b{number}")]))
+    yield
     assert any(process.is_alive() for process in writers), "they wrote all the while"
     for process in writers:
         process.join()
     assert [process.exitcode for process in writers] == [0, 0, 0]
+
+
+@pytest.mark.thorough
+def test_commits_of_all_partitions_come_through_beside_writers_without_a_pause(
+    storage: Storage, address: str
+) -> None:
+    """Each writer alone would be quicker to take a turn than one that takes a turn in each."""
+    with _writers_without_a_pause(storage, address):
+        for number in range(20):
+            scope = Scope(name=f"new {number}")
+            storage.commit(Commit(scopes=[scope], puts=[put(f"a{number}"), put(f"b{number}")]))
     assert storage.position() == 1240
 
 
@@ -315,20 +322,13 @@ def test_commits_of_all_partitions_come_through_beside_writers_without_a_pause(
 def test_a_snapshot_beside_writers_without_a_pause_has_an_entry_for_each_memory(
     storage: Any, address: str
 ) -> None:
-    forkserver = get_context("forkserver")
-    writers = [forkserver.Process(target=_write_alone, args=(address, name, 400)) for name in "xyz"]
-    for process in writers:
-        process.start()
-    while storage.position() < 3:
-        time.sleep(0.01)
-    for _ in range(10):
-        with storage.snapshot() as snapshot:
-            noted = {step.id for e in snapshot.journal(limit=9999) for step in e.action.memories}
-            assert {m.id for m in snapshot.find(Criteria(), limit=9999)} == noted
-    assert any(process.is_alive() for process in writers), "they wrote all the while"
-    for process in writers:
-        process.join()
-    assert [process.exitcode for process in writers] == [0, 0, 0]
+    with _writers_without_a_pause(storage, address):
+        for _ in range(10):
+            with storage.snapshot() as snapshot:
+                noted = {
+                    step.id for e in snapshot.journal(limit=9999) for step in e.action.memories
+                }
+                assert {m.id for m in snapshot.find(Criteria(), limit=9999)} == noted
     assert storage.position() == 1200
 
 
