@@ -545,6 +545,6 @@ def test_the_house_does_not_grow_unseen() -> None:
     house = count_house()
     assert house.names_at_the_top <= 12
     assert house.files <= 809
-    assert house.lines <= 123_510
+    assert house.lines <= 123_520
     assert house.import_share <= 9.6
     assert house.required == 11

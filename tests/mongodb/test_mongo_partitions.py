@@ -44,7 +44,7 @@ from infinite_memory.core.values.scope import Scope
 from infinite_memory.storage.mongodb import open_existing_mongodb, open_mongodb
 from infinite_memory.storage.mongodb.metadata import HELD, refuse_newer
 from infinite_memory.storage.mongodb.partitions.placement import partition_of, partition_of_scope
-from infinite_memory.storage.mongodb.schema import METADATA, SCHEMA_VERSION, STORE
+from infinite_memory.storage.mongodb.schema import MEMORIES, METADATA, SCHEMA_VERSION, STORE, STRAYS
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract import put
 from infinite_memory.testing.storage_contract.journal import make_action
@@ -114,6 +114,26 @@ def _database_of(address: str, partition: int) -> str:
     return f"{name}-p{partition}" if partition else name
 
 
+def _check_strays(address: str) -> int:
+    """Check that each memory outside of the partition of its scope is noted there, no other one.
+
+    Return how many there are.
+    """
+    noted, real = {}, {}
+    with connected(address) as client:
+        for number in range(COUNT):
+            database = client[_database_of(address, number)]
+            noted |= {(number, stray["_id"]): stray for stray in database[STRAYS].find()}
+            for memory in database[MEMORIES].find():
+                home = partition_of_scope(memory["scope"], COUNT)
+                names = ("_id", "scope", "key", "status", "content_hash")
+                if home != number:
+                    told = {name: memory[name] for name in names}
+                    real[home, memory["_id"]] = {**told, "partition": number}
+    assert noted == real
+    return len(real)
+
+
 @pytest.mark.parametrize("scope", PEOPLE)
 def test_what_a_person_stores_is_written_in_one_partition(
     store: MemoryStore, commands: _Commands, address: str, scope: str
@@ -147,36 +167,40 @@ def test_memories_that_lie_elsewhere_do_not_make_their_scope_take_all_partitions
     for number, memory_id in enumerate(ids):
         newer = person.remember(f"Another message {number}.", key=f"message {number}")
         assert newer.superseded == (memory_id,)
+    assert _check_strays(address) > COUNT
 
 
 def test_one_partition_refuses_a_commit_that_did_not_see_what_lies_elsewhere(
-    storage: Any,
+    storage: Any, address: str
 ) -> None:
-    """What another process stored, or moved, after the expectation was read."""
+    """What another process moved there after the expectation was read."""
     own = [i for i in map(str, range(99)) if storage.keeps_together(i, "here")]
     job = {"key": "job", "text": "She is a baker."}
-    there = put("given-3", scope="there", **job)
+    moved = put("given-3", revision=2, scope="here", **job)
     assert not storage.keeps_together("given-3", "here")
-    hashes = frozenset({there.content_hash})
+    hashes = frozenset({moved.content_hash})
     unseen = [
         Expect(keys=[ExpectKey(scope="here", key="job", ids=frozenset())]),
         Expect(contents=[ExpectContent(scopes=frozenset({"here"}), content_hashes=hashes)]),
     ]
 
-    def commit_each() -> None:
-        for expect in unseen:
-            storage.commit(Commit(puts=[put(own.pop(), scope="here")], expect=expect))
+    def commit_expecting(expect: Expect) -> None:
+        storage.commit(Commit(puts=[put(own.pop(), scope="here")], expect=expect))
 
-    storage.commit(Commit(puts=[there]))
-    commit_each()
-    storage.commit(Commit(puts=[put("given-3", revision=2, scope="here", **job)]))
-    for _ in unseen:
-        with pytest.raises(Conflict, match=r"in here have the same|in the scope 'here'"):
-            commit_each()
-        unseen.reverse()
+    storage.commit(Commit(puts=[put("given-3", scope="there", **job)]))
+    for expect in unseen:
+        commit_expecting(expect)
+    storage.commit(Commit(puts=[moved]))
+    for expect, problem in zip(unseen, ("who holds the key", "have the same content"), strict=True):
+        with pytest.raises(Conflict, match=problem):
+            commit_expecting(expect)
+    assert _check_strays(address) == 1
     superseded = put("given-3", revision=3, scope="here", status=Status.SUPERSEDED, **job)
     storage.commit(Commit(puts=[superseded]))
-    commit_each()
+    for expect in unseen:
+        commit_expecting(expect)
+    storage.commit(Commit(puts=[put("given-3", revision=4, scope="there", **job)]))
+    assert _check_strays(address) == 0
 
 
 def test_an_erased_memory_that_lay_elsewhere_leaves_nothing_in_its_scope(
@@ -185,8 +209,7 @@ def test_an_erased_memory_that_lay_elsewhere_leaves_nothing_in_its_scope(
     for number in range(4 * COUNT):
         store.remember(f"Message {number}.", id=f"given-{number}", scope="people/anna")
         store.forget(f"given-{number}", hard=True)
-    with connected(address) as client:
-        assert not [s for database in databases(client) for s in database["strays"].find()]
+    assert _check_strays(address) == 0
 
 
 CALLS: dict[str, Callable[[Any, str, Criteria], object]] = {

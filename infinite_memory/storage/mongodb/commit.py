@@ -7,15 +7,16 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
+import pymongo
 from attrs import frozen
 from pymongo import WriteConcern
 from pymongo.client_session import ClientSession
 from pymongo.database import Database
-from pymongo.errors import ServerSelectionTimeoutError
+from pymongo.errors import PyMongoError, ServerSelectionTimeoutError
 
 from infinite_memory.core.errors import StorageUnavailable
 from infinite_memory.core.values.access.key import AccessKey
@@ -47,7 +48,7 @@ from infinite_memory.storage.mongodb.metadata import (
 from infinite_memory.storage.mongodb.queries import has_content, holds_key
 from infinite_memory.storage.mongodb.schema import ERASED, MEMORIES, METADATA, STORE, USAGE
 from infinite_memory.storage.mongodb.scopes import ScopeReader
-from infinite_memory.storage.mongodb.transactions import in_transaction
+from infinite_memory.storage.mongodb.transactions import end_abandoned, in_transaction
 from infinite_memory.storage.mongodb.usage import add_usage
 from infinite_memory.storage.preconditions import Present, refuse_changes
 
@@ -87,6 +88,7 @@ class Committer:
         self._scopes = scopes
         self._guard = guard
         self.refuse = damage.refuse_record
+        self.held_seconds = _HELD_SECONDS
         self._commit_lock = threading.Lock()
         # When a commit last waited in vain for the server, and what the driver said.
         self._in_vain: tuple[float, str] | None = None
@@ -121,7 +123,7 @@ class Committer:
                 return in_transaction(self._connection, write)
             except CommitHeld as error:
                 if error.token != seen:
-                    seen, until = error.token, time.monotonic() + _HELD_SECONDS
+                    seen, until = error.token, time.monotonic() + self.held_seconds
                 elif time.monotonic() > until:
                     ignored = seen
             time.sleep(random.uniform(0, _HELD_PAUSE_SECONDS))
@@ -161,12 +163,20 @@ class Committer:
         return request
 
     def release(self, request: str) -> None:
-        """Let the commits go on that wait for a request of `hold`."""
-        self._change_store({"_id": STORE, HELD: {"$eq": request}}, {"$unset": {HELD: ""}})
+        """Let the commits go on that wait for a request of `hold`; later they do so anyway."""
+        with suppress(PyMongoError):
+            self._change_store({"_id": STORE, HELD: {"$eq": request}}, {"$unset": {HELD: ""}})
 
     def _change_store(self, where: _Document, change: _Document) -> None:
         metadata = self._database.get_collection(METADATA, write_concern=WriteConcern(w=1))
-        metadata.update_one(where, change)
+        try:
+            with pymongo.timeout(_HELD_SECONDS):
+                metadata.update_one(where, change)
+        except PyMongoError as error:
+            if not error.timeout:
+                raise
+            # A transaction is open there, perhaps of a process that died: nobody else commits.
+            end_abandoned(self._connection)
 
     def write(self, plan: Plan, session: ClientSession) -> None:
         """Write a plan in a transaction that has taken its turn."""

@@ -116,12 +116,10 @@ class CommonCommitter:
     @contextmanager
     def hold_others(self) -> Iterator[None]:
         """Let the commits of single partitions wait, for a moment at most."""
-        requests = [committer.hold() for committer in self.committers]
-        try:
+        with ExitStack() as held:
+            for committer in self.committers:
+                held.callback(committer.release, committer.hold())
             yield
-        finally:
-            for committer, request in zip(self.committers, requests, strict=True):
-                committer.release(request)
 
     def _carry_out(self, commit: Commit, session: ClientSession) -> tuple[int, int]:
         parts = split_commit(commit, len(self.connections))

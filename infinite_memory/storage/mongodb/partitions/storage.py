@@ -68,9 +68,11 @@ _Result = TypeVar("_Result")
 
 # As many new entries of a partition are put in order in one transaction.
 _MOST_ENTRIES = 200
-# How often a snapshot is taken anew, so that no commit is between it and the order. While it is
-# taken the second time, the commits of single partitions wait.
+# How often a snapshot is taken anew, so that no commit is between it and the order. From the
+# second try on, the commits of single partitions wait until it is taken.
 _TRIES = 20
+# As long as another commit waits for each partition that is asked, one after another.
+_HELD_SECONDS_EACH = 0.1
 
 
 class PartitionedStorage:
@@ -97,6 +99,7 @@ class PartitionedStorage:
             guard = StrayGuard(connection)
             partition = MongoStorage(connection, self._identity, guard=guard)
             partition._finish_swap = self._finish_swaps
+            partition._committer.held_seconds += _HELD_SECONDS_EACH * len(self._connections)
             partitions.append(partition)
         return partitions
 
