@@ -43,7 +43,9 @@ from infinite_memory.core.values.memory import Status
 from infinite_memory.core.values.scope import Scope
 from infinite_memory.storage.mongodb import open_existing_mongodb, open_mongodb
 from infinite_memory.storage.mongodb.metadata import HELD, refuse_newer
+from infinite_memory.storage.mongodb.partitions.order import Ends
 from infinite_memory.storage.mongodb.partitions.placement import partition_of, partition_of_scope
+from infinite_memory.storage.mongodb.partitions.view import View
 from infinite_memory.storage.mongodb.schema import MEMORIES, METADATA, SCHEMA_VERSION, STORE, STRAYS
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract import put
@@ -353,6 +355,36 @@ def test_a_snapshot_beside_writers_without_a_pause_has_an_entry_for_each_memory(
                 }
                 assert {m.id for m in snapshot.find(Criteria(), limit=9999)} == noted
     assert storage.position() == 1200
+
+
+def test_a_snapshot_lets_the_others_go_on_and_waits_behind_no_dead_process(
+    storage: Any, address: str
+) -> None:
+    with connected(address) as client, client.start_session() as dead:
+        stores = [client[_database_of(address, number)][METADATA] for number in range(COUNT)]
+
+        def list_held() -> list[bool]:
+            return [
+                bool(place.count_documents({"_id": STORE, HELD: {"$ne": None}})) for place in stores
+            ]
+
+        dead.start_transaction()
+        stores[1].update_one({"_id": STORE}, {"$inc": {"turns": 1}}, session=dead)
+        with storage._committer.hold_others():
+            assert list_held() == [True, False, True]
+        assert list_held() == [False, False, False]
+        dead.abort_transaction()
+
+
+def test_a_snapshot_that_is_never_whole_is_refused(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As beside writers who store after each look at the ends."""
+    storage.commit(Commit(puts=[put("a")], entry=make_action("a")))
+    earlier = (Ends(0, 0),) * COUNT
+    monkeypatch.setattr(View, "ends", property(lambda _: earlier, lambda *_: None), raising=False)
+    with pytest.raises(StorageUnavailable, match="without a pause"), storage.snapshot():  # type: ignore[attr-defined]
+        pytest.fail("it is not whole")
 
 
 @pytest.mark.parametrize("is_dead", [False, True])

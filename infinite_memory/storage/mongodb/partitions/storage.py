@@ -71,7 +71,7 @@ _MOST_ENTRIES = 200
 # How often a snapshot is taken anew, so that no commit is between it and the order. From the
 # second try on, the commits of single partitions wait until it is taken.
 _TRIES = 20
-# As long as another commit waits for each partition that is asked, one after another.
+# Partitions are asked one after another: a commit that is to wait does so longer for each.
 _HELD_SECONDS_EACH = 0.1
 
 
